@@ -1,0 +1,3 @@
+"""Measure what language models know about what they know."""
+
+__version__ = "0.1.0"

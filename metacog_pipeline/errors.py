@@ -1,0 +1,68 @@
+"""Errors a user can cause or mend.
+
+::
+
+    MetacogError            one line: what, the value, where, what to do   exit 1
+    ├── StudyError          the study file is wrong                         exit 2
+    ├── SourceError         a source is missing, changed or unreadable      exit 3
+    ├── StoreError          kept answers cannot be read or written          exit 4
+    ├── BudgetError         the next call could pass the budget             exit 5
+    └── ProviderError       a provider refuses every call (key, model name) exit 6
+
+The command line prints the message and exits with the code; nothing here is shown as a traceback.
+"""
+
+from __future__ import annotations
+
+
+class MetacogError(Exception):
+    """Base of every error shown to a user as one line.
+
+    Parameters
+    ----------
+    message
+        What happened, the offending value, where, and what to do. Line breaks and control characters are
+        flattened, because parts of it may come from files, models or the network.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
+
+class StudyError(MetacogError):
+    """The study file or a command-line value is wrong."""
+
+    exit_code = 2
+
+
+class SourceError(MetacogError):
+    """A source is missing, unreadable, or not the content it is pinned to."""
+
+    exit_code = 3
+
+
+class StoreError(MetacogError):
+    """Kept answers cannot be read or written safely."""
+
+    exit_code = 4
+
+
+class BudgetError(MetacogError):
+    """The next call could pass the budget, or its price is unknown."""
+
+    exit_code = 5
+
+
+class ProviderError(MetacogError):
+    """A provider rejects every call of a model: bad key, unknown model name, no credit."""
+
+    exit_code = 6
+
+
+def one_line(text: str, limit: int = 1000) -> str:
+    """Return ``text`` on one printable line of at most ``limit`` characters."""
+    flat = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
+    flat = " ".join(flat.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -1,0 +1,71 @@
+"""Files that are either whole or absent, canonical JSON, digests, and what ships with the package."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def shipped(*parts: str) -> Path:
+    """Return the path of a shipped file: ``shipped("data", "metamedqa", ...)`` or ``shipped("dbt_like_sql")``.
+
+    In a wheel the two folders travel inside the package; in a checkout they stand beside it.
+    """
+    inside = _PACKAGE / "_shipped"
+    return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
+
+
+def canonical_json(value: object) -> str:
+    """Return JSON with sorted keys and no spaces, ASCII only, so equal values give equal bytes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def sha256_hex(data: str | bytes) -> str:
+    """Return the SHA-256 of ``data`` as 64 hex digits; text is encoded as UTF-8, lone surrogates kept."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    return hashlib.sha256(raw).hexdigest()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
+
+    The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
+    On any error it is removed and ``path`` is left as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8 so that ``path`` holds either the old or the new content, never a part."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside ``folder`` durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Talking to models: one seam, ``ChatModel.complete(request) -> Completion``."""

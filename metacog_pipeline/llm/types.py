@@ -1,0 +1,176 @@
+"""What is sent to a model and what comes back: the one seam every provider and respondent shares."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from metacog_pipeline.files import canonical_json
+
+
+class Status(enum.StrEnum):
+    """How a call ended. ``unparsable`` is not among them: parsing finds that later.
+
+    ``ok`` a whole answer, possibly empty. ``refused`` a refusal or content filter reported by the provider's own
+    fields. ``truncated`` stopped by a length limit. ``failed`` no answer; never scored, never cached.
+    """
+
+    OK = "ok"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    FAILED = "failed"
+
+
+class ErrorKind(enum.StrEnum):
+    """Why a call failed, decided by HTTP status and provider error code, never by message text."""
+
+    RATE_LIMIT = "rate_limit"  # 429 (not quota), 529
+    TRANSIENT = "transient"  # 408, 5xx, connection, timeout, cut or invalid body
+    UNSUPPORTED = "unsupported"  # 400, 404 without a model code, 415, 422, 501: this request shape is not accepted
+    FATAL = "fatal"  # 401, 402, 403, model_not_found, insufficient_quota: every further call would fail too
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The answer must be exactly one of ``options`` (server-side guided choice)."""
+
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """The answer must be a JSON object under a strict schema. ``schema_json`` keeps property order."""
+
+    name: str
+    schema_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBias:
+    """``logit_bias`` by token id, -100 to 100."""
+
+    bias: tuple[tuple[int, int], ...]
+
+
+Constraint = OneOf | JsonObject | TokenBias
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Sampling parameters; ``None`` means the parameter is not sent."""
+
+    temperature: float | None = 0.0
+    max_tokens: int | None = 64
+    seed: int | None = None
+    top_logprobs: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One call. ``step`` and ``run`` belong to the answer's identity; the wire never sees them."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    constraint: Constraint | None = None
+    step: str = "answer"
+    run: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """One sampled token with its log-probability and the alternatives the provider listed."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens billed; ``None`` where the provider did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How a call ended.
+
+    ``text`` is exactly what came back (``""`` when nothing did). ``cost_usd`` covers every attempt that was billed;
+    ``None`` when the model has no price. ``latency_s`` is seconds from first send to last byte, retries included.
+    The ``error_*`` fields are set for ``failed`` only; ``error_message`` is one redacted line for people.
+    """
+
+    status: Status
+    text: str = ""
+    finish_reason: str | None = None
+    model_reported: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    logprobs: tuple[TokenLogprob, ...] = ()
+    attempts: int = 1
+    started_at: datetime | None = None
+    latency_s: float = 0.0
+    http_status: int | None = None
+    error_kind: ErrorKind | None = None
+    error_code: str | None = None
+    error_param: str | None = None
+    error_message: str | None = None
+
+
+class ChatModel(Protocol):
+    """Anything that answers: a provider over HTTP, a replayed file, a simulated observer."""
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer ``request``. Never raises for a call that went wrong: the status says so."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+def constraint_fields(constraint: Constraint | None) -> Mapping[str, object] | None:
+    """Return ``constraint`` as plain JSON values, for identity and for the transcript."""
+    match constraint:
+        case None:
+            return None
+        case OneOf(options):
+            return {"kind": "one_of", "options": list(options)}
+        case JsonObject(name, schema_json):
+            return {"kind": "json_object", "name": name, "schema_json": schema_json}
+        case TokenBias(bias):
+            return {"kind": "token_bias", "bias": [list(pair) for pair in bias]}
+
+
+def request_json(request: ChatRequest) -> str:
+    """Return the canonical JSON of everything in ``request``: messages, sampling, constraint, step, run."""
+    s = request.sampling
+    return canonical_json(
+        {
+            "messages": [[m.role, m.content] for m in request.messages],
+            "sampling": {
+                "temperature": s.temperature,
+                "max_tokens": s.max_tokens,
+                "seed": s.seed,
+                "top_logprobs": s.top_logprobs,
+                "stop": list(s.stop),
+            },
+            "constraint": constraint_fields(request.constraint),
+            "step": request.step,
+            "run": request.run,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Querying one partition: every item × condition through its protocol, every answer kept."""
