@@ -1,0 +1,75 @@
+"""One number with its interval, and the reason when there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+OK = "ok"
+NO_ITEMS = "no items"
+SINGLE_ITEM = "single item"
+ONE_LEVEL = "one confidence level"
+ALL_CORRECT = "all correct"
+ALL_WRONG = "all wrong"
+NO_WEIGHT = "no weight"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measured quantity.
+
+    Attributes
+    ----------
+    value
+        The point estimate in the unit of the measure (a share lies in 0..1), or None when there is none.
+    low, high
+        Ends of the 95 % interval in the same unit, both None when no interval exists.
+    n
+        Number of items (or rows, see the function) the value rests on; 0 when there were none.
+    method
+        How value and interval were made, for a table's footnote: ``"wilson"``, ``"sem"``, ``"delong"``, …
+    status
+        ``"ok"``, or why the value or its interval is missing: ``"no items"``, ``"single item"``,
+        ``"one confidence level"``, ``"all correct"``, ``"all wrong"``, …
+    sem
+        Standard error of the value, same unit, or None.
+
+    Raises
+    ------
+    ValueError
+        When a number is not finite, an interval has one end only or is upside down, or n is negative: no NaN
+        ever leaves this package.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    status: str = OK
+    sem: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high", "sem"):
+            number = getattr(self, name)
+            if number is not None:
+                if not math.isfinite(number):
+                    raise ValueError(f"{name} of an estimate is {number}: use None and a status")
+                object.__setattr__(self, name, float(number))  # NumPy scalars become plain floats
+        object.__setattr__(self, "n", int(self.n))
+        if self.n < 0:
+            raise ValueError(f"n of an estimate is {self.n}, below 0")
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has two ends or none")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"interval is upside down: {self.low} to {self.high}")
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a value."""
+        return self.value is not None
+
+
+def unavailable(n: int, method: str, status: str) -> Estimate:
+    """Return an estimate without a value, ``status`` saying why."""
+    return Estimate(None, None, None, n, method, status)
