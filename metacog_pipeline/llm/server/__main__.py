@@ -1,0 +1,27 @@
+"""A provider that always gives the same answer: ``python -m metacog_pipeline.llm.server --help``."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+
+from metacog_pipeline.llm.server.app import SimulatedProvider
+from metacog_pipeline.llm.server.faults import FaultPlan
+from metacog_pipeline.llm.server.running import serve
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description="A local provider that always gives the same answer.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds per answer")
+    parser.add_argument("--text", default='{"answer": "A", "confidence": 3}', help="the answer")
+    options = parser.parse_args()
+    provider = SimulatedProvider(
+        lambda model, request: str(options.text), FaultPlan(latency_s=options.latency)
+    )
+    serve(provider, port=options.port, announce=functools.partial(print, flush=True))
+
+
+if __name__ == "__main__":
+    main()

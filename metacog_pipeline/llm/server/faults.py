@@ -1,0 +1,83 @@
+"""What can go wrong on purpose, and how often."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class Fault(enum.StrEnum):
+    """A fault the local server can answer with.
+
+    The three ``reject_*`` faults only strike requests that carry the parameter; all others strike any request.
+    ``slow`` delays the first byte and then answers; ``wrong_model`` and ``empty`` answer with status 200.
+    """
+
+    RATE_LIMIT = "rate_limit"  # 429, Retry-After in seconds
+    RATE_LIMIT_DATE = "rate_limit_date"  # 429, Retry-After as an HTTP date
+    QUOTA = "quota"  # 429 with the code insufficient_quota: no retry helps
+    UNAUTHORIZED = "unauthorized"  # 401
+    SERVER_ERROR = "server_error"  # 500
+    UNAVAILABLE = "unavailable"  # 503
+    OVERLOADED = "overloaded"  # 529
+    SLOW = "slow"
+    RESET = "reset"  # the connection is reset before any byte
+    CUT = "cut"  # half of the announced body, then the connection closes
+    INVALID_JSON = "invalid_json"  # 200 with a body that is not JSON
+    EMPTY = "empty"  # 200, normal finish, no text
+    CONTENT_FILTER = "content_filter"  # 200, stopped by the provider's filter
+    WRONG_MODEL = "wrong_model"  # 200, reports another model id
+    MODEL_NOT_FOUND = "model_not_found"  # 404
+    REJECT_TEMPERATURE = "reject_temperature"  # 400 naming the parameter
+    REJECT_LOGIT_BIAS = "reject_logit_bias"  # 400 naming the parameter
+    REJECT_RESPONSE_FORMAT = "reject_response_format"  # 400 naming the parameter, for a JSON schema
+    REJECT_CHOICE = "reject_choice"  # 400 naming the parameter, for a guided choice
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPlan:
+    """When the server misbehaves.
+
+    ``script`` names what happens to the first calls, in order of arrival (``None`` is a healthy answer).
+    ``rates`` maps a fault to its share of all later calls, 0 to 1, together at most 1. The draw depends on ``seed``,
+    the body and how often that body was seen, so it is the same whatever order concurrent calls arrive in.
+    ``always`` names ``reject_*`` faults that strike every call carrying the parameter, before anything is drawn.
+    ``latency_s`` is the seconds every answer takes, ``slow_s`` the further seconds of ``slow``, ``retry_after_s`` what
+    ``Retry-After`` says. Calls beyond ``max_in_flight`` at once or ``requests_per_minute`` get a 429.
+
+    Raises ``ValueError`` for an unknown fault, a share outside 0 to 1, shares above 1 in total, negative seconds.
+    """
+
+    seed: int = 0
+    rates: Mapping[str, float] = field(default_factory=dict)
+    latency_s: float = 0.0
+    slow_s: float = 1.0
+    retry_after_s: float = 1.0
+    max_in_flight: int | None = None
+    requests_per_minute: float | None = None
+    script: tuple[str | None, ...] = ()
+    always: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in (*self.rates, *self.always, *(n for n in self.script if n is not None)):
+            Fault(name)
+        if any(not 0 <= share <= 1 for share in self.rates.values()) or sum(self.rates.values()) > 1 + 1e-9:
+            raise ValueError(f"fault rates {dict(self.rates)}: each must be 0 to 1 and together at most 1")
+        if not all(
+            0 <= seconds < float("inf") for seconds in (self.latency_s, self.slow_s, self.retry_after_s)
+        ):
+            raise ValueError("latency_s, slow_s and retry_after_s are seconds: 0 or more")
+
+    def draw(self, digest: str, seen: int) -> Fault | None:
+        """Return the fault of the ``seen``-th call (0 first) whose body has ``digest``, or ``None``."""
+        if not self.rates:
+            return None
+        drawn = hashlib.sha256(f"{self.seed}:{digest}:{seen}".encode()).digest()
+        u = int.from_bytes(drawn[:8]) / 2**64
+        for name in sorted(self.rates):
+            u -= self.rates[name]
+            if u < 0:
+                return Fault(name)
+        return None

@@ -1,0 +1,140 @@
+"""What each fault looks like on the wire, and the limits that give real 429s."""
+
+from __future__ import annotations
+
+import math
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import formatdate
+
+from aiohttp import web
+
+from metacog_pipeline.llm.server.dialects import Problem
+from metacog_pipeline.llm.server.faults import Fault
+from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias
+
+OTHER_MODEL = "another-model-2"
+
+
+@dataclass(slots=True)
+class Limits:
+    """A cap on calls at once and on calls in any 60 seconds; ``None`` is no cap."""
+
+    max_in_flight: int | None = None
+    per_minute: float | None = None
+    _arrivals: deque[float] = field(default_factory=deque)
+
+    def exceeded(self, in_flight: int) -> bool:
+        """Return whether the call just arrived, counted in ``in_flight``, is one too many. Such calls do not count."""
+        if self.max_in_flight is not None and in_flight > self.max_in_flight:
+            return True
+        if self.per_minute is None:
+            return False
+        now = time.monotonic()
+        while self._arrivals and self._arrivals[0] <= now - 60:
+            self._arrivals.popleft()
+        if len(self._arrivals) + 1 > self.per_minute:
+            return True
+        self._arrivals.append(now)
+        return False
+
+
+def rejected_parameter(request: ChatRequest) -> Mapping[str, str]:
+    """Return the ``reject_*`` faults that can strike ``request``, each with the parameter it complains about."""
+    found: dict[str, str] = {}
+    if request.sampling.temperature is not None:
+        found[Fault.REJECT_TEMPERATURE] = "temperature"
+    match request.constraint:
+        case TokenBias():
+            found[Fault.REJECT_LOGIT_BIAS] = "logit_bias"
+        case JsonObject():
+            found[Fault.REJECT_RESPONSE_FORMAT] = "response_format"
+        case OneOf():
+            found[Fault.REJECT_CHOICE] = "structured_outputs"
+        case None:
+            pass
+    return found
+
+
+def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem | None:
+    """Return the error answer of ``outcome``, or ``None`` where it is not an error status."""
+    match outcome:
+        case "limit" | Fault.RATE_LIMIT | Fault.RATE_LIMIT_DATE:
+            kind = "rate_limit_date" if outcome == Fault.RATE_LIMIT_DATE else "rate_limit"
+            return Problem(429, kind, "too many requests")
+        case Fault.QUOTA:
+            return Problem(429, "quota", "the account has no credit left")
+        case Fault.UNAUTHORIZED:
+            return Problem(401, "unauthorized", "the key is not accepted")
+        case Fault.SERVER_ERROR:
+            return Problem(500, "server_error", "something broke")
+        case Fault.UNAVAILABLE:
+            return Problem(503, "unavailable", "the service is unavailable")
+        case Fault.OVERLOADED:
+            return Problem(529, "overloaded", "the service is overloaded")
+        case Fault.MODEL_NOT_FOUND:
+            return Problem(404, "model_not_found", f"no model named {model!r}", "model")
+        case _ if outcome in rejected:
+            param = rejected[outcome]
+            return Problem(400, "unsupported_parameter", f"{param} is not supported with this model", param)
+        case _:
+            return None
+
+
+def retry_after(kind: str, seconds: float) -> Mapping[str, str]:
+    """Return the ``Retry-After`` header of a problem: seconds, or an HTTP date not before then."""
+    if kind == "rate_limit":
+        return {"Retry-After": f"{seconds:g}"}
+    if kind == "rate_limit_date":
+        return {"Retry-After": formatdate(math.ceil(time.time() + seconds), usegmt=True)}
+    return {}
+
+
+def faulty_completion(outcome: str, model: str, completion: Completion) -> tuple[str, Completion]:
+    """Return the reported model id and the answer as the faults with status 200 change them."""
+    match outcome:
+        case Fault.EMPTY:
+            return model, replace(completion, status=Status.OK, text="", logprobs=())
+        case Fault.CONTENT_FILTER:
+            return model, Completion(Status.REFUSED, finish_reason="content_filter")
+        case Fault.WRONG_MODEL:
+            return OTHER_MODEL, completion
+        case _:
+            return model, completion
+
+
+def json_reply(
+    status: int, body: bytes, number: int, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """Return ``body`` as a JSON answer with the request id under the header names of all three providers."""
+    ids = {"x-request-id": f"req-sim-{number}", "request-id": f"req-sim-{number}"}
+    return web.Response(
+        status=status, body=body, content_type="application/json", headers={**ids, **(headers or {})}
+    )
+
+
+async def cut_reply(http: web.Request, body: bytes, number: int) -> web.StreamResponse:
+    """Announce all of ``body``, send its first half, close the connection."""
+    response = web.StreamResponse(
+        headers={"Content-Length": str(len(body)), "x-request-id": f"req-sim-{number}"}
+    )
+    response.content_type = "application/json"
+    await response.prepare(http)
+    await response.write(body[: len(body) // 2])
+    if http.transport is not None:
+        http.transport.close()
+    return response
+
+
+def reset_connection(http: web.Request) -> web.Response:
+    """Reset the connection (TCP RST) before any byte of an answer."""
+    if http.transport is not None:
+        connection = http.transport.get_extra_info("socket")
+        if connection is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        http.transport.abort()
+    return web.Response()
