@@ -1,0 +1,50 @@
+"""Many p values at once: Holm's correction, and the stars of a table.
+
+Source: S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scand. J. Stat. 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# Marks from the strictest threshold down: the mark stands for p below the number.
+Legend = tuple[tuple[float, str], ...]
+STARS: Legend = ((0.0001, "****"), (0.001, "***"), (0.01, "**"), (0.05, "*"))
+
+
+def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Return Holm-adjusted p values in the given order.
+
+    Parameters
+    ----------
+    pvalues
+        Each 0..1, or None for a test that could not be made: it stays None and is not counted.
+
+    Returns
+    -------
+    tuple
+        Adjusted p, 0..1, never below the raw p and in the same order of size.
+    """
+    known = sorted((p, i) for i, p in enumerate(pvalues) if p is not None)
+    adjusted: list[float | None] = [None] * len(pvalues)
+    largest = 0.0
+    for rank, (p, i) in enumerate(known):
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"p value {p} at position {i} is outside 0..1")
+        largest = max(largest, min(1.0, (len(known) - rank) * p))
+        adjusted[i] = largest
+    return tuple(adjusted)
+
+
+def stars(p: float | None, legend: Legend = STARS) -> str:
+    """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p."""
+    if p is None:
+        return ""
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"p value {p} is outside 0..1")
+    return next((mark for threshold, mark in legend if p < threshold), "")
+
+
+def legend_text(legend: Legend = STARS) -> str:
+    """Return the line that belongs under every table with stars."""
+    return ", ".join(f"{mark} p < {threshold:g}" for threshold, mark in reversed(legend))
