@@ -38,10 +38,11 @@ class ModelSpec(BaseModel):
     """One model of a study. Prices are dollars per million tokens; rates are per minute.
 
     ``api_key_env`` is the NAME of an environment variable; the key itself is read when a client is opened and is
-    kept nowhere else.
+    kept nowhere else. ``top_logprobs`` is how many alternatives per token are asked for where a provider offers
+    them (0: none); a provider that refuses is asked without.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(pattern=SLUG_PATTERN)
     provider: Provider
@@ -52,6 +53,7 @@ class ModelSpec(BaseModel):
     max_tokens: int = Field(default=64, ge=1)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    top_logprobs: int = Field(default=5, ge=0, le=20)
     max_concurrency: int = Field(default=100, ge=1, le=1000)
     price_in: float | None = Field(default=None, ge=0)
     price_out: float | None = Field(default=None, ge=0)

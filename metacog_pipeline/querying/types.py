@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,3 +35,13 @@ class Ask(Protocol):
     ) -> Answer:
         """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One item under one condition. ``run`` asks its steps in the given answer mode."""
+
+    item_id: str
+    item_hash: str
+    condition: str
+    run: Callable[[Ask, str], Awaitable[None]]

@@ -1,0 +1,59 @@
+# Two commands matter: `make demo` and `make test`. Both make their own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := metacog-demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types ui bench clean
+
+help:
+	@echo "make demo   install, run the demo study through Dagster, print the boards"
+	@echo "make test   install with test tools, run every test"
+	@echo "make lint   style, imports, types"
+	@echo "make ui     open the Dagster UI on the demo study"
+	@echo "make bench  measure speed and memory, write bench-results/"
+
+$(VENV)/.uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is older than 3.11: run make PYTHON=python3.11 (or newer)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: on Debian install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null || true
+	@touch $@
+
+# uv is quick; where it cannot reach the user's configured index, pip does the same work.
+define install
+	@echo "installing $(1) into $(VENV) ..."
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '$(1)' \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'
+endef
+
+$(VENV)/.runtime: $(VENV)/.uv pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch $@ $(VENV)/.runtime
+
+demo: $(VENV)/.runtime
+	@$(BIN)/metacog demo --folder $(DEMO)
+
+ui: $(VENV)/.runtime
+	@$(BIN)/metacog demo --folder $(DEMO) --quiet
+	@$(BIN)/metacog ui $(DEMO)/study.toml
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -m "not bench"
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m tests.performance.table
+
+clean:
+	rm -rf $(VENV) $(DEMO) bench-results

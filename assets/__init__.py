@@ -1,0 +1,1 @@
+"""The Dagster code location: names the assets and their edges, nothing else."""

@@ -1,0 +1,1 @@
+"""The commands behind ``metacog``, grouped by what they are about."""

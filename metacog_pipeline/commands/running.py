@@ -1,0 +1,184 @@
+"""``plan``, ``run``, ``ui`` and ``simulate-server``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.progress import ENVIRONMENT, style_for
+from metacog_pipeline.study import Study, load_study
+
+
+@click.command()
+@study_argument
+def plan(study_file: Path) -> None:
+    """Print calls, tokens and dollars before a cent is spent.
+
+    One row per model and benchmark: what is already answered, what is left to ask, what it would cost, and
+    where the budget would stop it.
+    """
+    from metacog_pipeline.benchmarks.planning import plan_study
+
+    study = load_study(study_file)
+    result = plan_study(study)
+    table = Table(title=f"Plan for {study.study.name}")
+    for heading in (
+        "model",
+        "benchmark",
+        "runs",
+        "calls",
+        "answered",
+        "to ask",
+        "tokens in",
+        "tokens out",
+        "dollars",
+    ):
+        table.add_column(heading, justify="left" if heading in ("model", "benchmark") else "right")
+    for row in result.rows:
+        dollars = "no price" if row.dollars is None else f"{row.dollars:.4f}"
+        table.add_row(
+            row.model,
+            row.benchmark,
+            str(row.runs),
+            f"{row.calls:,}",
+            f"{row.answered:,}",
+            f"{row.to_ask:,}",
+            f"{row.tokens_in:,}",
+            f"{row.tokens_out:,}",
+            dollars,
+        )
+    console = Console()
+    console.print(table)
+    for line in result.notes:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@click.command()
+@study_argument
+@click.option("--benchmark", "benchmarks", multiple=True, help="Only this benchmark (repeatable).")
+@click.option("--model", "models", multiple=True, help="Only this model (repeatable).")
+@click.option(
+    "--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run number (repeatable)."
+)
+@click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
+@quiet_option
+def run(
+    study_file: Path,
+    benchmarks: tuple[str, ...],
+    models: tuple[str, ...],
+    runs: tuple[int, ...],
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Ask what is missing, score it, rebuild the boards.
+
+    Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
+    the others and is named at the end (exit code 7).
+    """
+    study = load_study(study_file)
+    for name in models:
+        study.model(name)
+    known = study.benchmarks.enabled()
+    for name in benchmarks:
+        if name not in known:
+            raise StudyError(
+                f'--benchmark "{name}": not enabled in {study_file.name}; it has: {", ".join(known)}'
+            )
+    for number in runs:
+        if number not in study.runs:
+            raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    sys.exit(launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, quiet=quiet))
+
+
+@click.command()
+@study_argument
+@click.option(
+    "--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="Port of the web server."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address the web server listens on.")
+def ui(study_file: Path, port: int, host: str) -> None:
+    """Open the Dagster UI on a study; stop it with Ctrl-C."""
+    study = load_study(study_file)
+    study.home.prepare()
+    command = [
+        sys.executable,
+        "-m",
+        "dagster",
+        "dev",
+        "-m",
+        "assets.definitions",
+        "--port",
+        str(port),
+        "--host",
+        host,
+    ]
+    click.echo(f"Dagster UI of {study.study.name}: http://{host}:{port}")
+    sys.exit(_call(command, study))
+
+
+@click.command("simulate-server")
+@study_option
+@click.option(
+    "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
+)
+@click.option(
+    "--fault", "faults", multiple=True, metavar="NAME=SHARE", help="Share of calls that get a fault."
+)
+@click.option("--latency", default=0.0, show_default=True, help="Seconds before each answer.")
+@click.option("--seed", default=0, show_default=True, help="Decides which calls get a fault.")
+def simulate_server(study_file: Path, port: int, faults: tuple[str, ...], latency: float, seed: int) -> None:
+    """Serve the study's simulated models over HTTP, with faults on request.
+
+    Speaks the OpenAI-compatible, Anthropic and Gemini protocols on 127.0.0.1. Point a model at it with
+    base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model as its model id.
+    """
+    from metacog_pipeline.benchmarks.serving import serve_study
+
+    serve_study(load_study(study_file), port=port, faults=faults, latency_s=latency, seed=seed)
+
+
+def launch(
+    study: Study,
+    *,
+    benchmarks: tuple[str, ...] = (),
+    models: tuple[str, ...] = (),
+    runs: tuple[int, ...] = (),
+    force: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
+    study.home.prepare()
+    command = [sys.executable, "-m", "assets.launch"]
+    for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
+        for value in values:
+            command += [flag, str(value)]
+    if force:
+        command.append("--force")
+    if quiet:
+        command.append("--quiet")
+    return _call(command, study, quiet=quiet)
+
+
+def _call(command: list[str], study: Study, *, quiet: bool = False) -> int:
+    environment = {
+        **os.environ,
+        "METACOG_STUDY": str(study.path),
+        "DAGSTER_HOME": str(study.home.dagster),
+        ENVIRONMENT: style_for(quiet),
+        "PYTHONUNBUFFERED": "1",
+    }
+    child = subprocess.Popen(command, env=environment)
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:  # the terminal has sent the same signal to the child: let it finish its way
+            signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,85 @@
+"""Where a study keeps what it writes. Everything but ``transcripts/`` can be deleted and rebuilt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import shipped, write_text
+
+FOLDERS = ("sources", "items", "transcripts", "observations", "estimates", "report", "dagster", "study")
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one study."""
+
+    path: Path
+
+    @property
+    def sources(self) -> Path:
+        """Fetched data sets, verified against their digests."""
+        return self.path / "sources"
+
+    @property
+    def items(self) -> Path:
+        """Items as they are asked, one Parquet file per benchmark."""
+        return self.path / "items"
+
+    @property
+    def transcripts(self) -> Path:
+        """What was asked and answered. Costs money; never deleted by the pipeline."""
+        return self.path / "transcripts"
+
+    @property
+    def observations(self) -> Path:
+        """Parsed answers."""
+        return self.path / "observations"
+
+    @property
+    def estimates(self) -> Path:
+        """Numbers with intervals."""
+        return self.path / "estimates"
+
+    @property
+    def leaderboard(self) -> Path:
+        """The DuckDB file analysts open."""
+        return self.path / "leaderboard.duckdb"
+
+    @property
+    def dagster(self) -> Path:
+        """``DAGSTER_HOME`` of this study."""
+        return self.path / "dagster"
+
+    @property
+    def status(self) -> Path:
+        """Tables about the study itself: its models and the state of their partitions."""
+        return self.path / "study"
+
+    def prepare(self) -> None:
+        """Create the folders and the Dagster configuration.
+
+        Raises
+        ------
+        StudyError
+            If the home is a file or cannot be created.
+        """
+        for existing in (self.path, *self.path.parents):
+            if existing.exists():
+                if not existing.is_dir():
+                    raise StudyError(
+                        f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
+                    )
+                break
+        try:
+            for name in FOLDERS:
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+            settings = shipped("data", "dagster.yaml").read_text(encoding="utf-8")
+            target = self.dagster / "dagster.yaml"
+            if not target.exists() or target.read_text(encoding="utf-8") != settings:
+                write_text(target, settings)
+        except OSError as error:
+            raise StudyError(
+                f"study.home: cannot write to {self.path} ({error.strerror or error}); choose a folder you can write to"
+            ) from None

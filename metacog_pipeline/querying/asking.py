@@ -1,0 +1,203 @@
+"""One step of one item: answered from the store when it was already paid for, asked otherwise, kept before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import (
+    ChatModel,
+    ChatRequest,
+    Completion,
+    Constraint,
+    ErrorKind,
+    Message,
+    Sampling,
+    Status,
+    request_json,
+)
+from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.schema import Record, Source
+from metacog_pipeline.transcripts.store import PartitionStore
+
+SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
+
+
+class StepFailed(Exception):
+    """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
+
+    def __init__(self, completion: Completion) -> None:
+        super().__init__(completion.error_message)
+        self.completion = completion
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a model is asked in one partition: the answer mode, and parameters it was found to refuse."""
+
+    mode: str
+    dropped: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running totals of one partition's session."""
+
+    calls: int = 0
+    reused: int = 0
+    failed_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    current: set[str] = field(default_factory=set)
+
+    def count(self, completion: Completion) -> None:
+        """Add one finished call."""
+        self.calls += 1
+        self.failed_calls += completion.status is Status.FAILED
+        self.input_tokens += completion.usage.input_tokens or 0
+        self.output_tokens += completion.usage.output_tokens or 0
+        self.cost_usd += completion.cost_usd or 0.0
+
+
+@dataclass(slots=True)
+class Session:
+    """Everything the steps of one partition share."""
+
+    benchmark: str
+    spec: ModelSpec
+    run: int
+    seed: int
+    model: ChatModel
+    store: PartitionStore
+    tally: Tally = field(default_factory=Tally)
+    in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+
+
+def sampling_for(
+    spec: ModelSpec, profile: Profile, seed: int, max_tokens: int | None, top_logprobs: int | None
+) -> Sampling:
+    """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity."""
+    dropped = profile.dropped
+    wanted = top_logprobs if top_logprobs is not None else spec.top_logprobs or None
+    return Sampling(
+        temperature=None if "temperature" in dropped else spec.temperature,
+        max_tokens=max_tokens or spec.max_tokens,
+        seed=None if "seed" in dropped else seed,
+        top_logprobs=None if "top_logprobs" in dropped else wanted,
+    )
+
+
+@dataclass(slots=True)
+class Asker:
+    """The :class:`~metacog_pipeline.querying.types.Ask` of one item under one condition."""
+
+    session: Session
+    profile: Profile
+    item_id: str
+    item_hash: str
+    condition: str
+
+    async def __call__(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        *,
+        constraint: Constraint | None = None,
+        max_tokens: int | None = None,
+        top_logprobs: int | None = None,
+    ) -> Answer:
+        """Answer one step.
+
+        Raises
+        ------
+        StepFailed
+            If the call ended as ``failed``. The failure is journalled; the step will be asked again next time.
+        BudgetError
+            If the call could pass the budget; it was not sent.
+        """
+        session = self.session
+        sampling = sampling_for(session.spec, self.profile, session.seed, max_tokens, top_logprobs)
+        request = ChatRequest(tuple(messages), sampling, constraint, step, session.run)
+        identity = answer_id(session.spec, request)
+        session.tally.current.add(identity)
+        while (running := session.in_flight.get(identity)) is not None:
+            await asyncio.wait([running])  # the same call is being made for another item or condition
+        if (stored := session.store.find(identity)) is not None:
+            session.tally.reused += 1
+            if not session.store.has_row(identity, self.item_id, self.condition):
+                await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
+            return Answer(Status(stored.status), stored.text, stored.logprobs)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        session.in_flight[identity] = future
+        try:
+            return await self._ask(identity, request)
+        finally:
+            del session.in_flight[identity]
+            future.cancel()
+
+    async def _ask(self, identity: str, request: ChatRequest) -> Answer:
+        session = self.session
+        completion = await session.model.complete(request)
+        session.tally.count(completion)
+        await session.store.keep(self._record(identity, request, completion))
+        if completion.status is Status.FAILED:
+            raise StepFailed(completion)
+        return Answer(completion.status, completion.text, completion.logprobs)
+
+    def _record(self, identity: str, request: ChatRequest, completion: Completion) -> Record:
+        session = self.session
+        return Record(
+            answer_id=identity,
+            benchmark=session.benchmark,
+            model=session.spec.name,
+            run=session.run,
+            item_id=self.item_id,
+            item_hash=self.item_hash,
+            condition=self.condition,
+            step=request.step,
+            source=source_of(session.spec, completion.model_reported),
+            provider=session.spec.provider,
+            model_id=session.spec.model or session.spec.name,
+            model_reported=completion.model_reported,
+            mode=self.profile.mode,
+            request_json=request_json(request),
+            status=completion.status.value,
+            text=completion.text,
+            finish_reason=completion.finish_reason,
+            logprobs_json=_logprobs_json(completion),
+            input_tokens=completion.usage.input_tokens,
+            output_tokens=completion.usage.output_tokens,
+            cost_usd=completion.cost_usd,
+            attempts=completion.attempts,
+            started_at=completion.started_at or datetime.now(UTC),
+            latency_s=completion.latency_s,
+            http_status=completion.http_status,
+            error_kind=completion.error_kind.value if completion.error_kind else None,
+            error_code=completion.error_code,
+            error_message=completion.error_message,
+        )
+
+
+def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:
+    """Return how answers of ``spec`` are labelled; simulated ones never pass as measured."""
+    if spec.provider == "simulated" or (model_reported or "").startswith(SIMULATED_PREFIX):
+        return "simulated"
+    return "imported" if spec.provider == "replay" else "measured"
+
+
+def is_fatal(error: StepFailed) -> bool:
+    """Whether every further call to this model would fail the same way."""
+    return error.completion.error_kind is ErrorKind.FATAL
+
+
+def _logprobs_json(completion: Completion) -> str | None:
+    if not completion.logprobs:
+        return None
+    rows = [[t.token, t.logprob, [list(pair) for pair in t.top]] for t in completion.logprobs]
+    return json.dumps(rows, separators=(",", ":"))

@@ -1,0 +1,135 @@
+"""Query one partition: all items × conditions of a benchmark for one model and run.
+
+A fixed number of workers take tasks in order, so memory does not grow with the number of items. What stops a
+partition early: a spent budget, a provider that rejects every call, or many failures in a row. Whatever was
+answered until then is kept, and the next session asks only for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.querying.asking import Asker, Profile, Session, StepFailed, Tally, is_fatal
+from metacog_pipeline.querying.capability import negotiate
+from metacog_pipeline.querying.types import Task
+
+STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
+PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a partition stands; handed to the caller after every task."""
+
+    done: int
+    total: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a session on a partition ended. ``stopped`` says why it ended early, ``None`` when it did not."""
+
+    tasks: int
+    answered: int
+    failed: int
+    profile: Profile | None
+    tally: Tally
+    stopped: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task has its answers."""
+        return self.answered == self.tasks
+
+
+async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None = None) -> Outcome:
+    """Ask every task, in up to ``spec.max_concurrency`` at once.
+
+    Parameters
+    ----------
+    crew
+        The workers of the partition: its session, tasks and counters.
+    modes
+        Answer modes to try on the first task, best first; one entry skips the trying.
+    known
+        The profile an earlier session of this partition settled on; then nothing is tried again.
+    """
+    profile = known
+    for task in crew.tasks[:PROBED_TASKS]:
+        if profile is not None or crew.stopped is not None:
+            break
+        try:
+            profile = await negotiate(crew.session, task, modes)
+        except StepFailed as error:
+            if is_fatal(error) or task is crew.tasks[:PROBED_TASKS][-1]:
+                crew.failed += 1
+                crew.stop(str(error))
+        except BudgetError as error:
+            crew.stop(str(error))
+    if profile is not None:
+        await crew.work(profile)
+    return crew.outcome(profile)
+
+
+class Crew:
+    """The workers of one partition and what they share."""
+
+    def __init__(
+        self, session: Session, tasks: Sequence[Task], on_progress: Callable[[Progress], None] | None
+    ) -> None:
+        self.session = session
+        self.tasks = tasks
+        self.on_progress = on_progress
+        self.answered = 0
+        self.failed = 0
+        self.failures_in_a_row = 0
+        self.interrupted = False
+        self.stopped: str | None = None
+
+    async def work(self, profile: Profile) -> None:
+        """Ask every task under ``profile`` with as many workers as the model allows."""
+        queue = iter(self.tasks)
+        count = min(self.session.spec.max_concurrency, len(self.tasks))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(count):
+                    group.create_task(self._worker(queue, profile))
+        except* StoreError as failures:
+            raise failures.exceptions[0] from None
+
+    async def _worker(self, queue: Iterator[Task], profile: Profile) -> None:
+        for task in queue:
+            if self.stopped is not None:
+                return
+            asker = Asker(self.session, profile, task.item_id, task.item_hash, task.condition)
+            try:
+                await task.run(asker, profile.mode)
+            except StepFailed as error:
+                self._failure(error)
+            except BudgetError as error:
+                self.stop(str(error))
+                return
+            else:
+                self.answered += 1
+                self.failures_in_a_row = 0
+            if self.on_progress is not None:
+                self.on_progress(Progress(self.answered + self.failed, len(self.tasks), self.session.tally))
+
+    def _failure(self, error: StepFailed) -> None:
+        self.failed += 1
+        self.failures_in_a_row += 1
+        if is_fatal(error) or self.failures_in_a_row >= STOP_AFTER_FAILURES_IN_A_ROW:
+            self.stop(str(error))
+
+    def stop(self, reason: str) -> None:
+        """Take no new task; the first reason given is the one reported."""
+        if self.stopped is None:
+            self.stopped = reason or "the provider gave no answer"
+
+    def outcome(self, profile: Profile | None) -> Outcome:
+        """Return how far the crew has come."""
+        return Outcome(len(self.tasks), self.answered, self.failed, profile, self.session.tally, self.stopped)

@@ -1,0 +1,206 @@
+"""Open a partition, ask what is missing, keep it, compact it, and write down how it went.
+
+The manifest beside the answers (``partition.json``) says in which state the partition is:
+
+``complete``    every item has its answers
+``incomplete``  some calls failed for good in this session; run again to ask for the rest
+``failed``      stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from metacog_pipeline import __version__
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.open import Clients, open_model
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.asking import Profile, Session
+from metacog_pipeline.querying.partition import Crew, Outcome, Progress, Task, query_tasks
+from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.store import PartitionStore, partition_folder, read_manifest, write_manifest
+
+State = Literal["complete", "incomplete", "failed", "missing"]
+RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One model × run of one benchmark in a study."""
+
+    study: Study
+    benchmark: str
+    spec: ModelSpec
+    run: int
+
+    @property
+    def folder(self) -> Path:
+        """Where its answers are kept."""
+        return partition_folder(self.study.home.path, self.benchmark, self.spec.name, self.run)
+
+    @property
+    def seed(self) -> int:
+        """The sampling seed sent to providers that take one."""
+        return self.study.study.seed * RUNS_PER_SEED + self.run
+
+    def manifest(self) -> dict[str, object]:
+        """Return what the last session wrote down; empty before the first."""
+        return read_manifest(self.folder) or {}
+
+    def known_profile(self) -> Profile | None:
+        """Return the answer mode an earlier session settled on, unless the model's spec has changed since."""
+        manifest = self.manifest()
+        found = manifest.get("profile")
+        if not isinstance(found, dict) or manifest.get("asked_as") != asked_as(self.spec):
+            return None
+        return Profile(str(found["mode"]), frozenset(map(str, found["dropped"])))
+
+
+def asked_as(spec: ModelSpec) -> str:
+    """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
+    fields = {
+        **spec.identity_fields(),
+        "mode": spec.answer_mode,
+        "temperature": spec.temperature,
+        "max_tokens": spec.max_tokens,
+        "top_logprobs": spec.top_logprobs,
+        "token_ids": spec.token_ids,
+        "choice_field": spec.choice_field,
+    }
+    return sha256_hex(canonical_json(fields))
+
+
+def query_partition(
+    partition: Partition,
+    tasks: Sequence[Task],
+    modes: Sequence[str],
+    *,
+    fingerprint: str,
+    respond: Callable[[ChatRequest], str] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Ask what a partition still lacks; return how the session went.
+
+    Parameters
+    ----------
+    fingerprint
+        Digest of everything the partition depends on; written down when it is complete, so that the next command
+        can see without opening anything that there is nothing to do.
+    respond
+        The simulated observer, for ``provider = "simulated"``.
+
+    Raises
+    ------
+    StoreError
+        If kept answers cannot be read or written; what was acknowledged stays kept.
+    BudgetError, ProviderError
+        If asking cannot start: no price under a budget, no key in the environment.
+    """
+    started = datetime.now(UTC)
+    with PartitionStore.open(partition.folder) as store:
+        if partition.spec.provider == "replay":
+            outcome = _replayed(store, tasks)
+            current = None
+        else:
+            outcome = asyncio.run(_ask(partition, store, tasks, modes, respond, on_progress))
+            current = outcome.tally.current if outcome.complete else None
+        store.compact(current)
+    _write_down(partition, outcome, fingerprint, started)
+    return outcome
+
+
+async def _ask(
+    partition: Partition,
+    store: PartitionStore,
+    tasks: Sequence[Task],
+    modes: Sequence[str],
+    respond: Callable[[ChatRequest], str] | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> Outcome:
+    study = partition.study
+    with Budget.open(study.home.path, study.study.budget_usd) as budget:
+        clients = Clients(budget=budget)
+        try:
+            model = open_model(partition.spec, clients, respond=respond)
+            session = Session(
+                partition.benchmark, partition.spec, partition.run, partition.seed, model, store
+            )
+            crew = Crew(session, tasks, on_progress)
+            with _stopping_gently(crew):
+                return await query_tasks(crew, modes, known=partition.known_profile())
+        finally:
+            await clients.close()
+
+
+@contextlib.contextmanager
+def _stopping_gently(crew: Crew) -> Iterator[None]:
+    """On the first interrupt take no new task and let calls in flight finish: they are already paid for."""
+    loop = asyncio.get_running_loop()
+    handled: list[signal.Signals] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Only the main thread may set handlers; elsewhere whoever owns the process decides.
+        with contextlib.suppress(RuntimeError, ValueError):
+            previous = signal.getsignal(number)
+            loop.add_signal_handler(number, _interrupt, crew, number, previous)
+            handled.append(number)
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
+
+
+def _interrupt(crew: Crew, number: signal.Signals, previous: object) -> None:
+    if crew.interrupted:
+        asyncio.get_running_loop().remove_signal_handler(number)
+        signal.raise_signal(number)
+    crew.interrupted = True
+    crew.stop("interrupted; calls in flight were finished and kept")
+
+
+def _replayed(store: PartitionStore, tasks: Sequence[Task]) -> Outcome:
+    """Account for imported answers; nobody is asked."""
+    from metacog_pipeline.querying.asking import Tally
+
+    answered = sum(store.has_item(task.item_id, task.condition) for task in tasks)
+    return Outcome(len(tasks), answered, 0, Profile("import"), Tally())
+
+
+def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, started: datetime) -> None:
+    state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
+    profile = outcome.profile
+    message = outcome.stopped
+    if message is None and state == "incomplete":
+        message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
+    write_manifest(
+        partition.folder,
+        {
+            "benchmark": partition.benchmark,
+            "model": partition.spec.name,
+            "run": partition.run,
+            "state": state,
+            "message": message,
+            "n_expected": outcome.tasks,
+            "n_answered": outcome.answered,
+            "n_failed": outcome.failed,
+            "fingerprint": fingerprint if state == "complete" else None,
+            "asked_as": asked_as(partition.spec),
+            "profile": {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None,
+            "seed": partition.seed,
+            "calls": outcome.tally.calls,
+            "reused": outcome.tally.reused,
+            "cost_usd": outcome.tally.cost_usd,
+            "started_at": started.isoformat(),
+            "finished_at": datetime.now(UTC).isoformat(),
+            "version": __version__,
+        },
+    )

@@ -1,0 +1,234 @@
+"""Source data: reading JSON Lines safely, the digest of their content, and downloads that resume.
+
+A source is pinned by the SHA-256 of its *canonical content*: one canonical JSON text per row, in file order. So
+compression, white space and the order of keys do not matter, and one changed character of any field does.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+
+JsonRow = dict[str, Any]
+
+MAX_SOURCE_BYTES = 256 * 1024 * 1024
+_TIMEOUT = httpx.Timeout(connect=15.0, read=60.0, write=15.0, pool=15.0)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+Progress = Callable[[int, "int | None"], None]
+"""Called with (bytes so far, total bytes or None when the server does not say)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a JSON Lines file: the file's name, the 1-based line, and the object on it."""
+
+    file: str
+    number: int
+    row: JsonRow
+
+    @property
+    def where(self) -> str:
+        """``file:line``, as messages name it."""
+        return f"{self.file}:{self.number}"
+
+
+def read_bytes(path: Path, limit: int = MAX_SOURCE_BYTES) -> bytes:
+    """Return the bytes of ``path``, unpacked when it is gzip; SourceError when unreadable or over ``limit``."""
+    try:
+        with path.open("rb") as probe:
+            packed = probe.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except FileNotFoundError:
+        raise SourceError(f"{path}: no such file; check the path or fetch the source") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError(f"{path}: cannot be read ({error}); replace the file") from None
+    if len(data) > limit:
+        raise SourceError(f"{path}: larger than {limit} bytes unpacked; not a file this program expects")
+    return data
+
+
+def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
+    """Read a ``.jsonl`` or ``.jsonl.gz`` file of objects; blank lines are skipped.
+
+    Raises
+    ------
+    SourceError
+        With file and line: not UTF-8, not JSON, not an object, a key given twice, or a number JSON cannot hold.
+    """
+    lines: list[Line] = []
+    for number, raw in enumerate(read_bytes(path, limit).split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            row = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+            canonical_json(row)
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{where}: not UTF-8 ({error.reason} at byte {error.start}); replace the file"
+            ) from None
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{where}: not JSON ({error}); mend or replace the line") from None
+        if not isinstance(row, dict):
+            raise SourceError(
+                f"{where}: expected a JSON object, got {type(row).__name__}; one object per line"
+            )
+        lines.append(Line(str(path), number, row))
+    return lines
+
+
+def _object(pairs: list[tuple[str, Any]]) -> JsonRow:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r} is given twice")
+    return row
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def content_digest(rows: Iterable[JsonRow]) -> str:
+    """Return the SHA-256 (64 hex digits) over the canonical JSON of each row and a line feed, in order."""
+    return sha256_hex("".join(canonical_json(row) + "\n" for row in rows))
+
+
+def write_rows(path: Path, rows: Iterable[JsonRow]) -> None:
+    """Write one canonical JSON object per line so that ``path`` is either the old or the whole new file."""
+    with replacing(path) as temporary, temporary.open("w", encoding="ascii", newline="\n") as out:
+        out.writelines(canonical_json(row) + "\n" for row in rows)
+
+
+def download(
+    url: str,
+    path: Path,
+    *,
+    transport: httpx.BaseTransport | None = None,
+    progress: Progress | None = None,
+    limit: int = MAX_SOURCE_BYTES,
+) -> None:
+    """Stream ``url`` to ``path``; a cut download is continued from ``<path>.part`` on the next call.
+
+    The validator of the first answer (ETag, else Last-Modified) is kept in ``<path>.part.json`` and sent as
+    ``If-Range``, so a file that changed on the server starts again instead of being spliced. Redirects are not
+    followed. Plain http is accepted for this machine only.
+
+    Raises
+    ------
+    SourceError
+        Wrong scheme, any status but 200 or 206, more than ``limit`` bytes, or a connection that breaks.
+    """
+    _require_https(url)
+    part = path.with_name(path.name + ".part")
+    note = part.with_name(part.name + ".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    headers = {
+        "Accept-Encoding": "identity",
+        "User-Agent": "metacog-pipeline",
+        **_resume_headers(url, part, note),
+    }
+    try:
+        with (
+            httpx.Client(transport=transport, timeout=_TIMEOUT, follow_redirects=False) as client,
+            client.stream("GET", url, headers=headers) as answer,
+        ):
+            if answer.status_code == 416:
+                part.unlink(missing_ok=True)
+                raise SourceError(
+                    f"{url}: the kept part is longer than the file; it was removed, fetch again"
+                )
+            start = _accepted_start(url, answer, part)
+            if start == 0:
+                note.write_text(json.dumps({"url": url, "validator": _validator(answer)}), encoding="utf-8")
+            _receive(url, answer, part, start, progress, limit)
+    except httpx.HTTPError as error:
+        kept = part.stat().st_size if part.exists() else 0
+        raise SourceError(
+            f"{url}: download broke off after {kept} bytes ({type(error).__name__}: {error}); "
+            "fetch again to continue, or use --from DIR"
+        ) from None
+    part.replace(path)
+    note.unlink(missing_ok=True)
+
+
+def _require_https(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return
+    raise SourceError(f"{url}: sources are fetched over https only; use --from DIR for a local copy")
+
+
+def _resume_headers(url: str, part: Path, note: Path) -> dict[str, str]:
+    """Ask for the rest only when the kept part is of this address and its version can be named."""
+    size = part.stat().st_size if part.exists() else 0
+    try:
+        kept = json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not size or not isinstance(kept, dict) or kept.get("url") != url or not kept.get("validator"):
+        return {}
+    return {"Range": f"bytes={size}-", "If-Range": str(kept["validator"])}
+
+
+def _validator(answer: httpx.Response) -> str | None:
+    tag: str | None = answer.headers.get("etag")
+    if tag and not tag.startswith("W/"):
+        return tag
+    modified: str | None = answer.headers.get("last-modified")
+    return modified
+
+
+def _accepted_start(url: str, answer: httpx.Response, part: Path) -> int:
+    """Return the byte the answer begins at: 0 for a whole file, the size of the part for its continuation."""
+    if answer.status_code == 200:
+        return 0
+    size = part.stat().st_size if part.exists() else 0
+    if answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {size}-"):
+        return size
+    if answer.is_redirect:
+        target = answer.headers.get("location", "nowhere")
+        raise SourceError(f"{url}: redirected to {target}, which is refused; use --from DIR")
+    raise SourceError(
+        f"{url}: the server answered {answer.status_code}; use --from DIR with a copy of the file"
+    )
+
+
+def _receive(
+    url: str, answer: httpx.Response, part: Path, start: int, progress: Progress | None, limit: int
+) -> None:
+    length = answer.headers.get("content-length", "")
+    total = start + int(length) if length.isdecimal() else None
+    if total is not None and total > limit:
+        raise SourceError(f"{url}: {total} bytes announced, more than the {limit} allowed; not fetched")
+    done = start
+    with part.open("r+b" if start else "wb") as out:
+        out.seek(start)
+        out.truncate()
+        for chunk in _chunks(answer):
+            done += len(chunk)
+            if done > limit:
+                raise SourceError(f"{url}: more than the {limit} bytes allowed; not fetched")
+            out.write(chunk)
+            if progress is not None:
+                progress(done, total)
+    if total is not None and done < total:
+        raise httpx.RemoteProtocolError(f"{done} of {total} bytes came")
+
+
+def _chunks(answer: httpx.Response) -> Iterator[bytes]:
+    yield from answer.iter_raw(64 * 1024)

@@ -1,0 +1,243 @@
+"""The study file: TOML in, a validated :class:`Study` out; every error names file, key, value and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.home import Home
+from metacog_pipeline.llm.spec import ModelSpec
+
+Dataset = Literal["published", "corrected", "sample", "custom"]
+_SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StudySection(_Section):
+    """``[study]``: ``runs`` repeats of everything, ``budget_usd`` the most this home may ever spend."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
+    home: str | None = Field(default=None, min_length=1)
+    runs: int = Field(default=1, ge=1, le=99)
+    seed: int = Field(default=0, ge=0, lt=2**24)
+    budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
+class MetaMedQASection(_Section):
+    """``[benchmarks.metamedqa]``: which questions, how many, under which system messages.
+
+    ``folder`` holds ``parent.jsonl``, ``edits.jsonl`` and ``fictional.jsonl`` for ``dataset = "custom"``;
+    ``wording`` is a TOML file with the exact texts of another study. Both are relative to the study file.
+    """
+
+    enabled: bool = True
+    limit: int | None = Field(default=None, ge=1)
+    dataset: Dataset = "published"
+    order: Literal["default", "published"] = "default"
+    conditions: Annotated[tuple[str, ...], Field(min_length=1)] = ("baseline",)
+    wording: Path | None = None
+    folder: Path | None = None
+    allow_incomplete: bool = False
+
+    @field_validator("conditions")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("a condition is listed twice")
+        return value
+
+    @model_validator(mode="after")
+    def _custom_needs_folder(self) -> MetaMedQASection:
+        if (self.dataset == "custom") != (self.folder is not None):
+            raise ValueError('dataset = "custom" and folder = "…" go together: give both or neither')
+        return self
+
+
+class Benchmarks(_Section):
+    """``[benchmarks.*]``."""
+
+    metamedqa: MetaMedQASection = Field(default_factory=MetaMedQASection)
+
+    def enabled(self) -> tuple[str, ...]:
+        """Return the names of the benchmarks that are switched on."""
+        return tuple(name for name in type(self).model_fields if getattr(self, name).enabled)
+
+
+class Study(_Section):
+    """A validated study. ``path`` is the file it came from; relative paths in it start there."""
+
+    study: StudySection
+    models: tuple[ModelSpec, ...]
+    benchmarks: Benchmarks = Field(default_factory=Benchmarks)
+    path: Path
+
+    @property
+    def home(self) -> Home:
+        """The study's folder, absolute."""
+        chosen = self.study.home or f"{self.study.name}-home"
+        return Home((self.path.parent / Path(chosen).expanduser()).resolve())
+
+    @property
+    def runs(self) -> range:
+        """Run numbers, from 1."""
+        return range(1, self.study.runs + 1)
+
+    def model(self, name: str) -> ModelSpec:
+        """Return the model called ``name``.
+
+        Raises
+        ------
+        StudyError
+            If the study has no such model.
+        """
+        for spec in self.models:
+            if spec.name == name:
+                return spec
+        names = [spec.name for spec in self.models]
+        raise StudyError(
+            f'{self.path.name}: no model "{name}"{_suggest(name, names)}; it has: {", ".join(names)}'
+        )
+
+
+def load_study(path: Path) -> Study:
+    """Read and validate the study file at ``path``.
+
+    Raises
+    ------
+    StudyError
+        With file, key, value and what is allowed, on one line.
+    """
+    data = _read(path)
+    shown = path.name
+    models = data.get("models", [])
+    if not isinstance(models, list) or not models:
+        raise StudyError(
+            f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
+        )
+    _refuse_same_names(shown, models)
+    try:
+        study = Study.model_validate({**data, "path": path.resolve()})
+    except ValidationError as error:
+        raise StudyError(_explain(shown, data, error)) from None
+    for index, spec in enumerate(study.models):
+        _check_model(shown, index, spec)
+    if not study.benchmarks.enabled():
+        raise StudyError(
+            f"{shown}: benchmarks: none is enabled; set enabled = true in one of {_benchmark_names()}"
+        )
+    return study
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise StudyError(f"{path}: no such study file; create one or give another path") from None
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StudyError(f"{path}: not a readable TOML study file: {reason}") from None
+    data.pop("path", None)
+    return data
+
+
+def _refuse_same_names(shown: str, models: Sequence[object]) -> None:
+    seen: dict[str, int] = {}
+    for index, table in enumerate(models):
+        name = table.get("name") if isinstance(table, dict) else None
+        if not isinstance(name, str):
+            continue
+        if (first := seen.setdefault(name.casefold(), index)) != index:
+            raise StudyError(
+                f'{shown}: models[{index}].name = "{name}" repeats models[{first}].name; '
+                "names are compared ignoring case, choose another"
+            )
+
+
+def _check_model(shown: str, index: int, spec: ModelSpec) -> None:
+    where = f'{shown}: models[{index}] "{spec.name}"'
+    if spec.provider in ("openai", "anthropic", "gemini") and not spec.model:
+        raise StudyError(f'{where}: model is missing; give the model id the provider knows, e.g. model = "…"')
+    if spec.base_url is not None:
+        parts = urlsplit(spec.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise StudyError(f"{where}: base_url is not an http(s) address; e.g. https://host/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise StudyError(
+                f"{where}: base_url must not carry a user, password, query or fragment; "
+                "put the key in an environment variable and name it in api_key_env"
+            )
+    try:
+        canonical_json(spec.extra_body)
+    except ValueError:
+        raise StudyError(f"{where}: extra_body holds nan or inf, which no provider can be sent") from None
+    for key in ("messages", "model", "stream", "contents"):
+        if key in spec.extra_body:
+            raise StudyError(f"{where}: extra_body.{key} is set by the pipeline itself; remove it")
+
+
+def _explain(shown: str, data: Mapping[str, Any], error: ValidationError) -> str:
+    problems = error.errors(include_url=False)
+    first = problems[0]
+    key = _key(first["loc"])
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        allowed = _allowed(first["loc"])
+        return f"{shown}: {key}: unknown key{_suggest(str(first['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}{more}"
+    if first["type"] == "missing":
+        return f"{shown}: {key}: missing; it is required{more}"
+    value = "" if any(part in _SECRET_KEYS for part in first["loc"]) else f" = {_short(first.get('input'))}"
+    return f"{shown}: {key}{value}: {_allowed_values(first)}{more}"
+
+
+def _allowed_values(problem: Mapping[str, Any]) -> str:
+    if problem["loc"][-1:] == ("api_key_env",):
+        return (
+            "not the name of an environment variable; give the NAME that holds the key, never the key itself"
+        )
+    if problem["loc"][-1:] == ("name",) and problem["loc"][0] == "models":
+        return "a model name must match [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
+    text = str(problem["msg"])
+    return text.removeprefix("Value error, ")
+
+
+def _key(location: Iterable[str | int]) -> str:
+    key = ""
+    for part in location:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    return key
+
+
+def _allowed(location: tuple[str | int, ...]) -> list[str]:
+    model: Any = Study
+    for part in location[:-1]:
+        if isinstance(part, int):
+            continue
+        annotation = model.model_fields[part].annotation
+        arguments = [a for a in getattr(annotation, "__args__", ()) if isinstance(a, type)]
+        model = arguments[0] if arguments else annotation
+    return [name for name in model.model_fields if name != "path"]
+
+
+def _suggest(word: str, allowed: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
+    return f' (did you mean "{close[0]}"?)' if close else ""
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _benchmark_names() -> str:
+    return ", ".join(f"[benchmarks.{name}]" for name in Benchmarks.model_fields)
