@@ -1,0 +1,65 @@
+"""How far two raters agree beyond chance.
+
+Source: J. Cohen (1960), "A coefficient of agreement for nominal scales", *Educ. Psychol. Meas.* 20; large-sample
+standard error of Fleiss, Cohen & Everitt (1969), *Psychol. Bull.* 72, eq. 13.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import counts, same_length
+from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.proportions import Z95
+
+ONE_CATEGORY = "one category used by both"
+
+
+def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return kappa of two raters' categories, shapes ``(N,)``; any values, equal ones being one category."""
+    a, b = np.asarray(first), np.asarray(second)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"ratings have shapes {a.shape} and {b.shape}: 1 dimension needed")
+    n = same_length(first=a, second=b)
+    if n == 0:
+        return unavailable(0, "kappa", NO_ITEMS)
+    names, index = np.unique(np.concatenate([a, b]), return_inverse=True)
+    k = len(names)
+    return kappa_from_table(np.bincount(index[:n] * k + index[n:], minlength=k * k).reshape(k, k))
+
+
+def kappa_from_table(table: ArrayLike) -> Estimate:
+    """Return kappa of a square table of counts: first rater's category × second's.
+
+    Returns
+    -------
+    Estimate
+        Value in -1..1 (1: full agreement, 0: as by chance), ± 1.96 standard errors cut at -1 and 1. No value where
+        both used one and the same category only: chance agreement is 1 then.
+    """
+    cells = counts("table", table, 2)
+    if cells.shape[0] != cells.shape[1]:
+        raise ValueError(f"table has shape {cells.shape}: a square one needed")
+    n = int(cells.sum())
+    if n == 0:
+        return unavailable(0, "kappa", NO_ITEMS)
+    p = cells / n
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    diagonal = cells.diagonal()
+    if int(diagonal.max()) == n:
+        return unavailable(n, "kappa", ONE_CATEGORY)
+    agreed, chance = float(p.trace()), float(rows @ columns)
+    value = max(-1.0, min(1.0, (agreed - chance) / (1 - chance)))
+    if n == 1:
+        return Estimate(value, None, None, 1, "kappa", SINGLE_ITEM)
+    if int(diagonal.sum()) == n:
+        value = 1.0
+    own = float(p.diagonal() @ (1 - (rows + columns) * (1 - value)) ** 2)
+    cross = p * (columns[:, None] + rows[None, :]) ** 2  # Σ p_ij (p_.i + p_j.)², off the diagonal
+    other = (1 - value) ** 2 * float(cross.sum() - cross.trace())
+    variance = (own + other - (value - chance * (1 - value)) ** 2) / (n * (1 - chance) ** 2)
+    sem = math.sqrt(max(variance, 0.0))
+    return Estimate(value, max(-1.0, value - Z95 * sem), min(1.0, value + Z95 * sem), n, "kappa", sem=sem)
