@@ -1,0 +1,81 @@
+"""Standardised differences of two means.
+
+Sources: J. Cohen (1988), *Statistical Power Analysis* (d); L. V. Hedges (1981), *J. Educ. Stat.* 6 (g, the factor
+1 - 3 / (4 (n1 + n2 - 2) - 1)); Hedges & Olkin (1985), ch. 5, eq. 15, for the large-sample variance
+(n1 + n2) / (n1 n2) + d² / (2 (n1 + n2)).
+"""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import LARGEST, whole
+from metacog_pipeline.stats.anova import NO_SPREAD, summarise
+from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.proportions import sem_interval
+
+TOO_FEW = "fewer than three items"
+# Beyond this many standard deviations the spread is rounding error.
+LARGEST_EFFECT = 1e8
+
+
+def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
+    """Return d = (mean1 - mean2) / s_p with the pooled sample standard deviation s_p.
+
+    Parameters
+    ----------
+    n1, n2
+        Group sizes.
+    mean1, mean2
+        Means, any unit.
+    sd1, sd2
+        Sample standard deviations (n - 1 form), same unit, 0 or more; not read where n is below 2.
+
+    Returns
+    -------
+    Estimate
+        Value in standard deviations, positive where the first mean is larger; n = n1 + n2. No value where a
+        group is empty, n1 + n2 < 3, or nothing varies within the groups.
+    """
+    n1, n2 = whole("n1", n1), whole("n2", n2)
+    if n1 == 0 or n2 == 0:
+        return unavailable(n1 + n2, "cohen d", NO_ITEMS)
+    if n1 + n2 < 3:
+        return unavailable(n1 + n2, "cohen d", TOO_FEW)
+    sd1, sd2 = sd1 if n1 > 1 else 0.0, sd2 if n2 > 1 else 0.0
+    if not all(abs(x) <= LARGEST for x in (mean1, mean2, sd1, sd2)) or sd1 < 0 or sd2 < 0:
+        raise ValueError(f"means {mean1}, {mean2} and sds {sd1}, {sd2} must be finite, sds 0 or more")
+    pooled = math.sqrt(((n1 - 1) * sd1**2 + (n2 - 1) * sd2**2) / (n1 + n2 - 2))
+    difference = mean1 - mean2
+    if pooled == 0 or abs(difference) / LARGEST_EFFECT > pooled:
+        return unavailable(n1 + n2, "cohen d", NO_SPREAD)
+    return _with_interval(difference / pooled, n1, n2, 1.0, "cohen d")
+
+
+def hedges_g(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
+    """Return Cohen's d with Hedges' small-sample correction; parameters as in :func:`cohen_d`."""
+    d = cohen_d(n1, mean1, sd1, n2, mean2, sd2)
+    if d.value is None:
+        return unavailable(d.n, "hedges g", d.status)
+    correction = max(0.0, 1 - 3 / (4 * (n1 + n2 - 2) - 1))
+    return _with_interval(d.value, n1, n2, correction, "hedges g")
+
+
+def cohen_d_from_data(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return Cohen's d of two samples, shapes ``(n1,)`` and ``(n2,)``."""
+    groups = summarise([first, second])
+    return cohen_d(groups.n[0], groups.mean[0], groups.sd[0], groups.n[1], groups.mean[1], groups.sd[1])
+
+
+def hedges_g_from_data(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return Hedges' g of two samples, shapes ``(n1,)`` and ``(n2,)``."""
+    groups = summarise([first, second])
+    return hedges_g(groups.n[0], groups.mean[0], groups.sd[0], groups.n[1], groups.mean[1], groups.sd[1])
+
+
+def _with_interval(d: float, n1: int, n2: int, correction: float, method: str) -> Estimate:
+    value = d * correction
+    sem = correction * math.sqrt((n1 + n2) / (n1 * n2) + d * d / (2 * (n1 + n2)))
+    return Estimate(value, *sem_interval(value, sem), n1 + n2, method, sem=sem)

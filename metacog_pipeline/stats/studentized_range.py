@@ -1,0 +1,83 @@
+"""Upper tail of the studentized range, for many values at once.
+
+``scipy.stats.studentized_range`` integrates adaptively, about 10 ms a value: 45 s for the 4,950 pairs of 100 models.
+Here the tail of the range of k standard normals is tabulated once per k, and each value is one 1-D quadrature over
+the distribution of the standard deviation (Copenhaver & Holland 1988, *J. Stat. Comput. Simul.* 30). Tails are
+integrated as tails, so that a p of 1e-20 is a p of 1e-20 and not a rounding error.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaln, log_ndtr
+from scipy.stats import chi2
+
+from metacog_pipeline.stats._arrays import Floats, floats, whole
+
+_WIDEST = 50.0  # beyond, the range of normals has a tail below 1e-250
+_STEP = 0.025
+_Z_NODES = 160
+_S_NODES = 256
+_NEGLIGIBLE = 1e-16
+
+
+def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
+    """Return P(Q >= q) for each ``q``.
+
+    Parameters
+    ----------
+    q
+        Shape ``(m,)``, 0 or more.
+    k
+        Number of groups, at least 2.
+    df
+        Degrees of freedom of the variance, at least 1.
+
+    Returns
+    -------
+    ndarray
+        Shape ``(m,)``, 0..1; relative error about 1e-6.
+    """
+    values = floats("q", q)
+    k, df = whole("k", k, 2), whole("df", df, 1)
+    if values.size and float(values.min()) < 0:
+        raise ValueError(f"q is {values.min()}, below 0")
+    tail = _range_log_sf(k)
+    # s² ~ chi2(df) / df. Where q is large the product of the two densities peaks at smaller s, as if the chi2 were
+    # scaled by df / (df + q²/2): the window in log s reaches from there to the ordinary upper end.
+    least, most = chi2.ppf(_NEGLIGIBLE, df), chi2.isf(_NEGLIGIBLE, df)
+    low = 0.5 * (np.log(least) - np.log(df + values**2 / 2))
+    high = 0.5 * (np.log(most) - np.log(df))
+    nodes, weights = np.polynomial.legendre.leggauss(_S_NODES)
+    half = (high - low)[:, None] / 2
+    u = low[:, None] + half * (nodes + 1)
+    x = df * np.exp(2 * u)
+    log_density = np.log(2.0) + df / 2 * np.log(x / 2) - x / 2 - gammaln(df / 2)
+    w = values[:, None] * np.exp(u)
+    log_tail = np.where(w < _WIDEST, tail(np.minimum(w, _WIDEST)), -np.inf)
+    result: Floats = np.clip((half * weights * np.exp(log_density + log_tail)).sum(axis=1), 0.0, 1.0)
+    result[values == 0] = 1.0
+    return result
+
+
+@lru_cache(maxsize=64)
+def _range_log_sf(k: int) -> CubicSpline:
+    """Return log P(W >= w) of the range W of k standard normals on 0.._WIDEST as a spline.
+
+    P(W >= w) = k ∫ φ(z) [a^(k-1) - (a - b)^(k-1)] dz with a = P(Z > z), b = P(Z > z + w): z is the smallest.
+    """
+    w = np.arange(0.0, _WIDEST + _STEP, _STEP)[:, None]
+    nodes, weights = np.polynomial.legendre.leggauss(_Z_NODES)
+    lowest, highest = -9.5 - w / 2, 8.0
+    half = (highest - lowest) / 2
+    z = lowest + half * (nodes + 1)
+    log_a = log_ndtr(-z)
+    share = np.minimum(np.exp(log_ndtr(-z - w) - log_a), 1 - 1e-16)
+    log_rest = (k - 1) * np.log1p(-share)
+    density = k * np.exp(-z * z / 2 + (k - 1) * log_a) / np.sqrt(2 * np.pi)
+    tail = (half * weights * density * -np.expm1(log_rest)).sum(axis=1)
+    return CubicSpline(w[:, 0], np.log(np.clip(tail, 1e-300, 1.0)))
