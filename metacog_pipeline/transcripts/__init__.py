@@ -1,1 +1,14 @@
-"""TODO docstring."""
+"""What was asked and answered: the journal, its Parquet copy, and the identity of an answer.
+
+One partition (benchmark, model, run) is one folder::
+
+    journal-000001.jsonl   what one session kept, one record a line; written once, never touched again
+    journal-000002.jsonl   the next session
+    transcripts.parquet    the readable copy of all segments, replaced whole
+    partition.json         what the engine says about the partition
+    .lock                  held while a process writes here
+
+``schema`` one row and its columns; ``identity`` which calls are the same call; ``lines`` a record as one line;
+``migrations`` older rows made current; ``segments`` reading journals; ``journal`` writing one; ``parquet`` the copy;
+``compaction`` making it; ``lock`` one writer at a time; ``store`` all of it behind one object.
+"""

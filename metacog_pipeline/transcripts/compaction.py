@@ -1,0 +1,208 @@
+"""All segments of a partition as one sorted Parquet file, in memory bounded by the keys, never by the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.llm.types import Status
+from metacog_pipeline.transcripts.lines import decode_line
+from metacog_pipeline.transcripts.parquet import (
+    FILE_NAME,
+    Footer,
+    batch_of,
+    opened,
+    read_footer,
+    segment_sizes,
+    stored_rows,
+    without_surrogates,
+)
+from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.segments import read_segment, segments
+
+BATCH_BYTES = 8 * 2**20  # of journal lines held at once; one longer line is a batch of its own
+BATCH_ROWS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """What the Parquet copy holds: ``rows`` in all, of which ``superseded`` belong to questions asked otherwise now."""
+
+    rows: int
+    superseded: int
+    path: Path
+
+
+class _Key(NamedTuple):
+    """One row to write; the order of the fields is the order of the rows.
+
+    ``origin`` counts the segments in reading order; the older copy comes after the last, so that of two equal rows
+    the journal's, which has the exact text, is first. ``place`` is a byte offset there, in the copy a row number.
+    """
+
+    item_id: str
+    condition: str
+    step: str
+    answer_id: str
+    started_at: datetime
+    origin: int
+    place: int
+    length: int
+    failed: bool
+
+
+def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResult:
+    """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
+
+    ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
+    belongs to the same item, condition and step. ``None`` leaves the marks as they are. The caller holds the lock
+    of the folder, and no segment is being written.
+
+    Raises ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the
+    older copy and the journals are then as before.
+    """
+    path = folder / FILE_NAME
+    try:
+        for abandoned in folder.glob(
+            f".{FILE_NAME}.*.tmp"
+        ):  # left by a process that was killed while compacting
+            abandoned.unlink()
+        sizes = segment_sizes(folder)
+        digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
+        old = read_footer(path)
+        if old is not None and _up_to_date(old, sizes, digest):
+            return CompactResult(old.rows, old.superseded, path)
+        return _rewrite(path, old, sizes, current, digest)
+    except (OSError, pa.ArrowException, OverflowError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise StoreError(
+            f"cannot write {path}: {reason}: free space and run again; the journals and the file before are untouched"
+        ) from error
+
+
+def _up_to_date(old: Footer, sizes: dict[str, int], digest: str) -> bool:
+    same = old.version == SCHEMA_VERSION and old.segments == sizes
+    return same and digest in ("", old.current) and not (old.rows > 0 and not sizes and old.carried == 0)
+
+
+def _rewrite(
+    path: Path, old: Footer | None, sizes: dict[str, int], current: Collection[str] | None, digest: str
+) -> CompactResult:
+    journals = segments(path.parent)
+    keys = list(_journal_keys(journals))
+    if old is not None and old.may_hold_more_than(sizes):
+        keys.extend(_key(record, len(journals), row, 0) for row, (record, _) in enumerate(stored_rows(path)))
+    rows = list(_once(keys, len(journals)))
+    marked = _superseded(rows, current, path if old is not None and old.superseded else None)
+    footer = Footer(
+        rows=len(rows),
+        segments=sizes,
+        carried=sum(row.origin == len(journals) for row in rows),
+        superseded=sum(marked),
+        current=digest,
+    )
+    with (
+        replacing(path) as temporary,
+        pq.ParquetWriter(temporary, footer.schema(), compression="zstd", write_page_checksum=True) as writer,
+    ):
+        done = 0
+        for batch in _batches(rows):
+            records, altered = _fetch(batch, journals, path)
+            writer.write_batch(batch_of(records, marked[done : done + len(batch)], altered))
+            done += len(batch)
+    return CompactResult(footer.rows, footer.superseded, path)
+
+
+def _journal_keys(journals: Sequence[Path]) -> Iterator[_Key]:
+    for origin, segment in enumerate(journals):
+        for record, (_, offset, length) in read_segment(segment):
+            yield _key(record, origin, offset, length)
+
+
+def _key(record: Record, origin: int, place: int, length: int) -> _Key:
+    return _Key(
+        without_surrogates(record.item_id),
+        without_surrogates(record.condition),
+        without_surrogates(record.step),
+        without_surrogates(record.answer_id),
+        record.started_at,
+        origin,
+        place,
+        length,
+        record.status == Status.FAILED,
+    )
+
+
+def _once(keys: list[_Key], journals: int) -> Iterator[_Key]:
+    """Yield the rows in order: a finished answer once, a failed call once unless the journals hold it twice."""
+    keys.sort()
+    for _, same in groupby(keys, key=lambda key: key[:4]):
+        finished = False
+        journalled: set[datetime] = set()
+        for key in same:
+            if not key.failed:
+                if not finished:
+                    finished = True
+                    yield key
+            elif key.origin < journals:
+                journalled.add(key.started_at)
+                yield key
+            elif key.started_at not in journalled:
+                yield key
+
+
+def _superseded(rows: Sequence[_Key], current: Collection[str] | None, marks: Path | None) -> list[bool]:
+    """Return for each row whether it is superseded; with ``current`` unknown, as in the older copy ``marks``."""
+    if current is not None:
+        known = frozenset(current)
+        asked_now = {row[:3] for row in rows if row.answer_id in known}
+        return [row.answer_id not in known and row[:3] in asked_now for row in rows]
+    if marks is None:
+        return [False] * len(rows)
+    names = ["item_id", "condition", "step", "answer_id", "superseded"]
+    with opened(marks) as file:
+        before = {
+            (row["item_id"], row["condition"], row["step"], row["answer_id"])
+            for batch in file.iter_batches(columns=names)
+            for row in batch.to_pylist()
+            if row["superseded"]
+        }
+    return [row[:4] in before for row in rows]
+
+
+def _batches(rows: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
+    first = size = 0
+    for i, row in enumerate(rows):
+        if i > first and (size + row.length > BATCH_BYTES or i - first >= BATCH_ROWS):
+            yield rows[first:i]
+            first, size = i, 0
+        size += row.length
+    if first < len(rows):
+        yield rows[first:]
+
+
+def _fetch(batch: Sequence[_Key], journals: Sequence[Path], copy: Path) -> tuple[list[Record], list[bool]]:
+    """Return the records of ``batch`` in its order and whether each comes altered, opening each file once."""
+    found: dict[int, tuple[Record, bool]] = {}
+    by_place = sorted(range(len(batch)), key=lambda i: (batch[i].origin, batch[i].place))
+    for origin, group in groupby(by_place, key=lambda i: batch[i].origin):
+        indices = list(group)
+        if origin == len(journals):
+            wanted = stored_rows(copy, {batch[i].place for i in indices})
+            found.update(zip(indices, wanted, strict=True))
+            continue
+        with journals[origin].open("rb") as file:
+            for i in indices:
+                file.seek(batch[i].place)
+                found[i] = decode_line(file.read(batch[i].length)), False
+    ordered = [found[i] for i in range(len(batch))]
+    return [record for record, _ in ordered], [altered for _, altered in ordered]

@@ -1,0 +1,18 @@
+"""Which calls are the same call: an answer that was paid for is never asked for twice."""
+
+from __future__ import annotations
+
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, request_json
+
+
+def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
+    """Return the identity of the answer ``spec`` gives to ``request``: 64 lower-case hex digits.
+
+    SHA-256 of the canonical JSON of the pair (what decides an answer in the model's row of the study; messages,
+    sampling, constraint, step and run of the request). Item and condition are not part of it: the same words sent
+    to the same model with the same parameters are one call, whoever asks.
+    """
+    # Both parts are canonical JSON already, so joining them gives the canonical JSON of the list of both.
+    return sha256_hex(f"[{canonical_json(spec.identity_fields())},{request_json(request)}]")

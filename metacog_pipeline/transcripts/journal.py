@@ -1,0 +1,161 @@
+"""Writing a journal: an answer is acknowledged after it is on the disk, many answers share one fsync."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import sync_folder
+from metacog_pipeline.transcripts.lines import encode_line
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.segments import (
+    Location,
+    read_records,
+    segment_name,
+    segment_number,
+    segments,
+)
+
+__all__ = ["Journal", "make_folder", "read_records"]
+
+
+class _Waiting(NamedTuple):
+    line: bytes
+    durable: asyncio.Future[Location]
+
+
+class Journal:
+    """The segment one session writes in ``folder``; older segments are never touched.
+
+    The file is made when the first record arrives, so a session that keeps nothing leaves nothing. Records that
+    arrive while an fsync is running are written together before the next one. Writing happens in a thread of its
+    own and does not need the event loop: what was handed over is written even if the loop stops.
+
+    When writing fails once, the journal stays failed: everything unacknowledged and everything later raises
+    ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._waiting: list[_Waiting] = []
+        self._busy = False
+        self._closed = False
+        self._failure: str | None = None
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        self._path: Path | None = None
+        self._descriptor = -1
+        self._size = 0
+
+    async def append(self, record: Record) -> None:
+        """Keep ``record``; return when it is durable. Cancelling the wait does not take the record back.
+
+        Raises ``StoreError`` naming the file and what to do when it could not be written.
+        """
+        await self.submit(record)
+
+    def submit(self, record: Record) -> asyncio.Future[Location]:
+        """Hand over ``record``; the future ends when it is durable, with the place of its line."""
+        line = encode_line(record)
+        durable: asyncio.Future[Location] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the journal is closed")
+            if self._failure is not None:
+                raise StoreError(self._failure)
+            self._waiting.append(_Waiting(line, durable))
+            if not self._busy:
+                self._busy = True
+                self._worker.submit(self._drain)
+        return durable
+
+    async def close(self) -> None:
+        """Wait until everything handed over is durable (or has failed), then close the file."""
+        await asyncio.to_thread(self.close_now)
+
+    def close_now(self) -> None:
+        """Close as :meth:`close` does, without an event loop."""
+        with self._lock:
+            self._closed = True
+        self._worker.shutdown(wait=True)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _drain(self) -> None:
+        """Write what waits, batch by batch, until nothing waits. Runs in the worker thread."""
+        while True:
+            with self._lock:
+                batch, self._waiting = self._waiting, []
+                if not batch:
+                    self._busy = False
+                    return
+            if self._failure is None:
+                self._write(batch)
+            _settle(batch, self._places(batch), self._failure)
+
+    def _write(self, batch: list[_Waiting]) -> None:
+        try:
+            if self._descriptor < 0:
+                self._create()
+            rest = memoryview(b"".join(waiting.line for waiting in batch))
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except Exception as error:  # whatever it is, those who wait must hear of it
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
+            with self._lock:
+                self._failure = (
+                    f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run "
+                    "again; every acknowledged answer is kept"
+                )
+
+    def _create(self) -> None:
+        make_folder(self._folder)
+        existing = segments(self._folder)
+        number = segment_number(existing[-1]) + 1 if existing else 1
+        self._path = self._folder / segment_name(number)
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        sync_folder(self._folder)
+
+    def _places(self, batch: list[_Waiting]) -> list[Location]:
+        places = []
+        for waiting in batch:
+            places.append(Location(self._path or self._folder, self._size, len(waiting.line)))
+            self._size += len(waiting.line)
+        return places
+
+
+def _settle(batch: list[_Waiting], places: list[Location], failure: str | None) -> None:
+    """Tell those who wait, each loop in one call."""
+    loops = {waiting.durable.get_loop() for waiting in batch}
+    for loop in loops:
+        ours = [
+            (w.durable, place) for w, place in zip(batch, places, strict=True) if w.durable.get_loop() is loop
+        ]
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+            loop.call_soon_threadsafe(_tell, ours, failure)
+
+
+def _tell(waiting: list[tuple[asyncio.Future[Location], Location]], failure: str | None) -> None:
+    for durable, place in waiting:
+        if durable.done():  # whoever waited was cancelled
+            continue
+        if failure is None:
+            durable.set_result(place)
+        else:
+            durable.set_exception(StoreError(failure))
+
+
+def make_folder(folder: Path) -> None:
+    """Make ``folder`` and its missing parents so that they survive a crash."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync_folder(path.parent)

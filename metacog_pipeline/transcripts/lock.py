@@ -1,0 +1,51 @@
+"""One writer at a time in a partition folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.journal import make_folder
+
+LOCK_NAME = ".lock"
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
+
+    Raises ``StoreError`` naming the folder and the process that holds it, or why the folder cannot be used.
+    """
+    try:
+        make_folder(folder)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StoreError(
+            f"cannot use {folder} to keep answers: {error.strerror}: it must be a folder you may write in"
+        ) from error
+    try:
+        _acquire(folder, descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(folder: Path, descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        raise StoreError(
+            f"{folder} is in use by process {holder}: wait until it has finished, or stop it, and run again"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"cannot lock {folder}: {error.strerror}: use a file system with file locks"
+        ) from error
+    with contextlib.suppress(OSError):  # on a full disk the lock still holds; only the number is missing
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)

@@ -1,0 +1,44 @@
+"""Token log-probabilities as one JSON column: ``[[token, logprob, [[alternative, logprob], …]], …]``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.llm.types import TokenLogprob
+
+
+def encode_logprobs(logprobs: Sequence[TokenLogprob]) -> str | None:
+    """Return the JSON of ``logprobs``, ``None`` when there are none. A log-probability of -inf becomes null."""
+    if not logprobs:
+        return None
+    return canonical_json(
+        [[t.token, _finite(t.logprob), [[token, _finite(value)] for token, value in t.top]] for t in logprobs]
+    )
+
+
+def decode_logprobs(text: str | None) -> tuple[TokenLogprob, ...]:
+    """Return what :func:`encode_logprobs` wrote. Raises ``ValueError`` for any other text."""
+    if text is None:
+        return ()
+    try:
+        return tuple(
+            TokenLogprob(str(token), _number(logprob), tuple((str(t), _number(v)) for t, v in top))
+            for token, logprob, top in json.loads(text)
+        )
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not a list of token log-probabilities: {error}") from error
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _number(value: object) -> float:
+    if value is None:
+        return -math.inf
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(f"log-probability {value!r}")

@@ -1,0 +1,185 @@
+"""The Parquet copy of a partition: its rows, its footer, and what to say when it cannot be read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.transcripts.lines import FIELDS
+from metacog_pipeline.transcripts.migrations import upgrade
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.segments import segments
+
+FILE_NAME = "transcripts.parquet"
+
+_VERSION_KEY = b"metacog_schema_version"
+_FOOTER_KEY = b"metacog_compaction"
+_STRINGS = tuple(name for name in FIELDS if pa.types.is_string(ARROW_SCHEMA.field(name).type))
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What a Parquet copy says about itself.
+
+    ``segments`` size in bytes of every journal segment it was made from, by name; ``carried`` rows that come from an
+    older copy and from no segment; ``current`` digest of the answers that were current, ``""`` when unknown.
+    """
+
+    rows: int = 0
+    version: int = SCHEMA_VERSION
+    segments: Mapping[str, int] = field(default_factory=dict)
+    carried: int = 0
+    superseded: int = 0
+    current: str = ""
+
+    def may_hold_more_than(self, present: Mapping[str, int]) -> bool:
+        """Whether some row may be in no segment that is ``present`` (size in bytes by name)."""
+        gone = any(present.get(name, -1) < size for name, size in self.segments.items())
+        return self.rows > 0 and (gone or self.carried > 0 or not self.segments)
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of a file with this footer."""
+        content = {
+            "segments": dict(self.segments),
+            "carried": self.carried,
+            "superseded": self.superseded,
+            "current": self.current,
+        }
+        return ARROW_SCHEMA.with_metadata(
+            {_VERSION_KEY: str(self.version).encode(), _FOOTER_KEY: canonical_json(content).encode()}
+        )
+
+
+def segment_sizes(folder: Path) -> dict[str, int]:
+    """Return the size in bytes of every journal segment of ``folder`` by name."""
+    return {path.name: path.stat().st_size for path in segments(folder)}
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """Yield the Parquet copy at ``path``; turn what goes wrong while it is read into one line.
+
+    Raises ``StoreError`` when the file is missing, damaged, not a transcript file, or written by a newer version.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_columns(file)
+            yield file
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} does not exist: run this partition first") from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read ({error}): {_advice(path)}") from error
+
+
+def read_footer(path: Path) -> Footer | None:
+    """Return the footer of the copy at ``path``, ``None`` when there is no file. Raises as :func:`opened`."""
+    if not path.exists():
+        return None
+    with opened(path) as file:
+        metadata = file.schema_arrow.metadata or {}
+        rows = file.metadata.num_rows
+        version = _version(metadata)
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{path}: written by a newer version of metacog_pipeline (schema {version}, this one reads up to "
+                f"{SCHEMA_VERSION}): upgrade metacog_pipeline to read it"
+            )
+        try:
+            said = json.loads(metadata.get(_FOOTER_KEY, b"{}"))
+            return Footer(
+                rows=rows,
+                version=version,
+                segments={str(name): int(size) for name, size in said.get("segments", {}).items()},
+                carried=int(said.get("carried", 0)),
+                superseded=int(said.get("superseded", 0)),
+                current=str(said.get("current", "")),
+            )
+        except (ValueError, TypeError, AttributeError):
+            return Footer(rows=rows, version=version)  # copied by another tool: says nothing about segments
+
+
+def stored_rows(path: Path, wanted: Collection[int] | None = None) -> Iterator[tuple[Record, bool]]:
+    """Yield the rows of the copy at ``path`` in their order, made current, each with its ``text_altered``.
+
+    ``wanted`` limits them to these row numbers (0-based). Raises as :func:`opened`.
+    """
+    with opened(path) as file:
+        first = 0
+        for group in range(file.num_row_groups):
+            after = first + file.metadata.row_group(group).num_rows
+            rows = range(first, after) if wanted is None else sorted(r for r in wanted if first <= r < after)
+            if rows:
+                table = file.read_row_group(group).take([row - first for row in rows])
+                for batch in table.to_batches(max_chunksize=1000):
+                    yield from map(_row, batch.to_pylist())
+            first = after
+
+
+def _row(row: dict[str, Any]) -> tuple[Record, bool]:
+    current = upgrade(row)
+    return Record(**{name: current[name] for name in FIELDS}), bool(current.get("text_altered"))
+
+
+def batch_of(
+    records: Sequence[Record], superseded: Sequence[bool], altered: Sequence[bool]
+) -> pa.RecordBatch:
+    """Return Arrow columns for ``records``; lone surrogates become U+FFFD and ``text_altered`` says so.
+
+    ``altered`` marks rows that come from an older copy and were altered then.
+    """
+    columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in records] for name in FIELDS}
+    changed = list(altered)
+    for name in _STRINGS:
+        values = columns[name]
+        for i, value in enumerate(values):
+            if value is not None and not value.isascii():
+                clean = without_surrogates(value)
+                changed[i] = changed[i] or clean != value
+                values[i] = clean
+    columns["superseded"] = list(superseded)
+    columns["text_altered"] = changed
+    return pa.RecordBatch.from_pydict(columns, schema=ARROW_SCHEMA)
+
+
+def without_surrogates(text: str) -> str:
+    """Return ``text`` with each lone surrogate replaced by U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def _check_columns(file: pq.ParquetFile) -> None:
+    schema = file.schema_arrow
+    if _version(schema.metadata or {}) != SCHEMA_VERSION:
+        return  # other columns belong to other versions
+    for wanted in ARROW_SCHEMA:
+        if wanted.name not in schema.names:
+            raise ValueError(f"not a transcript file: it has no column {wanted.name}")
+        if schema.field(wanted.name).type != wanted.type:
+            raise ValueError(
+                f"not a transcript file: column {wanted.name} is {schema.field(wanted.name).type}"
+            )
+
+
+def _version(metadata: Mapping[bytes, bytes]) -> int:
+    """Return the schema version a file names; one rewritten without metadata counts as current."""
+    text = metadata.get(_VERSION_KEY, b"").decode("ascii", "replace")
+    return int(text) if text.isdecimal() and len(text) < 10 else SCHEMA_VERSION
+
+
+def _advice(path: Path) -> str:
+    with contextlib.suppress(StoreError):
+        if segments(path.parent):
+            return "move it aside and run again: the journals beside it hold every answer"
+    return "restore it from a copy; there is no journal beside it, so without it its answers would be asked again"

@@ -1,0 +1,112 @@
+"""Reading journals: every segment of a partition, in order, a line at a time.
+
+A session that was killed leaves at most one torn line, at the end of its segment: it was never acknowledged and is
+passed over. Anything else that cannot be read stops the reader with the file and the line, because it may have been an
+answer that was paid for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.lines import decode_line
+from metacog_pipeline.transcripts.migrations import NewerVersionError
+from metacog_pipeline.transcripts.schema import Record
+
+_NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
+
+
+class Location(NamedTuple):
+    """Where a line stands: ``offset`` and ``length`` in bytes within the segment ``path``."""
+
+    path: Path
+    offset: int
+    length: int
+
+
+class Entry(NamedTuple):
+    """A record and where its line stands."""
+
+    record: Record
+    location: Location
+
+
+def segment_name(number: int) -> str:
+    """Return the file name of segment ``number`` (1, 2, …)."""
+    return f"journal-{number:06d}.jsonl"
+
+
+def segment_number(path: Path) -> int:
+    """Return the number in the name of a segment, 0 when ``path`` is not one."""
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
+
+
+def segments(folder: Path) -> list[Path]:
+    """Return the journal segments of ``folder`` in the order they were written; none when it does not exist."""
+    try:
+        found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(
+            f"cannot list {folder}: {error.strerror}: check that it is a readable folder"
+        ) from error
+    return sorted(found, key=lambda path: (segment_number(path), path.name))
+
+
+def read_records(folder: Path) -> Iterator[Record]:
+    """Yield every record kept in ``folder``, segment by segment, oldest first.
+
+    Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.
+    """
+    for path in segments(folder):
+        for entry in read_segment(path):
+            yield entry.record
+
+
+def read_segment(path: Path) -> Iterator[Entry]:
+    """Yield the records of one segment with their places. Raises as :func:`read_records`."""
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                whole = line.endswith(b"\n")
+                try:
+                    record = decode_line(line)
+                except NewerVersionError as error:
+                    raise StoreError(
+                        f"{path}: line {number}: {error}: upgrade metacog_pipeline to read it"
+                    ) from error
+                except ValueError as error:
+                    # The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk.
+                    if not whole or (b"\0" in line and not file.read(1)):
+                        return
+                    raise StoreError(
+                        f"{path}: line {number} cannot be read ({error}): restore the file from a copy, or move "
+                        "that line to another file to have its answer asked again"
+                    ) from error
+                yield Entry(record, Location(path, offset, len(line)))
+                if not whole:  # what another process appends meanwhile would continue this very line
+                    return
+                offset += len(line)
+    except OSError as error:
+        raise StoreError(
+            f"cannot read {path}: {error.strerror}: check its permissions and the disk"
+        ) from error
+
+
+def read_at(location: Location) -> Record:
+    """Return the record whose line stands at ``location``. Raises ``StoreError`` when it is no longer there."""
+    try:
+        with location.path.open("rb") as file:
+            file.seek(location.offset)
+            return decode_line(file.read(location.length))
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{location.path}: the record at byte {location.offset} changed while in use ({error}): run again"
+        ) from error

@@ -1,0 +1,225 @@
+"""The answers of one partition: what is there already, keeping more, and the Parquet copy for readers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.llm.spec import SLUG_PATTERN
+from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
+from metacog_pipeline.transcripts.journal import Journal
+from metacog_pipeline.transcripts.lock import writing
+from metacog_pipeline.transcripts.logprobs import decode_logprobs
+from metacog_pipeline.transcripts.parquet import FILE_NAME, opened, read_footer, segment_sizes, stored_rows
+from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
+
+MANIFEST_NAME = "partition.json"
+FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
+SHORT_TEXT = (
+    256  # characters; longer answers are read again from the journal when asked for, so memory stays flat
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """An answer that was paid for. ``status`` is never ``failed``; ``cost_usd`` is ``None`` when unknown."""
+
+    answer_id: str
+    status: Status
+    text: str
+    logprobs: tuple[TokenLogprob, ...] = ()
+    cost_usd: float | None = None
+
+
+def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
+    """Return where the answers of one partition are kept under the study's ``home``.
+
+    Raises ``StoreError`` for a benchmark or model that is not a slug, or a run below 1: each is a folder's name.
+    """
+    for what, value in (("benchmark", benchmark), ("model", model)):
+        if not re.fullmatch(SLUG_PATTERN.rstrip("$"), value):
+            raise StoreError(
+                f"{what} {value!r} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64"
+            )
+    if run < 1:
+        raise StoreError(f"run {run} of {model} cannot name a folder: runs count from 1")
+    return home / "transcripts" / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
+
+
+class PartitionStore:
+    """The only writer of one partition folder, open between :meth:`open` and :meth:`close`.
+
+    ``cost_usd`` is the known cost in dollars of every call ever kept here, failed ones included.
+    """
+
+    def __init__(self, folder: Path, held: contextlib.ExitStack) -> None:
+        self.folder = folder
+        self.cost_usd = 0.0
+        self._held = held
+        self._answers: dict[str, StoredAnswer | Location] = {}
+        self._journal = Journal(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement.
+
+        Raises ``StoreError`` when another process holds the folder, or when a journal, or a Parquet copy that stands
+        there without journals, cannot be read.
+        """
+        with contextlib.ExitStack() as held:
+            held.enter_context(writing(folder))
+            store = cls(folder, held.pop_all())
+        try:
+            store._load()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def find(self, answer_id: str) -> StoredAnswer | None:
+        """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
+        known = self._answers.get(answer_id)
+        return _answer(read_at(known)) if isinstance(known, Location) else known
+
+    async def keep(self, record: Record) -> None:
+        """Keep ``record``; on return it is durable and, unless it failed, can be found.
+
+        A record handed over is kept and counted even when the wait is cancelled. Raises ``StoreError`` when it could
+        not be written.
+        """
+        durable = self._journal.submit(record)
+        durable.add_done_callback(partial(self._kept, record))
+        await asyncio.shield(durable)
+
+    def compact(self, current: Collection[str] | None = None) -> CompactResult:
+        """Bring the Parquet copy up to date with everything kept.
+
+        ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item, condition and
+        step are marked superseded. ``None`` leaves the marks as they are. Does nothing when the copy is up to date.
+
+        Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals
+        are then as before.
+        """
+        self._journal.close_now()  # later answers go to a segment of their own, so this one is whole
+        self._journal = Journal(self.folder)
+        return compact_folder(self.folder, current)
+
+    def close(self) -> None:
+        """Wait until what was handed over is durable, then release the folder. Closing twice is harmless."""
+        try:
+            self._journal.close_now()
+        finally:
+            self._held.close()
+
+    def _load(self) -> None:
+        copy = self.folder / FILE_NAME
+        present = segment_sizes(self.folder)
+        try:
+            footer = read_footer(copy)
+        except StoreError:
+            if not present:
+                raise
+            footer = None  # the journals hold every answer
+        more = footer is not None and footer.may_hold_more_than(present)
+        seen: set[tuple[str, datetime]] = set()
+        for path in segments(self.folder):
+            for record, location in read_segment(path):
+                self._remember(record, location)
+                if more:
+                    seen.add((record.answer_id, record.started_at))
+        if more:
+            for record, _ in stored_rows(copy):
+                if (record.answer_id, record.started_at) not in seen:
+                    self._remember(record, None)
+
+    def _kept(self, record: Record, durable: asyncio.Future[Location]) -> None:
+        if not durable.cancelled() and durable.exception() is None:
+            self._remember(record, durable.result())
+
+    def _remember(self, record: Record, location: Location | None) -> None:
+        if record.cost_usd is not None and math.isfinite(record.cost_usd):
+            self.cost_usd += record.cost_usd
+        if record.status in FINISHED and record.answer_id not in self._answers:
+            short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
+            self._answers[record.answer_id] = _answer(record) if short or location is None else location
+
+
+def _answer(record: Record) -> StoredAnswer:
+    try:
+        logprobs = decode_logprobs(record.logprobs_json)
+    except ValueError as error:
+        raise StoreError(
+            f"answer {record.answer_id} of item {record.item_id} has unreadable log-probabilities ({error}): "
+            "restore its journal from a copy"
+        ) from error
+    return StoredAnswer(record.answer_id, Status(record.status), record.text, logprobs, record.cost_usd)
+
+
+def read_partition(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the Parquet copy in ``folder`` as one table: all columns of the schema, or those named, in that order.
+
+    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of another schema version.
+    """
+    path = folder / FILE_NAME
+    footer = read_footer(path)
+    if footer is not None and footer.version != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path} has the older schema {footer.version}: run this partition again to renew it"
+        )
+    with opened(path) as file:
+        return file.read(columns=None if columns is None else list(columns))
+
+
+def read_manifest(folder: Path) -> dict[str, object]:
+    """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
+
+    Raises ``StoreError`` when the file is not a JSON object.
+    """
+    path = folder / MANIFEST_NAME
+    try:
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("not a JSON object")
+        return content
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{path} cannot be read ({error}): move it aside and run the partition again"
+        ) from error
+
+
+def write_manifest(folder: Path, content: Mapping[str, object]) -> None:
+    """Replace the manifest of ``folder`` whole. Raises ``StoreError`` when it cannot be written."""
+    path = folder / MANIFEST_NAME
+    try:
+        write_text(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}: free space and run again") from error
