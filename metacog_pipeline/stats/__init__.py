@@ -1,1 +1,23 @@
-"""TODO docstring."""
+"""Statistics on plain arrays: no frames, no files, no names of benchmarks.
+
+Every function takes arrays (or n, mean, sd), and returns a frozen dataclass. Where there is no number, a ``status``
+says why; no NaN, warning or exception comes out of degenerate data. Wrong shapes, values out of range and
+non-finite numbers are a :class:`ValueError`. Whatever draws random numbers takes a seed.
+Functions are imported from their module, ``from metacog_pipeline.stats.auroc import auroc``.
+
+=================  ==================================================================================
+estimate           one number with its interval, or the reason there is none
+proportions        means and shares of independent items: Wilson, SEM
+clusters           items with their repeated runs as the unit of chance: patterns, resampling
+ratios             measures that are a ratio of weighted cell counts, any number of runs
+calibration        expected calibration error, Brier score, reliability
+auroc              area under the type-2 ROC curve
+anova              one-way ANOVA, Tukey-Kramer, Fisher's LSD
+studentized_range  the distribution behind Tukey-Kramer, for thousands of pairs at once
+effects            Cohen's d, Hedges' g
+correlation        Pearson's r, a straight line, with and without named outliers
+paired             models on the same items: bootstrap, McNemar, Cochran's Q
+agreement          Cohen's kappa
+multiple           Holm's correction, stars
+=================  ==================================================================================
+"""

@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
-from scipy.special import gammaln, log_ndtr
-from scipy.stats import chi2
+from scipy.special import chdtri, gammaincinv, gammaln, log_ndtr
 
 from metacog_pipeline.stats._arrays import Floats, floats, whole
 
@@ -40,7 +39,7 @@ def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
     Returns
     -------
     ndarray
-        Shape ``(m,)``, 0..1; relative error about 1e-6.
+        Shape ``(m,)``, 0..1; relative error below 1e-6 for up to 200 groups from 3 df on (2e-4 on 1 df).
     """
     values = floats("q", q)
     k, df = whole("k", k, 2), whole("df", df, 1)
@@ -49,7 +48,7 @@ def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
     tail = _range_log_sf(k)
     # s² ~ chi2(df) / df. Where q is large the product of the two densities peaks at smaller s, as if the chi2 were
     # scaled by df / (df + q²/2): the window in log s reaches from there to the ordinary upper end.
-    least, most = chi2.ppf(_NEGLIGIBLE, df), chi2.isf(_NEGLIGIBLE, df)
+    least, most = 2 * gammaincinv(df / 2, _NEGLIGIBLE), chdtri(df, _NEGLIGIBLE)
     low = 0.5 * (np.log(least) - np.log(df + values**2 / 2))
     high = 0.5 * (np.log(most) - np.log(df))
     nodes, weights = np.polynomial.legendre.leggauss(_S_NODES)
