@@ -6,6 +6,7 @@ compression, white space and the order of keys do not matter, and one changed ch
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import zlib
@@ -70,25 +71,39 @@ def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     """
     lines: list[Line] = []
     for number, raw in enumerate(read_bytes(path, limit).split(b"\n"), start=1):
-        if not raw.strip():
-            continue
-        where = f"{path}:{number}"
-        try:
-            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            row = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-            canonical_json(row)
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                f"{where}: not UTF-8 ({error.reason} at byte {error.start}); replace the file"
-            ) from None
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{where}: not JSON ({error}); mend or replace the line") from None
-        if not isinstance(row, dict):
-            raise SourceError(
-                f"{where}: expected a JSON object, got {type(row).__name__}; one object per line"
-            )
-        lines.append(Line(str(path), number, row))
+        if raw.strip():
+            row = _decode(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, f"{path}:{number}")
+            lines.append(_line(str(path), number, row))
     return lines
+
+
+def read_array(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
+    """Read a JSON array of objects; ``number`` of each is its 1-based place in the array. Errors as `read_lines`."""
+    rows = _decode(read_bytes(path, limit), str(path))
+    if not isinstance(rows, list):
+        raise SourceError(f"{path}: expected a JSON array, got {type(rows).__name__}; mend the file")
+    return [_line(str(path), number, row) for number, row in enumerate(rows, start=1)]
+
+
+def _decode(raw: bytes, where: str) -> Any:
+    try:
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
+        canonical_json(value)
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"{where}: not UTF-8 ({error.reason} at byte {error.start}); replace the file"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{where}: not JSON ({error}); mend or replace it") from None
+    return value
+
+
+def _line(file: str, number: int, row: Any) -> Line:
+    if not isinstance(row, dict):
+        raise SourceError(
+            f"{file}:{number}: expected a JSON object, got {type(row).__name__}; one object per line"
+        )
+    return Line(file, number, row)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonRow:

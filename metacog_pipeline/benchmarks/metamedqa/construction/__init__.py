@@ -1,1 +1,31 @@
-"""TODO docstring."""
+"""Building the MetaMedQA question set from its parent, an edit table and questions about an organ that is not there.
+
+Griot, Hemptinne, Vanderdonckt, Yuksel: "Large Language Models lack essential metacognition for reliable medical
+reasoning", Nature Communications 16:642 (2025), doi:10.1038/s41467-024-55628-6. Rebuilds the 1,373 published
+questions (Methods, "Benchmark creation and preprocessing").
+
+::
+
+    parent rows ─┐
+    edit table ──┼─> build ──> items ──> items/metamedqa.parquet + manifest
+    fictional  ──┘
+
+=================  ===================================================================================
+``records``        the rows and edit records, parsed from JSON with one-line errors
+``text``           folding, word overlap and character similarity of texts
+``edits``          applying an edit record to its parent row; the key rule
+``derive``         the inverse: the edit table from a parent and a modified set, and the modified set's order
+``counts``         the counts of a derived table, and the published counts beside them
+``fictional``      drawing from a pool of fictional questions
+``build``          parent + edits + fictional -> items, quirks, manifest
+``corrected``      what the ``corrected`` data set changes, and why
+``invariants``     the rules P1-P4, E1-E8, O1-O7
+``screen``         nominating malformed stems
+``authoring``      drawing items to edit, worksheets, checking, accepting, rejecting
+``files``          items as Parquet and in the published JSON Lines layout
+``pipeline``       the stages as functions of a study's home
+``commands``       the same for a person at a terminal: printable results
+=================  ===================================================================================
+
+Everything but ``files``, ``pipeline`` and ``commands`` is a pure function of plain records.
+"""

@@ -1,0 +1,76 @@
+"""The ``corrected`` data set: what it changes of the published one, item by item, and why.
+
+The rules find the items; none is listed by number:
+
+=========================================  ==========================================  =================
+what is wrong                              what is done                                published items
+=========================================  ==========================================  =================
+an answer edit leaves the keyed choice     the edit is dropped: the item is the        175, 950
+alone, so the right answer is still        parent's again, text and key
+offered although the key is E
+an answer edit changes more than the       kept and tagged: the right answer is        998
+keyed choice                               gone, so key E holds
+option F or the kind departs from the      standard text and the kind of the edit      1124
+file's own rules                           (the quirk cells are not applied)
+=========================================  ==========================================  =================
+
+With 175 and 950 keyed E, someone who answers every published item perfectly loses 2 of 115 on
+missing-answer recall; scores on this set carry the label ``corrected`` and do not compare with published ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metamedqa.construction.build import Quirk
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import changes_more, misses_key
+from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord
+
+ANOMALY = "anomaly"
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One item of the published set that is wrong; ``action`` is what the corrected set does.
+
+    One of ``restored``, ``kept``, ``repaired``."""
+
+    item_id: str
+    source_index: int
+    action: str
+    why: str
+
+
+def corrections(edits: Sequence[EditRecord], quirks: Sequence[Quirk], prefix: str) -> tuple[Correction, ...]:
+    """Return what is wrong with a published edit table and its quirk cells, by parent row."""
+    found = [
+        Correction(
+            edit.item_id,
+            edit.source_index,
+            "restored",
+            f"the edit leaves keyed choice {edit.answer_before} alone, so the right answer is still offered",
+        )
+        for edit in edits
+        if misses_key(edit)
+    ]
+    found += [
+        Correction(edit.item_id, edit.source_index, "kept", "the edit changes more than the keyed choice")
+        for edit in edits
+        if changes_more(edit)
+    ]
+    cells: dict[int, list[str]] = {}
+    for quirk in quirks:
+        cells.setdefault(quirk.source_index, []).append(f"{quirk.field} reads {quirk.published!r}")
+    found += [
+        Correction(item_id(prefix, index), index, "repaired", " and ".join(sorted(texts)))
+        for index, texts in cells.items()
+    ]
+    return tuple(sorted(found, key=lambda note: (note.source_index, note.action)))
+
+
+def corrected_edits(edits: Sequence[EditRecord], notes: Sequence[Correction]) -> tuple[EditRecord, ...]:
+    """Return the records without those whose items go back to the parent's text and key."""
+    dropped = {note.source_index for note in notes if note.action == "restored"}
+    return tuple(edit for edit in edits if edit.source_index not in dropped)

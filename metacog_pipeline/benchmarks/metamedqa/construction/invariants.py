@@ -1,0 +1,245 @@
+"""The rules a parent set, an edit table and a finished data set must hold, each violation named.
+
+====  ==========================================================================================================
+P1    the parent has the expected number of rows (1,273 for MedQA-USMLE; not asked of other sets)
+P2    the expected choices, all non-empty and pairwise different after folding
+P3    ``answer`` is the text of the keyed choice
+P4    questions are unique
+E1    one record that counts per item, and the item exists
+E2    ``before`` (or ``find``) and ``answer_before`` match the parent
+E3    ``after`` differs from ``before``
+E4    the key after is E or F, as the kind of edit allows
+E5    ``malformed`` changes nothing else; every other kind changes something
+E6    answer edits touch the keyed choice
+E7    no choice A-D equals another, or the text of E or F
+E8    no key change without a record, and no record without effect
+O1    six choices in order
+O2    the texts of E and F are the standard ones
+O3    ``answer`` is the text of the keyed choice
+O4    the counts add up
+O5    questions are unique
+O6    every row's text is the parent's unless the edit table says otherwise
+O7    kind and key agree
+====  ==========================================================================================================
+
+On the published data these find exactly E6 at parent rows 175 and 950, O2 and O7 at 1124, and one advisory note
+(``extra_change``) at 998.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
+    allowed_keys,
+    apply_change,
+    apply_edit,
+    field_text,
+    item_id,
+)
+from metacog_pipeline.benchmarks.metamedqa.construction.records import (
+    ANSWER_EDITS,
+    CHOICES,
+    PARENT_PREFIX,
+    ChoiceRow,
+    EditRecord,
+    ParentRow,
+)
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
+from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE
+from metacog_pipeline.errors import SourceError, one_line
+
+MEDQA_ROWS = 1273
+
+KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
+    "Original": CHOICES,
+    "Answer removed": ("E",),
+    "Answer modified": ("E",),
+    "Question modified": ("E", "F"),
+    "Bad": ("F",),
+    "Fictional": ("F",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that does not hold; an ``advisory`` one does not make a check fail."""
+
+    rule: str
+    item_id: str
+    source_index: int | None
+    message: str
+    advisory: bool = False
+
+    def render(self) -> str:
+        """Return one printable line."""
+        return one_line(f"{self.rule}{' (advisory)' if self.advisory else ''} {self.item_id}: {self.message}")
+
+
+def check_parent(
+    rows: Sequence[ParentRow], expected_rows: int | None = None, prefix: str = PARENT_PREFIX
+) -> list[Violation]:
+    """Check P1-P4; ``expected_rows=None`` leaves P1 out."""
+    found = []
+    if expected_rows is not None and len(rows) != expected_rows:
+        found.append(Violation("P1", "parent", None, f"{len(rows)} rows, {expected_rows} expected"))
+    choices = [
+        ChoiceRow(p.source_index, p.question, CHOICES, p.options, p.answer_idx, p.answer) for p in rows
+    ]
+    for row in choices:
+        name = item_id(prefix, row.place)
+        found += [Violation("P2", name, row.place, text) for text in choice_faults(row, CHOICES)]
+        found += [Violation("P3", name, row.place, text) for text in answer_faults(row)]
+    names = [(item_id(prefix, row.place), row.place, row.question) for row in choices]
+    return found + unique_questions("P4", names)
+
+
+def choice_faults(row: ChoiceRow, letters: Sequence[str] | None) -> list[str]:
+    """Return what is wrong with the choices: letters (A, B, C … when ``None``), blanks, and texts that fold alike."""
+    wanted = tuple(letters or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: max(2, len(row.letters))])
+    faults = []
+    if tuple(sorted(row.letters)) != wanted:
+        faults.append(f"choices {', '.join(row.letters)}, expected {', '.join(wanted)}")
+    blank = [letter for letter, text in zip(row.letters, row.options, strict=True) if not fold(text)]
+    if blank:
+        faults.append(f"choice {', '.join(blank)} is empty")
+    return faults + same_choices(zip(row.letters, row.options, strict=True))
+
+
+def same_choices(options: Iterable[tuple[str, str]]) -> list[str]:
+    """Return one text per group of non-empty choices that read the same after folding."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for letter, text in options:
+        if fold(text):
+            groups[fold(text)].append(letter)
+    return [
+        f"choices {', '.join(same)} read the same: {text[:80]!r}"
+        for text, same in groups.items()
+        if len(same) > 1
+    ]
+
+
+def answer_faults(row: ChoiceRow) -> list[str]:
+    """Return what is wrong between ``answer`` and the key; a row without either has no fault."""
+    if row.answer_idx is None or row.answer is None:
+        return []
+    text = row.option(row.answer_idx)
+    if text is None:
+        return [f"the key {row.answer_idx} is not among the choices"]
+    if text != row.answer:
+        return [f"answer reads {row.answer[:80]!r}, choice {row.answer_idx} reads {text[:80]!r}"]
+    return []
+
+
+def unique_questions(rule: str, rows: Iterable[tuple[str, int | None, str]]) -> list[Violation]:
+    """Return a violation for every question that repeats an earlier one after folding."""
+    first: dict[str, str] = {}
+    found = []
+    for name, index, question in rows:
+        earlier = first.setdefault(fold(question), name)
+        if earlier != name:
+            found.append(Violation(rule, name, index, f"the question is that of {earlier}"))
+    return found
+
+
+def misses_key(edit: EditRecord) -> bool:
+    """Whether an answer edit leaves the keyed choice as it was (rule E6)."""
+    fields = {change.field for change in edit.changes}
+    return edit.edit_kind in ANSWER_EDITS and bool(fields) and f"options.{edit.answer_before}" not in fields
+
+
+def changes_more(edit: EditRecord) -> bool:
+    """Whether an edit changes, besides what its kind is about, something else too (advisory)."""
+    fields = {change.field for change in edit.changes}
+    if edit.edit_kind == "question_altered":
+        return "question" in fields and len(fields) > 1
+    own = f"options.{edit.answer_before}"
+    return edit.edit_kind in ANSWER_EDITS and own in fields and len(fields) > 1
+
+
+def check_edits(
+    parents: Sequence[ParentRow], edits: Sequence[EditRecord], prefix: str = PARENT_PREFIX
+) -> list[Violation]:
+    """Check E1-E8 on the records that count."""
+    found: list[Violation] = []
+    seen: Counter[int] = Counter()
+    for edit in edits:
+        if not edit.counts:
+            continue
+        seen[edit.source_index] += 1
+        if edit.source_index >= len(parents) or edit.item_id != item_id(prefix, edit.source_index):
+            found.append(_broken("E1", edit, f"source_index {edit.source_index} is no parent row of this id"))
+            continue
+        if seen[edit.source_index] == 2:
+            found.append(_broken("E1", edit, "more than one record that counts"))
+        found += check_edit(parents[edit.source_index], edit)
+    return found
+
+
+def check_edit(parent: ParentRow, edit: EditRecord) -> list[Violation]:
+    """Check E2-E8 on one record, and note an ``extra_change``."""
+    found = _before_faults(parent, edit)
+    if edit.answer_after not in allowed_keys(edit.edit_kind):
+        allowed = " or ".join(allowed_keys(edit.edit_kind))
+        found.append(
+            _broken("E4", edit, f"{edit.edit_kind} leads to {allowed}, the record says {edit.answer_after}")
+        )
+    if bool(edit.changes) == (edit.edit_kind == "malformed"):
+        number = len(edit.changes)
+        found.append(
+            _broken("E5", edit, f"{edit.edit_kind} with {number} change{'' if number == 1 else 's'}")
+        )
+    if misses_key(edit):
+        touched = ", ".join(sorted({change.field for change in edit.changes}))
+        found.append(
+            _broken(
+                "E6",
+                edit,
+                f"changes {touched}, not keyed choice {edit.answer_before}: the answer still stands",
+            )
+        )
+    if changes_more(edit):
+        touched = ", ".join(sorted({change.field for change in edit.changes}))
+        found.append(_broken("extra_change", edit, f"{edit.edit_kind} changes {touched}", advisory=True))
+    if any(violation.rule == "E2" for violation in found):
+        return found
+    question, four = apply_edit(parent, edit)
+    found += [_broken("E7", edit, text) for text in same_choices(_with_standard(four))]
+    if (question, four, edit.answer_after) == (parent.question, parent.options, parent.answer_idx):
+        found.append(_broken("E8", edit, "the record has no effect"))
+    return found
+
+
+def _before_faults(parent: ParentRow, edit: EditRecord) -> list[Violation]:
+    """Check E2 and E3, following several changes of one field in their order."""
+    found = []
+    if edit.answer_before != parent.answer_idx:
+        text = f"answer_before is {edit.answer_before}, the parent's key is {parent.answer_idx}"
+        found.append(_broken("E2", edit, text))
+    texts = {field: field_text(parent.question, parent.options, field) for field in _fields(edit)}
+    for change in edit.changes:
+        try:
+            after = apply_change(texts[change.field], change, edit.item_id)
+        except SourceError as error:
+            found.append(_broken("E2", edit, str(error).removeprefix(f"{edit.item_id}: ")))
+            continue
+        if after == texts[change.field]:
+            found.append(
+                _broken("E3", edit, f"{change.field}: the text after the edit is the text before it")
+            )
+        texts[change.field] = after
+    return found
+
+
+def _fields(edit: EditRecord) -> set[str]:
+    return {change.field for change in edit.changes}
+
+
+def _with_standard(four: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(LETTERS, (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER), strict=True))
+
+
+def _broken(rule: str, edit: EditRecord, message: str, *, advisory: bool = False) -> Violation:
+    return Violation(rule, edit.item_id, edit.source_index, message, advisory)

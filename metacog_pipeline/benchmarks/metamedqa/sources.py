@@ -1,0 +1,258 @@
+"""The published data sets of MetaMedQA: where they are, what they must contain, how they are fetched.
+
+=============  =========================================================================================  =====
+``medqa``      MedQA-USMLE test questions with four choices (Jin et al. 2021, arXiv:2009.13081)           1,273
+``metamedqa``  the benchmark as published                                                                 1,373
+``glianorex``  its fictional questions, choices A-D; taken from the published file when there is no own   100
+=============  =========================================================================================  =====
+
+A fetched source is kept as ``<home>/sources/metamedqa/<name>.jsonl`` with a note of its origin beside it, and only
+if the digest of its content is the pinned one. It is checked again whenever it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.sources import JsonRow, content_digest, download, read_lines, write_rows
+
+RAW_GITHUB = "https://raw.githubusercontent.com"
+_SEARCH_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published file: its path under :data:`RAW_GITHUB` at a fixed commit, and what it must contain.
+
+    ``digest`` is the SHA-256 of the canonical content; ``names`` are the file names looked for in a folder, each
+    also with ``.gz``.
+    """
+
+    name: str
+    url_path: str | None
+    digest: str
+    rows: int
+    names: tuple[str, ...]
+
+
+SOURCES: Mapping[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            "medqa",
+            "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
+            "430ba1b3e2f9b0781beea94e428ffe7fbdbe20c1f2c449e8b2714bcdd7132b85",
+            1273,
+            ("medqa_usmle_4opt_test.jsonl", "medqa.jsonl", "phrases_no_exclude_test.jsonl", "test.jsonl"),
+        ),
+        Source(
+            "metamedqa",
+            "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
+            "/data/benchmarks/metamedqa.jsonl",
+            "72a45a35fd3b4a743523aa6bf999ab5825bb9d0f968b33152b0fce8431d565cd",
+            1373,
+            ("metamedqa_published.jsonl", "metamedqa.jsonl"),
+        ),
+        Source(
+            "glianorex",
+            None,
+            "d54e6b7034c95161f8cae94aa9db2c176ec25159588210986087fbc496ce2148",
+            100,
+            ("glianorex_en_100.jsonl", "glianorex.jsonl"),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What happened to one source; ``origin`` is an address, a file, or ``already here``."""
+
+    name: str
+    path: Path
+    rows: int
+    digest: str
+    origin: str
+
+    def render(self) -> str:
+        """Return one printable line."""
+        return f"{self.name}: {self.rows} rows, sha256 {self.digest[:12]}…, {self.origin}"
+
+
+Progress = Callable[[str, int, "int | None"], None]
+"""Called with (source, bytes so far, total bytes or None)."""
+
+
+def source_path(home: Path, name: str) -> Path:
+    """Return where a verified source is kept."""
+    return home / "sources" / "metamedqa" / f"{name}.jsonl"
+
+
+def fetch(
+    home: Path,
+    names: Sequence[str] = (),
+    *,
+    folder: Path | None = None,
+    base_url: str = RAW_GITHUB,
+    transport: httpx.BaseTransport | None = None,
+    progress: Progress | None = None,
+    sources: Mapping[str, Source] = SOURCES,
+) -> list[Fetched]:
+    """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
+
+    With ``folder`` they are taken from files in it or its subfolders, without it downloaded from ``base_url``.
+
+    Raises
+    ------
+    SourceError
+        For an unknown name, a file that is not there or cannot be downloaded, or content that is not the pinned one.
+    """
+    for name in names:
+        if name not in sources:
+            raise SourceError(f"{name!r} is no source of metamedqa; there are: {', '.join(sources)}")
+    if folder is not None and not folder.is_dir():
+        raise SourceError(f"--from {folder}: no such folder")
+    done = []
+    for name in names or tuple(sources):
+        source = sources[name]
+        kept = _kept(home, source)
+        if kept is None and folder is not None:
+            kept = _from_folder(home, source, folder, sources)
+        elif kept is None:
+            kept = _from_network(home, source, base_url, transport, progress, sources)
+        done.append(kept)
+    return done
+
+
+def load_source(home: Path, name: str, sources: Mapping[str, Source] = SOURCES) -> Path:
+    """Return the path of a kept source after checking its content against the pinned digest."""
+    path = source_path(home, name)
+    if not path.exists():
+        raise SourceError(
+            f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
+        )
+    _verify(sources[name], _rows(path), str(path))
+    return path
+
+
+def _kept(home: Path, source: Source) -> Fetched | None:
+    path = source_path(home, source.name)
+    if not path.exists():
+        return None
+    try:
+        rows = _rows(path)
+        _verify(source, rows, str(path))
+    except SourceError:
+        return None
+    return Fetched(source.name, path, len(rows), source.digest, "already here")
+
+
+def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str, Source]) -> Fetched:
+    """Take the first file of a known name whose content is right; complain about the first that is not."""
+    wrong: SourceError | None = None
+    for path in _named(folder, source.names):
+        try:
+            return _keep(home, source, _rows(path), str(path))
+        except SourceError as error:
+            wrong = wrong or error
+    if wrong is not None:
+        raise wrong
+    if source.url_path is None:
+        published = _kept(home, sources["metamedqa"]) or _from_folder(
+            home, sources["metamedqa"], folder, sources
+        )
+        return _keep_fictional(home, source, published.path)
+    looked = ", ".join(source.names)
+    raise SourceError(
+        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
+    )
+
+
+def _named(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield files of the given names, names in order of preference, at most a few folders deep."""
+    found: dict[str, list[Path]] = {}
+    base = len(folder.parts)
+    for place, below, files in os.walk(folder):
+        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
+            below.clear()
+        below.sort()
+        for file in sorted(files):
+            found.setdefault(file, []).append(Path(place) / file)
+    for name in names:
+        yield from found.get(name, [])
+        yield from found.get(f"{name}.gz", [])
+
+
+def _from_network(
+    home: Path,
+    source: Source,
+    base_url: str,
+    transport: httpx.BaseTransport | None,
+    progress: Progress | None,
+    sources: Mapping[str, Source],
+) -> Fetched:
+    if source.url_path is None:
+        published = _kept(home, sources["metamedqa"]) or _from_network(
+            home, sources["metamedqa"], base_url, transport, progress, sources
+        )
+        return _keep_fictional(home, source, published.path)
+    url = f"{base_url}/{source.url_path}"
+    arrived = source_path(home, source.name).with_suffix(".download")
+    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
+    download(url, arrived, transport=transport, progress=shown)
+    try:
+        return _keep(home, source, _rows(arrived), url)
+    finally:
+        arrived.unlink(missing_ok=True)
+
+
+def _keep_fictional(home: Path, source: Source, published: Path) -> Fetched:
+    return _keep(
+        home, source, fictional_rows(_rows(published)), f"rows of kind Fictional in {published.name}"
+    )
+
+
+def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
+    """Return the fictional rows of a published file as a pool: choices A-D, English, own key unknown."""
+    return [
+        {
+            "published_position": place,
+            "question": row.get("question"),
+            "options": {letter: row.get("options", {}).get(letter) for letter in "ABCD"},
+            "language": "en",
+            "source_answer_idx": None,
+        }
+        for place, row in enumerate(published)
+        if row.get("kind") == "Fictional"
+    ]
+
+
+def _keep(home: Path, source: Source, rows: list[JsonRow], origin: str) -> Fetched:
+    digest = _verify(source, rows, origin)
+    path = source_path(home, source.name)
+    write_rows(path, rows)
+    note = {"digest": digest, "origin": origin, "rows": len(rows), "source": source.name}
+    write_text(path.with_suffix(".json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    return Fetched(source.name, path, len(rows), digest, origin)
+
+
+def _verify(source: Source, rows: Sequence[JsonRow], where: str) -> str:
+    digest = content_digest(rows)
+    if digest != source.digest:
+        raise SourceError(
+            f"{where}: the content is not that of source {source.name!r}: expected {source.rows} rows with digest "
+            f"{source.digest}, found {len(rows)} rows with {digest}; replace the file or run `metacog fetch` again"
+        )
+    return digest
+
+
+def _rows(path: Path) -> list[JsonRow]:
+    return [line.row for line in read_lines(path)]
