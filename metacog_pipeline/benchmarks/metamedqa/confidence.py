@@ -1,0 +1,119 @@
+"""The rating in a reply: a label and an integer 1–5, ``n/5`` or ``n out of 5``; nothing else counts.
+
+Percentages, decimals, other scales and numbers outside 1–5 are reported, never rounded. Works on text from
+``parsing.normalise``; every search is linear.
+"""
+
+from __future__ import annotations
+
+import re
+
+Rating = tuple[int | None, str | None]
+
+LOWEST, HIGHEST = 1, 5
+_MARKS = r"\s\"'“”‘’«»(\[{<$\\_\#|>~"
+_NUMBER = r"(?P<number> [-+−]?+ [0-9]++ (?: [.,٫·] [0-9]++ )?+ )"
+_DECLARED = re.compile(
+    rf"""
+    (?<![^\W_]) confidence (?![^\W_])
+    [\s_"'”’)\]]*+
+    (?: (?:level|score|rating|value)\b [\s_"'”’)\]]*+ )?+
+    (?: [(\[] [^()\[\]\n]{{0,80}}+ [)\]] [\s_"']*+ (?= [:=–—\-→] | is\b | [0-9] ) )?+
+    (?: in\s++(?:this|my|the|that)\s++(?:answer|choice)\s++ (?=is\b|:) )?+
+    (?: is\b | of\b | at\b | [:=>→–—-] )?+
+    (?: \\(?:boxed|text[a-z]{{0,2}}|math[a-z]{{0,2}})\b | [{_MARKS}:=→–—] )*+
+    {_NUMBER}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_SAID_AFTER = re.compile(
+    r"(?<![0-9.,/])(?P<number>[0-9]{1,9}+)\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9])\s*+(?:in\s++)?+confiden",
+    re.IGNORECASE,
+)
+_BARE = re.compile(rf"[{_MARKS}]*+ {_NUMBER}", re.VERBOSE)
+_BEHIND_LETTER = re.compile(
+    r"[\s\"'”’)\]}.,;:(\[$\\_–—-]{0,12}+(?P<number>[0-9]{1,9}+)(?=\s*+(?:/|⁄|out\s++of)\s*+[0-9])",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(r"\s{0,3}+(?:/|⁄|out\s{1,3}+of|of)\s{0,3}+(\S{0,8})", re.IGNORECASE)
+_FIVE = re.compile(r"5(?![0-9]|[.,][0-9]|%)")
+_PERCENT = re.compile(r"\s{0,3}+(?:%|٪|per\s?cent)", re.IGNORECASE)
+_RANGE = re.compile(r"\s{0,3}+(?:-|–|—|,|to\b|or\b|and\b)\s{0,3}+[0-9]", re.IGNORECASE)
+_TRAILING = re.compile(r"[\s\"'”’)\]}.,;!>$\\_|~]*+")
+_LOOK = 40
+_LINE_LIMIT = 200
+NONE_FOUND = "no confidence from 1 to 5 found"
+
+
+def read_normal(text: str, after_answer: int | None) -> Rating:
+    """Return the last declared rating of normalised ``text``, or None and the reason.
+
+    ``after_answer`` is the place right after a declared letter, where ``n/5`` needs no label; None where there is none.
+    """
+    last = None
+    for match in _DECLARED.finditer(text):
+        last = match
+    if last is not None:
+        return _judge(last["number"], text[last.end() : last.end() + _LOOK])
+    for match in _SAID_AFTER.finditer(text):
+        last = match
+    if last is not None:
+        return _judge(last["number"], "")
+    if after_answer is not None and (behind := _BEHIND_LETTER.match(text, after_answer)) is not None:
+        return _judge(behind["number"], text[behind.end() : behind.end() + _LOOK])
+    return _lone_line(text)
+
+
+def rating_of(text: str) -> Rating | None:
+    """Return the rating of a text that is only a rating (``4``, ``4/5``, ``7``), or None when it is more than that."""
+    match = _BARE.match(text)
+    if match is None:
+        return None
+    tail = text[match.end() : match.end() + _LOOK]
+    scale = _SCALE.match(tail)
+    rest = tail[scale.end() :] if scale is not None else tail
+    if len(text) - match.end() > _LOOK or (
+        _TRAILING.fullmatch(rest) is None and _PERCENT.match(rest) is None
+    ):
+        return None
+    return _judge(match["number"], tail)
+
+
+def confidence_line(line: str) -> bool:
+    """Whether ``line`` holds a labelled rating and nothing else."""
+    if len(line) > _LINE_LIMIT:
+        return False
+    match = _DECLARED.search(line)
+    if match is None or line[: match.start()].strip(" \t#>_\"'“-–•{,"):
+        return False
+    return len(line) - match.end() <= _LOOK
+
+
+def _lone_line(text: str) -> Rating:
+    """Take ``4/5`` or ``4 out of 5`` on a line of its own."""
+    found: Rating = (None, NONE_FOUND)
+    if "5" not in text:
+        return found
+    for line in text.split("\n"):
+        if len(line) <= _LOOK and _SCALE.search(line) is not None and (rating := rating_of(line)) is not None:
+            found = rating
+    return found
+
+
+def _judge(number: str, tail: str) -> Rating:
+    """Hold ``number``, followed by ``tail``, against the scale."""
+    shown = number if len(number) <= 12 else f"{number[:12]}…"
+    if _PERCENT.match(tail):
+        return None, f"confidence {shown}% is a percentage, not an integer 1–5"
+    if not number.lstrip("+-−").isdigit() or number[0] in "+-−":
+        return None, f"confidence {shown} is not an integer 1–5"
+    if (scale := _SCALE.match(tail)) is not None and _FIVE.match(scale[1]) is None:
+        return None, f"confidence {shown} is given on another scale than 1–5"
+    if _RANGE.match(tail):
+        return None, f"confidence {shown} is given as a range"
+    if tail[:1].isalnum() or (tail[:1] in (".", ",") and tail[1:2].isdigit()) or tail[:1] in ("^", "·"):
+        return None, f"confidence {shown}{tail[:1]} is not an integer 1–5"
+    value = int(number[:9])
+    if not LOWEST <= value <= HIGHEST:
+        return None, f"confidence {shown} is outside 1–5"
+    return value, None

@@ -1,0 +1,142 @@
+"""The words a model is sent: one user message per item, one optional system message per condition."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+
+BASELINE = "baseline"
+CONDITIONS = (
+    BASELINE,
+    "role",
+    "role-warn",
+    "role-warn-consequence",
+    "role-explicit-unknown",
+    "role-explicit-unknown-incomplete",
+    "role-full",
+    "role-omniscient",
+)
+# Other names of the same conditions in public material.
+ALIASES: Mapping[str, str] = {
+    "role-explit-unknown": "role-explicit-unknown",
+    "role-explicit-unknown-missing": "role-explicit-unknown-incomplete",
+}
+_CONDITION_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_TEXT_KEYS = ("id", "instructions", "confidence_request")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Every text of a study's prompts.
+
+    ``instructions`` follows the options; ``confidence_request`` is the second user turn where letter and confidence
+    are asked apart; ``conditions`` maps a condition to its system message, ``""`` for none.
+    """
+
+    id: str
+    instructions: str
+    confidence_request: str
+    conditions: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        texts = [self.instructions, self.confidence_request, sorted(self.conditions.items())]
+        return sha256_hex(canonical_json(texts))
+
+    def condition(self, name: str) -> str:
+        """Return the canonical name of condition ``name``; raise `StudyError` when it is not worded."""
+        canonical = ALIASES.get(name, name)
+        if canonical in self.conditions:
+            return canonical
+        known = ", ".join(self.conditions)
+        raise StudyError(
+            f"metamedqa: unknown condition {name!r}{_suggestion(name, self.conditions)}; worded are: {known}"
+        )
+
+    def system_message(self, condition: str) -> str | None:
+        """Return the system message of ``condition``, or None where there is none (``baseline``)."""
+        return self.conditions[self.condition(condition)] or None
+
+
+def user_message(item: Item, wording: Wording) -> str:
+    """Return the question, the six options as ``A. text`` lines, and the instructions."""
+    options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=True))
+    return f"{item.question}\n{options}\n{wording.instructions}"
+
+
+def load_wording(path: Path | None = None) -> Wording:
+    """Return the shipped wording, with the texts and conditions of the TOML file ``path`` in its place or added.
+
+    Keys: ``id``, ``instructions``, ``confidence_request``, and a table ``[conditions]`` of system messages. Raises
+    `StudyError` naming file, key and value.
+    """
+    shipped_wording = _read(shipped("data", "metamedqa", "prompts.toml"))
+    if path is None:
+        return _wording(shipped_wording)
+    own = _read(path)
+    own_texts = {key: own[key] for key in _TEXT_KEYS if key in own}
+    merged: dict[str, object] = {**shipped_wording, "id": f"own:{path.stem}", **own_texts}
+    merged["conditions"] = {**_table(shipped_wording), **_table(own)}
+    return _wording(merged)
+
+
+def _wording(data: Mapping[str, object]) -> Wording:
+    id_, instructions, confidence_request = (str(data[key]) for key in _TEXT_KEYS)
+    return Wording(id_, instructions, confidence_request, _table(data))
+
+
+def _table(data: Mapping[str, object]) -> dict[str, str]:
+    table = data.get("conditions", {})
+    return {str(k): str(v) for k, v in table.items()} if isinstance(table, dict) else {}
+
+
+def _read(path: Path) -> dict[str, object]:
+    """Read and check one wording file; condition aliases become canonical names."""
+    try:
+        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    allowed = (*_TEXT_KEYS, "conditions")
+    for key, value in data.items():
+        if key not in allowed:
+            raise StudyError(
+                f"{path}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
+            )
+        if key != "conditions" and not (isinstance(value, str) and value.strip()):
+            raise StudyError(f"{path}: {key} = {value!r} must be a text that is not empty")
+    data["conditions"] = _conditions(path, data.get("conditions", {}))
+    return data
+
+
+def _conditions(path: Path, table: object) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise StudyError(f"{path}: conditions = {table!r} must be a table of system messages")
+    named: dict[str, str] = {}
+    for name, text in table.items():
+        canonical = ALIASES.get(name, name)
+        if not _CONDITION_NAME.fullmatch(canonical):
+            raise StudyError(
+                f"{path}: condition name {name!r} must match {_CONDITION_NAME.pattern}; rename it"
+            )
+        if not isinstance(text, str):
+            raise StudyError(
+                f'{path}: conditions.{name} = {text!r} must be a text ("" for no system message)'
+            )
+        if canonical in named:
+            raise StudyError(f"{path}: condition {canonical!r} is given twice, once as an alias; keep one")
+        named[canonical] = text
+    return named
+
+
+def _suggestion(name: str, known: Mapping[str, str] | tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,125 @@
+"""How one item is asked: one constrained object, two constrained choices, or plain text in two lines.
+
+The ladder of modes is tried from the top by whoever opens a model; one mode is used for a whole run and recorded.
+Choosing the letter first and the confidence after it, in the same context, is what all modes have in common.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.benchmarks.metamedqa.parsing import parse
+from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, user_message
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, Status, TokenBias
+from metacog_pipeline.querying.types import Ask
+
+MODES = ("json_schema", "choice", "logit_bias", "text")
+RATINGS = ("1", "2", "3", "4", "5")
+ADMIT = 100  # the largest logit_bias providers accept
+
+ANSWER_OBJECT = JsonObject(
+    name="answer_with_confidence",
+    schema_json=json.dumps(
+        {
+            "type": "object",
+            "properties": {
+                "answer": {"type": "string", "enum": list(LETTERS)},
+                "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+            },
+            "required": ["answer", "confidence"],
+            "additionalProperties": False,
+        }
+    ),
+)
+
+
+def steps(mode: str) -> tuple[str, ...]:
+    """Return the names of the calls one item takes in ``mode``; raise `StudyError` for an unknown mode."""
+    if mode not in MODES:
+        raise StudyError(f"metamedqa: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
+    return ("choice", "confidence") if mode in ("choice", "logit_bias") else ("answer",)
+
+
+def first_messages(item: Item, condition: str, wording: Wording) -> tuple[Message, ...]:
+    """Return the messages of an item's first call; raise `StudyError` for a condition without words."""
+    system = wording.system_message(condition)
+    user = Message("user", user_message(item, wording))
+    return (user,) if system is None else (Message("system", system), user)
+
+
+def confidence_messages(first: Sequence[Message], letter: str, wording: Wording) -> tuple[Message, ...]:
+    """Return the messages of the second call: the first ones, the model's own answer, the request for a digit."""
+    return (*first, Message("assistant", f"Answer: {letter}"), Message("user", wording.confidence_request))
+
+
+def constraint(mode: str, step: str, spec: ModelSpec) -> Constraint | None:
+    """Return what the answer to ``step`` is held to in ``mode``.
+
+    Raises `StudyError` when ``logit_bias`` is asked of a model whose ``token_ids`` do not cover the options.
+    """
+    if step not in steps(mode):
+        raise StudyError(f"metamedqa: answer mode {mode!r} has no step {step!r}")
+    options = RATINGS if step == "confidence" else LETTERS
+    match mode:
+        case "json_schema":
+            return ANSWER_OBJECT
+        case "choice":
+            return OneOf(tuple(options))
+        case "logit_bias":
+            return _token_bias(options, spec)
+        case _:
+            return None
+
+
+async def ask_item(
+    item: Item,
+    condition: str,
+    mode: str,
+    ask: Ask,
+    wording: Wording,
+    spec: ModelSpec,
+    *,
+    top_logprobs: int | None = None,
+) -> None:
+    """Ask every step of ``item``; the answers are kept by ``ask``, nothing is returned.
+
+    ``top_logprobs`` is how many alternatives to ask for where the provider offers them, else None. The confidence is
+    not asked after a first answer without a readable letter. Raises `StudyError` for a wrong mode or condition.
+    """
+    first_step, *later = steps(mode)
+    messages = first_messages(item, condition, wording)
+    one_token = 1 if mode == "logit_bias" else None
+    answer = await ask(
+        first_step,
+        messages,
+        constraint=constraint(mode, first_step, spec),
+        max_tokens=one_token,
+        top_logprobs=top_logprobs,
+    )
+    if not later or answer.status is not Status.OK:
+        return
+    letter = parse(answer.text, item.options).answer
+    if letter is None:
+        return
+    await ask(
+        later[0],
+        confidence_messages(messages, letter, wording),
+        constraint=constraint(mode, later[0], spec),
+        max_tokens=one_token,
+        top_logprobs=top_logprobs,
+    )
+
+
+def _token_bias(options: Sequence[str], spec: ModelSpec) -> TokenBias:
+    missing = [option for option in options if not spec.token_ids.get(option)]
+    if missing:
+        raise StudyError(
+            f"models.{spec.name}: answer_mode logit_bias needs token_ids for {', '.join(missing)}; "
+            "give the ids of the bare and the leading-space form"
+        )
+    ids = sorted({token for option in options for token in spec.token_ids[option]})
+    return TokenBias(tuple((token, ADMIT) for token in ids))
