@@ -1,0 +1,173 @@
+"""The dollars a study may spend: the worst case of every call is set aside before it is sent, settled after.
+
+::
+
+    BudgetSpent (a BudgetError)   the next call could pass the cap, and nothing under way can free enough for it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.llm.ledger import NANO, Ledger, nano
+
+
+class BudgetSpent(BudgetError):
+    """Stop asking: the next call could pass the budget. Calls under way finish and are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Dollars of a study home, over all processes that share it.
+
+    ``spent`` settled calls and, as ``leaked``, the worst case of calls that were under way when a process was
+    killed; ``reserved`` set aside by living processes; ``remaining`` may still be set aside (``None`` without cap).
+    """
+
+    cap: float | None
+    spent: float
+    leaked: float
+    reserved: float
+    remaining: float | None
+
+
+class Reservation:
+    """The worst case of one attempt, until it is settled."""
+
+    __slots__ = ("amount", "open")
+
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
+        self.open = True
+
+
+class Budget:
+    """The budget of a study home as one process sees it. One event loop only; close it when done."""
+
+    def __init__(self, ledger: Ledger, cap: int | None) -> None:
+        self._ledger = ledger
+        self._cap = cap
+        self._settled = 0
+        self._reserved = 0
+        self._waiting: deque[tuple[int, asyncio.Future[Reservation]]] = deque()
+        self._closed = False
+
+    @classmethod
+    def open(cls, home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
+        """Open the budget of ``home``.
+
+        Parameters
+        ----------
+        home
+            The study home.
+        cap_usd
+            The most this home may ever spend, past sessions included; ``None`` for no cap.
+        known_spent_usd
+            What the answers kept in the home cost. Counts where the ledger knows of less.
+
+        Raises
+        ------
+        StoreError
+            The ledger cannot be read or written.
+        """
+        cap = None if cap_usd is None else int(cap_usd * NANO + 1e-6)
+        return cls(Ledger(home, cap, nano(known_spent_usd)), cap)
+
+    @property
+    def capped(self) -> bool:
+        """Whether there is a cap, so that every call must have a price."""
+        return self._cap is not None
+
+    @property
+    def spent_here_usd(self) -> float:
+        """Dollars settled by this process since it opened the budget; costs nothing to ask."""
+        return self._settled / NANO
+
+    async def reserve(self, usd: float) -> Reservation:
+        """Set ``usd`` aside, in order of asking, and return it for ``settle``.
+
+        Waits while settling the calls under way in this process may free enough.
+
+        Raises
+        ------
+        BudgetSpent
+            The cap leaves less than ``usd``, and nothing is under way here that could free more.
+        """
+        amount = nano(usd)
+        if not self._waiting:
+            if self._take(amount):
+                return Reservation(amount)
+            if self._reserved == 0:
+                raise self._spent(amount)
+        future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
+        self._waiting.append((amount, future))
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if not future.cancelled() and future.exception() is None:
+                self.settle(future.result(), 0.0)
+            self._serve()
+            raise
+
+    def settle(self, reservation: Reservation, usd: float) -> None:
+        """Replace ``reservation`` by what the call cost (0 when it cannot have been billed). Counts once."""
+        if not reservation.open:
+            return
+        reservation.open = False
+        self._settled += nano(usd)
+        self._reserved -= reservation.amount
+        # An answer that was paid for must not be lost because its cost cannot be noted: the record then still holds
+        # the reservation, which is more, and the next call to reserve says what is wrong.
+        with contextlib.suppress(StoreError):
+            self._ledger.write(self._settled, self._reserved)
+        self._serve()
+
+    def figures(self) -> Figures:
+        """Return the dollars of the whole home now; reads the ledger's few files."""
+        totals = self._ledger.totals()
+        remaining = None if self._cap is None else max(0, self._cap - totals.counted) / NANO
+        cap = None if self._cap is None else self._cap / NANO
+        return Figures(cap, totals.spent / NANO, totals.leaked / NANO, totals.held / NANO, remaining)
+
+    def close(self) -> None:
+        """Give back what is not spent. What is still reserved counts as spent."""
+        if not self._closed:
+            self._closed = True
+            self._ledger.close(self._settled, self._reserved)
+
+    def _take(self, amount: int) -> bool:
+        short = self._settled + self._reserved + amount - self._ledger.granted
+        if short > 0 and not self._ledger.extend(short, self._settled, self._reserved):
+            return False
+        self._reserved += amount
+        self._ledger.write(self._settled, self._reserved)
+        return True
+
+    def _serve(self) -> None:
+        """Give freed dollars to those who wait, first come first served; refuse when nothing more can be freed."""
+        while self._waiting:
+            amount, future = self._waiting[0]
+            if not future.done():
+                try:
+                    if self._take(amount):
+                        future.set_result(Reservation(amount))
+                    elif self._reserved > 0:
+                        return
+                    else:
+                        future.set_exception(self._spent(amount))
+                except StoreError as error:
+                    future.set_exception(error)
+            self._waiting.popleft()
+
+    def _spent(self, amount: int) -> BudgetSpent:
+        now = self.figures()
+        return BudgetSpent(
+            f"budget ${now.cap or 0.0:.2f}: ${now.spent:.4f} is spent and ${now.reserved:.4f} set aside, and the next "
+            f"call could cost ${amount / NANO:.4f}: raise budget_usd in the study file and run again; the answers so "
+            "far are kept"
+        )

@@ -1,0 +1,167 @@
+"""Opening the models of a study: one HTTP client and one limiter for each account, whatever the models are called."""
+
+from __future__ import annotations
+
+import os
+import random
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import httpx
+
+from metacog_pipeline.errors import BudgetError, StudyError
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.client import HttpChatModel
+from metacog_pipeline.llm.costs import priced
+from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.replay import ReplayModel
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.simulated import Respond, SimulatedModel
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.transport import open_http
+from metacog_pipeline.llm.types import ChatModel
+from metacog_pipeline.llm.wire import base_url, key_of, key_variable
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where rate limits apply: a provider's address and the variable that holds the key."""
+
+    provider: str
+    base_url: str
+    key_variable: str | None
+
+
+@dataclass(slots=True)
+class _Line:
+    http: httpx.AsyncClient
+    limiter: Limiter
+
+
+class Clients:
+    """What the models of one process share. For one event loop; use ``async with`` or ``close``.
+
+    Parameters
+    ----------
+    budget
+        The study's budget; it stays the caller's to close.
+    retries
+        Thresholds of retrying.
+    environment
+        Where keys are read, the process's own when not given.
+    seed
+        Seed of the jitter.
+    transport
+        Makes what takes the place of the network, for tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | None = None,
+        retries: RetryPolicy | None = None,
+        environment: Mapping[str, str] | None = None,
+        seed: int = 0,
+        transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
+    ) -> None:
+        self.budget = budget
+        self._retries = retries
+        self._environment = os.environ if environment is None else environment
+        self._seed = seed
+        self._transport = transport
+        self._lines: dict[Account, _Line] = {}
+        self._certificates: ssl.SSLContext | None = None
+
+    def __repr__(self) -> str:
+        return f"Clients(accounts={len(self._lines)})"
+
+    async def __aenter__(self) -> Clients:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def limiter(self, spec: ModelSpec) -> Limiter | None:
+        """Return the limiter of the account of ``spec``, once a model of it was opened."""
+        line = self._lines.get(account_of(spec)) if spec.provider not in ("replay", "simulated") else None
+        return None if line is None else line.limiter
+
+    async def close(self) -> None:
+        """Close every connection."""
+        lines, self._lines = list(self._lines.values()), {}
+        for line in lines:
+            await line.http.aclose()
+
+    def http_model(self, spec: ModelSpec) -> HttpChatModel:
+        """Open ``spec`` over HTTP. Raises as `open_model` does."""
+        if self.budget is not None and self.budget.capped and not priced(spec):
+            raise BudgetError(
+                f"model {spec.name} has no price, so budget_usd cannot be kept: set price_in and price_out (dollars "
+                "per million tokens; 0 for a free model) in the study file, or remove budget_usd"
+            )
+        key = key_of(spec, self._environment)
+        line = self._line(spec)
+        return HttpChatModel(
+            spec,
+            key,
+            http=line.http,
+            limiter=line.limiter,
+            budget=self.budget,
+            retries=self._retries,
+            rng=random.Random(f"{self._seed}:{spec.name}"),
+        )
+
+    def _line(self, spec: ModelSpec) -> _Line:
+        account = account_of(spec)
+        line = self._lines.get(account)
+        if line is None:
+            line = _Line(self._open_http(spec), Limiter(spec.max_concurrency))
+            self._lines[account] = line
+        line.limiter.raise_ceiling(spec.max_concurrency)
+        return line
+
+    def _open_http(self, spec: ModelSpec) -> httpx.AsyncClient:
+        if self._transport is not None:
+            return open_http(spec.timeout_s, transport=self._transport())
+        if self._certificates is None:
+            self._certificates = httpx.create_ssl_context()
+        return open_http(spec.timeout_s, verify=self._certificates)
+
+
+def account_of(spec: ModelSpec) -> Account:
+    """Return the account that ``spec`` is asked through."""
+    return Account(spec.provider, base_url(spec), key_variable(spec))
+
+
+def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = None) -> ChatModel:
+    """Open the model of ``spec``.
+
+    Parameters
+    ----------
+    spec
+        The model's row of the study file.
+    shared
+        What the models of this process share.
+    respond
+        The benchmark's simulated observer; needed for provider ``simulated``, not used by any other.
+
+    Raises
+    ------
+    StudyError
+        The key's variable is not set, or ``respond`` is missing.
+    BudgetError
+        There is a budget and the model has no price.
+    """
+    match spec.provider:
+        case "replay":
+            return ReplayModel(spec)
+        case "simulated":
+            if respond is None:
+                raise StudyError(
+                    f"model {spec.name} is simulated, but this benchmark has no simulated observer: leave the model "
+                    "out of it or choose another provider"
+                )
+            return SimulatedModel(spec, respond)
+        case _:
+            return shared.http_model(spec)

@@ -1,0 +1,122 @@
+"""When a failed attempt is tried again, and after how long.
+
+Three fates, told apart by `ErrorKind` alone. *Rate limit*: wait as long as the provider asks (or back off), for a
+bounded total time. *Transient*: exponential backoff with full jitter, for a bounded number of attempts. *Unsupported*
+and *fatal*: never again, because the same call would fail the same way.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from metacog_pipeline.llm.types import ErrorKind
+
+TRANSIENT_ATTEMPTS = 6
+BACKOFF_BASE_S = 1.0
+BACKOFF_CAP_S = 30.0
+RATE_LIMIT_TOTAL_S = 900.0
+RETRY_AFTER_CAP_S = 300.0
+RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiting calls do not return as one
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """The thresholds of retrying; times in seconds.
+
+    ``transient_attempts`` counts sends that may end in a transient failure, the first included.
+    """
+
+    transient_attempts: int = TRANSIENT_ATTEMPTS
+    backoff_base_s: float = BACKOFF_BASE_S
+    backoff_cap_s: float = BACKOFF_CAP_S
+    rate_limit_total_s: float = RATE_LIMIT_TOTAL_S
+    retry_after_cap_s: float = RETRY_AFTER_CAP_S
+
+
+class Retries:
+    """What has gone wrong with one call so far, and what to do next."""
+
+    __slots__ = ("_limited", "_limited_since", "_policy", "_rng", "_transient")
+
+    def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
+        self._policy = policy
+        self._rng = rng
+        self._transient = 0
+        self._limited = 0
+        self._limited_since: float | None = None
+
+    def pause(self, kind: ErrorKind | None, retry_after: float | None, now: float) -> float | None:
+        """Return the seconds to wait before the next attempt, or ``None`` to give up.
+
+        ``retry_after`` is the wait the provider asked for, ``now`` a monotonic clock.
+        """
+        if kind is ErrorKind.RATE_LIMIT:
+            return self._pause_limited(retry_after, now)
+        if kind is ErrorKind.TRANSIENT:
+            return self._pause_transient(retry_after)
+        return None
+
+    def _pause_limited(self, retry_after: float | None, now: float) -> float | None:
+        if self._limited_since is None:
+            self._limited_since = now
+        self._limited += 1
+        wait = self._backoff(self._limited) if retry_after is None else self._asked(retry_after)
+        if now + wait - self._limited_since > self._policy.rate_limit_total_s:
+            return None
+        return wait
+
+    def _pause_transient(self, retry_after: float | None) -> float | None:
+        self._transient += 1
+        if self._transient >= self._policy.transient_attempts:
+            return None
+        wait = self._backoff(self._transient)
+        return wait if retry_after is None else max(wait, self._asked(retry_after))
+
+    def _backoff(self, failures: int) -> float:
+        top = min(self._policy.backoff_cap_s, self._policy.backoff_base_s * 2.0 ** min(failures - 1, 30))
+        return self._rng.uniform(0.0, top)
+
+    def _asked(self, retry_after: float) -> float:
+        wait = min(retry_after, self._policy.retry_after_cap_s)
+        return wait * (1.0 + self._rng.uniform(0.0, RETRY_AFTER_SPREAD))
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the wait asked for in seconds (0 or more), or ``None`` when there is none to read.
+
+    Reads ``retry-after-ms``, then ``Retry-After`` as seconds or as an HTTP date compared with ``now`` (aware).
+    ``headers`` are looked up in lower case.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000.0
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    seconds = _number(value)
+    return seconds if seconds is not None else _until(value, now)
+
+
+def _number(value: str | None) -> float | None:
+    if value is None or len(value) > 40:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _until(value: str, now: datetime) -> float | None:
+    try:
+        when = email.utils.parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - now).total_seconds())

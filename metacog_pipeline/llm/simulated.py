@@ -1,0 +1,55 @@
+"""A respondent inside this process: text from a function, with the face of a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.costs import estimate_input_tokens, estimate_tokens
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
+
+Respond = Callable[[ChatRequest], str]
+
+
+class SimulatedModel:
+    """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero.
+
+    ``respond`` runs in the event loop, so it should take well under a millisecond.
+    """
+
+    def __init__(self, spec: ModelSpec, respond: Respond) -> None:
+        self.spec = spec
+        self._respond = respond
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer ``request``. A respondent that raises gives a ``failed``, ``fatal`` completion."""
+        started_at = datetime.now(UTC)
+        await asyncio.sleep(0)  # as with a real model, others get their turn between question and answer
+        try:
+            text = self._respond(request)
+        except Exception as error:
+            return Completion(
+                Status.FAILED,
+                cost_usd=0.0,
+                started_at=started_at,
+                error_kind=ErrorKind.FATAL,
+                error_code="respondent_failed",
+                error_message=one_line(
+                    f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}"
+                ),
+            )
+        return Completion(
+            Status.OK,
+            text=text,
+            finish_reason="stop",
+            model_reported=self.spec.model or self.spec.name,
+            usage=Usage(estimate_input_tokens(request), estimate_tokens(text)),
+            cost_usd=0.0,
+            started_at=started_at,
+        )
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to release."""
