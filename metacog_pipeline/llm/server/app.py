@@ -19,7 +19,7 @@ from pathlib import Path
 from aiohttp import web
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import openai
+from metacog_pipeline.llm.server import anthropic, gemini, openai
 from metacog_pipeline.llm.server.dialects import BadRequest, Dialect, Problem
 from metacog_pipeline.llm.server.faults import Fault, FaultPlan
 from metacog_pipeline.llm.server.replies import (
@@ -99,6 +99,9 @@ class SimulatedProvider:
         """Return the application with all routes."""
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_post("/v1/chat/completions", functools.partial(self._serve, openai.DIALECT))
+        app.router.add_post("/v1/messages", functools.partial(self._serve, anthropic.DIALECT))
+        path = "/v1beta/models/{model}:generateContent"
+        app.router.add_post(path, functools.partial(self._serve, gemini.DIALECT))
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/healthz", self._health)
         app.router.add_get("/stats", self._show_stats)

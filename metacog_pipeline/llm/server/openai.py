@@ -141,6 +141,8 @@ def answer(model: str, request: ChatRequest, completion: Completion, number: int
 
 _TYPES = {
     "rate_limit": ("rate_limit_error", "rate_limit_exceeded"),
+    "rate_limit_date": ("rate_limit_error", "rate_limit_exceeded"),
+    "unauthorized": ("invalid_request_error", "invalid_api_key"),
     "quota": ("insufficient_quota", "insufficient_quota"),
     "model_not_found": ("invalid_request_error", "model_not_found"),
     "unsupported_parameter": ("invalid_request_error", "unsupported_parameter"),

@@ -1,0 +1,64 @@
+"""Where each provider answers, and which key goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+
+OFFICIAL_URLS: Mapping[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+KEY_VARIABLES: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+}
+
+
+def base_url(spec: ModelSpec) -> str:
+    """Return the address calls of ``spec`` go to, without a trailing slash: its own, or the provider's official one.
+
+    As with the providers' own clients, the address of an OpenAI-compatible server includes ``/v1``, the others do not.
+    """
+    return (spec.base_url or OFFICIAL_URLS[spec.provider]).rstrip("/")
+
+
+def is_official(spec: ModelSpec) -> bool:
+    """Return whether ``spec`` is asked at the provider's own address."""
+    return spec.provider in OFFICIAL_URLS and base_url(spec) == OFFICIAL_URLS[spec.provider]
+
+
+def key_variable(spec: ModelSpec) -> str | None:
+    """Return the environment variable that holds the key of ``spec``, ``None`` where it needs none.
+
+    The provider's usual variable is only taken for the official address: a key is never sent to another address
+    unless the study names its variable.
+    """
+    if spec.api_key_env is not None:
+        return spec.api_key_env
+    return KEY_VARIABLES.get(spec.provider) if is_official(spec) else None
+
+
+def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
+    """Return the key of ``spec`` from ``environment``, ``None`` where it needs none.
+
+    Raises ``StudyError``, which names the variable and never its value, when the variable is unset or empty, or holds
+    characters that cannot stand in a header.
+    """
+    variable = key_variable(spec)
+    if variable is None:
+        return None
+    key = environment.get(variable, "").strip()
+    if not key:
+        raise StudyError(
+            f"model {spec.name}: environment variable {variable} is not set; export your key under it"
+        )
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise StudyError(
+            f"model {spec.name}: environment variable {variable} holds characters no key has; set it again"
+        )
+    return key

@@ -1,0 +1,144 @@
+"""Anthropic Messages.
+
+The API has two versions that differ in what they accept. 2026-10-21, which the official client sends, refuses every
+sampling parameter; 2023-06-01 still takes a temperature, on the models that have one. So the request decides: with a
+temperature it is sent as 2023-06-01, without as 2026-10-21. Each version gets the key in the header its clients use.
+
+There is no seed, no guided choice, no bias and there are no log-probabilities: the first and last are left out
+silently, the others raise ``UnsupportedConstraint``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
+from metacog_pipeline.llm.wire.address import base_url
+from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, raw_problem, struck_out, unreadable
+from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
+from metacog_pipeline.llm.wire.values import (
+    JsonDict,
+    count_at,
+    dict_at,
+    encode,
+    list_at,
+    load,
+    merged,
+    str_at,
+)
+
+VERSION = "2026-10-21"
+VERSION_WITH_TEMPERATURE = "2023-06-01"
+PROTECTED = frozenset({"model", "messages", "system", "stream"})
+TRUNCATED = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
+    """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``.
+
+    A limit on tokens is required here, so the model's own is sent where the request has none.
+    """
+    sampling = request.sampling
+    body: JsonDict = {
+        "model": spec.model,
+        "max_tokens": spec.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
+    }
+    system = "\n\n".join(m.content for m in request.messages if m.role == "system")
+    if system:
+        body["system"] = system
+    if sampling.temperature is not None:
+        body["temperature"] = sampling.temperature
+    if sampling.stop:
+        body["stop_sequences"] = list(sampling.stop)
+    body.update(_constraint(request))
+    body = merged(body, spec.extra_body, PROTECTED)
+    return HttpCall(_url(spec), _headers(body, key), encode(body))
+
+
+def _url(spec: ModelSpec) -> str:
+    root = base_url(spec)
+    return f"{root}/messages" if root.endswith("/v1") else f"{root}/v1/messages"
+
+
+def _headers(body: JsonDict, key: str | None) -> dict[str, str]:
+    sampled = any(name in body for name in ("temperature", "top_p", "top_k"))
+    headers = {
+        "accept": "application/json",
+        "content-type": "application/json",
+        "anthropic-version": VERSION_WITH_TEMPERATURE if sampled else VERSION,
+    }
+    if key:
+        headers.update({"x-api-key": key} if sampled else {"authorization": f"Bearer {key}"})
+    return headers
+
+
+def _constraint(request: ChatRequest) -> JsonDict:
+    match request.constraint:
+        case None:
+            return {}
+        case JsonObject(_, schema_json):
+            return {"output_config": {"format": {"type": "json_schema", "schema": json.loads(schema_json)}}}
+        case OneOf():
+            raise UnsupportedConstraint("Anthropic Messages has no guided choice")
+        case TokenBias():
+            raise UnsupportedConstraint("Anthropic Messages has no logit bias")
+
+
+def read(
+    spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
+) -> Completion:
+    """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
+    return struck_out(_read(status_code, headers, body), key)
+
+
+def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
+    decoded = load(body)
+    if not 200 <= status_code < 300 or str_at(decoded, "type") == "error":
+        return failure(status_code, _problem(status_code, headers, body, decoded))
+    blocks = list_at(decoded, "content")
+    finish = str_at(decoded, "stop_reason")
+    if blocks is None or (not blocks and finish is None):
+        return unreadable(status_code, "the answer has no list of content blocks")
+    texts = [str_at(block, "text") for block in blocks if str_at(block, "type") == "text"]
+    return Completion(
+        _status(finish),
+        text="".join(text or "" for text in texts),
+        finish_reason=finish,
+        model_reported=str_at(decoded, "model"),
+        usage=_usage(dict_at(decoded, "usage")),
+        http_status=status_code,
+    )
+
+
+def _status(finish: str | None) -> Status:
+    if finish == "refusal":
+        return Status.REFUSED
+    return Status.TRUNCATED if finish in TRUNCATED else Status.OK
+
+
+def _usage(usage: JsonDict | None) -> Usage:
+    """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
+    sent = count_at(usage, "input_tokens")
+    if sent is not None:
+        sent += count_at(usage, "cache_creation_input_tokens") or 0
+        sent += count_at(usage, "cache_read_input_tokens") or 0
+    return Usage(sent, count_at(usage, "output_tokens"))
+
+
+def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded: object) -> ProviderProblem:
+    error = dict_at(decoded, "error")
+    if error is None:
+        return raw_problem(status_code, headers, body)
+    kind = str_at(error, "type")
+    named = (str_at(dict_at(error, "details"), "error_code"), kind)
+    codes = tuple(code for code in named if code)
+    # The model is the only thing a call to this path refers to by name.
+    if status_code == 404 and kind == "not_found_error":
+        codes = (*codes, "model_not_found")
+    return ProviderProblem(codes, str_at(error, "message") or "")
+
+
+WIRE = Wire(build, read)

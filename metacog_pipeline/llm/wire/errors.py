@@ -1,0 +1,122 @@
+"""What an error answer means, decided by HTTP status and the provider's own codes, never by message text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.types import Completion, ErrorKind, Status
+from metacog_pipeline.llm.wire.values import count_at
+
+STRUCK_OUT = "[key]"
+MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
+NAME_LIMIT = 200  # characters of a model id, code or parameter name
+
+# Codes after which no further call can succeed, whatever status they come with.
+FATAL_CODES = frozenset(
+    {
+        "account_deactivated",
+        "api_key_invalid",
+        "authentication_error",
+        "failed_precondition",  # Gemini: the account's region or plan does not include the API
+        "insufficient_balance",
+        "insufficient_credits",
+        "insufficient_funds",
+        "insufficient_permissions",
+        "insufficient_quota",
+        "invalid_api_key",
+        "model_not_found",
+        "organization_on_hold",
+        "permission_error",
+    }
+)
+FATAL_FRAGMENTS = ("billing", "spend_limit")
+REFUSAL_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "invalid_prompt", "moderation_blocked"}
+)
+FATAL_STATUSES = frozenset({401, 402, 403, 407})
+TRANSIENT_STATUSES = frozenset({408, 409, 425, 499})
+RATE_LIMIT_STATUSES = frozenset({429, 529})
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderProblem:
+    """An error body in one form: ``codes`` most specific first, the parameter blamed, the message."""
+
+    codes: tuple[str, ...] = ()
+    message: str = ""
+    param: str | None = None
+
+
+def error_kind(status_code: int, codes: tuple[str, ...]) -> ErrorKind:
+    """Return how a failed call is to be treated."""
+    lowered = tuple(code.lower() for code in codes)
+    if any(code in FATAL_CODES or any(part in code for part in FATAL_FRAGMENTS) for code in lowered):
+        return ErrorKind.FATAL
+    if status_code in RATE_LIMIT_STATUSES or "overloaded_error" in lowered:
+        return ErrorKind.RATE_LIMIT
+    # A redirect is not followed, and the next call would be redirected as well.
+    if status_code in FATAL_STATUSES or 300 <= status_code < 400:
+        return ErrorKind.FATAL
+    if status_code in TRANSIENT_STATUSES or status_code < 300 or (status_code >= 500 and status_code != 501):
+        return ErrorKind.TRANSIENT
+    return ErrorKind.UNSUPPORTED
+
+
+def failure(status_code: int, problem: ProviderProblem) -> Completion:
+    """Return the completion of an error answer: ``refused`` for a content policy's code, else ``failed``."""
+    code = problem.codes[0] if problem.codes else None
+    if any(name.lower() in REFUSAL_CODES for name in problem.codes):
+        return Completion(Status.REFUSED, finish_reason=code, http_status=status_code)
+    return Completion(
+        Status.FAILED,
+        http_status=status_code,
+        error_kind=error_kind(status_code, problem.codes),
+        error_code=code,
+        error_param=problem.param,
+        error_message=problem.message or f"HTTP {status_code} without a message",
+    )
+
+
+def status_within(status_code: int, error: object) -> int:
+    """Return the status an error body names in ``code`` when the answer itself claims success, else ``status_code``."""
+    named = count_at(error, "code")
+    return named if named is not None and 200 <= status_code < 300 and 400 <= named < 600 else status_code
+
+
+def unreadable(status_code: int, what: str) -> Completion:
+    """Return the completion of a 2xx answer whose body is not what the provider promises: worth another try."""
+    return failure(status_code, ProviderProblem(("invalid_body",), what))
+
+
+def raw_problem(status_code: int, headers: Mapping[str, str], body: bytes) -> ProviderProblem:
+    """Return what can be said about an error body that is no JSON object, such as a proxy's HTML page."""
+    if 300 <= status_code < 400:
+        target = {name.lower(): value for name, value in headers.items()}.get("location", "somewhere else")
+        return ProviderProblem((), f"redirected to {target}: redirects are not followed, correct base_url")
+    return ProviderProblem((), body.decode("utf-8", "replace"))
+
+
+def struck_out(completion: Completion, key: str | None) -> Completion:
+    """Return ``completion`` with the provider's own fields made safe to show: without ``key``, on one line, short.
+
+    The answer's text is left as it came. Striking out comes before shortening, so no part of a key is left over.
+    """
+
+    def clean(text: str | None, limit: int) -> str | None:
+        return None if text is None else one_line(redacted(text, key), limit)
+
+    return replace(
+        completion,
+        model_reported=clean(completion.model_reported, NAME_LIMIT),
+        finish_reason=clean(completion.finish_reason, NAME_LIMIT),
+        error_code=clean(completion.error_code, NAME_LIMIT),
+        error_param=clean(completion.error_param, NAME_LIMIT),
+        error_message=clean(completion.error_message, MESSAGE_LIMIT),
+    )
+
+
+def redacted(text: str, key: str | None) -> str:
+    """Return ``text`` with every occurrence of ``key`` replaced; use it for anything that may quote a request."""
+    return text.replace(key, STRUCK_OUT) if key else text

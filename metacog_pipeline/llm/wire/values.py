@@ -1,0 +1,85 @@
+"""Reading JSON of unknown shape: every function takes anything and returns the wanted type or ``None``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+JsonDict = dict[str, object]
+MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the transcript's column
+
+
+def load(body: bytes) -> object:
+    """Return the JSON value of ``body``, or ``None`` when it is not JSON (or nested too deeply to be read)."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def dict_at(value: object, key: str) -> JsonDict | None:
+    """Return the object under ``key`` of the object ``value``."""
+    found = at(value, key)
+    return found if isinstance(found, dict) else None
+
+
+def list_at(value: object, key: str) -> list[object] | None:
+    """Return the list under ``key`` of the object ``value``."""
+    found = at(value, key)
+    return found if isinstance(found, list) else None
+
+
+def str_at(value: object, key: str) -> str | None:
+    """Return the string under ``key`` of the object ``value``."""
+    found = at(value, key)
+    return found if isinstance(found, str) else None
+
+
+def count_at(value: object, key: str) -> int | None:
+    """Return the token count under ``key``: a whole number from 0 to ``MAX_TOKENS_BELIEVED``."""
+    found = at(value, key)
+    if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MAX_TOKENS_BELIEVED:
+        return found
+    return None
+
+
+def number_at(value: object, key: str) -> float | None:
+    """Return the finite number under ``key``."""
+    found = at(value, key)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        number = float(found)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def at(value: object, key: str) -> object:
+    """Return what stands under ``key`` when ``value`` is an object."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def first(values: list[object] | None) -> object:
+    """Return the first element, or ``None`` where there is none."""
+    return values[0] if values else None
+
+
+def merged(body: JsonDict, extra: Mapping[str, JsonValue], protected: frozenset[str]) -> JsonDict:
+    """Return ``body`` with ``extra`` laid over it, objects merged into objects, ``protected`` top-level keys kept."""
+    result = dict(body)
+    for key, value in extra.items():
+        if key in protected:
+            continue
+        mine = result.get(key)
+        both = isinstance(mine, dict) and isinstance(value, dict)
+        result[key] = merged(mine, value, frozenset()) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def encode(body: JsonDict) -> bytes:
+    """Return ``body`` as compact ASCII JSON; a lone surrogate in a message stays an escape instead of an error."""
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
