@@ -1,0 +1,145 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
+
+from metacog_pipeline.stats.auroc import auroc, auroc_from_counts, auroc_from_patterns, auroc_statistic
+from metacog_pipeline.stats.clusters import Patterns, patterns_of, resample
+
+answers = st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=4, max_size=60)
+tables = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6).map(np.array)
+
+
+def delong_by_hand(confidence, correct):
+    right, wrong = confidence[correct], confidence[~correct]
+    wins = (right[:, None] > wrong) + 0.5 * (right[:, None] == wrong)
+    variance = wins.mean(1).var(ddof=1) / len(right) + wins.mean(0).var(ddof=1) / len(wrong)
+    return wins.mean(), math.sqrt(variance)
+
+
+@given(answers)
+def test_value_and_standard_error_are_delongs(rows):
+    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
+    assume(2 <= correct.sum() <= len(correct) - 2 and len(set(confidence.tolist())) > 1)
+    estimate = auroc(confidence, correct)
+    value, sem = delong_by_hand(confidence, correct)
+    assert estimate.value == pytest.approx(value)
+    assert estimate.value == pytest.approx(
+        mannwhitneyu(confidence[correct], confidence[~correct]).statistic / (correct.sum() * (~correct).sum())
+    )
+    if estimate.status == "ok":
+        assert estimate.sem == pytest.approx(sem, abs=1e-9)
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+
+
+@given(tables)
+def test_swapping_right_and_wrong_turns_the_area_round(table):
+    one, other = auroc_from_counts(table), auroc_from_counts(table[:, ::-1])
+    if one.value is None:
+        assert other.value is None
+    else:
+        assert one.value == pytest.approx(1 - other.value)
+        assert (one.sem is None) == (other.sem is None)
+
+
+@given(tables)
+def test_counts_arrays_and_resample_statistic_agree(table):
+    levels, outcomes = np.indices(table.shape)
+    estimate = auroc_from_counts(table)
+    arrays = auroc(np.repeat(levels.ravel(), table.ravel()), np.repeat(outcomes.ravel(), table.ravel()))
+    assert (estimate.value, estimate.status, estimate.n) == (
+        pytest.approx(arrays.value),
+        arrays.status,
+        arrays.n,
+    )
+    if estimate.value is not None:
+        assert auroc_statistic(table.reshape(1, -1).astype(float))[0] == pytest.approx(estimate.value)
+
+
+@given(answers, st.randoms(use_true_random=False))
+def test_order_of_items_and_any_rising_rescaling_leave_the_area(rows, random):
+    shuffled = random.sample(rows, len(rows))
+    confidence, correct = zip(*rows, strict=True)
+    other, outcome = zip(*shuffled, strict=True)
+    one, two = auroc(confidence, correct), auroc(np.exp(other), outcome)
+    assert one.value == pytest.approx(two.value)
+    assert one.status == two.status
+
+
+@given(answers, st.integers(2, 4))
+def test_runs_that_repeat_an_item_alike_add_nothing(rows, runs):
+    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
+    once = auroc(confidence, correct)
+    items = np.tile(np.arange(len(rows)), runs)
+    again = auroc(np.tile(confidence, runs), np.tile(correct, runs), items)
+    assert again.value == pytest.approx(once.value)
+    assert again.status == once.status
+    if once.sem is not None:
+        assert again.sem == pytest.approx(once.sem, abs=1e-9)
+
+
+def test_the_clustered_standard_error_is_that_of_resampled_items():
+    rng = np.random.default_rng(11)
+    easy = np.repeat(rng.random(400), 3)
+    correct = (rng.random(1200) < easy).astype(int)
+    level = np.clip(np.round(1 + 4 * (0.6 * easy + 0.4 * rng.random(1200))), 1, 5).astype(int)
+    items = np.repeat(np.arange(400), 3)
+    patterns = patterns_of(items, 2 * (level - 1) + correct, 10)
+    estimate = auroc_from_patterns(patterns)
+    assert estimate.method == "delong, clustered"
+    draws = auroc_statistic(resample(patterns, 3000, 1))
+    assert estimate.sem == pytest.approx(draws.std(), rel=0.06)
+    assert estimate.sem == pytest.approx(auroc(level, correct, items).sem)
+
+
+def test_the_interval_covers_the_truth_about_95_times_in_100():
+    rng = np.random.default_rng(2)
+    p_wrong, p_right = [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]
+    truth = auroc_statistic(np.array([p_wrong, p_right]).T.reshape(1, -1))[0]
+    hits = 0
+    for _ in range(400):
+        table = np.column_stack([rng.multinomial(120, p_wrong), rng.multinomial(180, p_right)])
+        estimate = auroc_from_counts(table)
+        hits += estimate.low <= truth <= estimate.high
+    assert 0.92 <= hits / 400 <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("table", "status"),
+    [
+        ([[0, 0], [0, 0]], "no items"),
+        ([[0, 3], [0, 4]], "all correct"),
+        ([[3, 0], [4, 0]], "all wrong"),
+        ([[0, 0], [4, 5]], "one confidence level"),
+    ],
+)
+def test_where_there_is_no_area_the_status_says_why(table, status):
+    estimate = auroc_from_counts(table)
+    assert (estimate.value, estimate.low, estimate.status) == (None, None, status)
+
+
+def test_a_value_without_an_interval_says_why():
+    lone = auroc_from_counts([[3, 0], [0, 1], [2, 0]])
+    assert (lone.value, lone.low) == (pytest.approx(0.6), None)
+    assert lone.status == "fewer than two correct or two wrong items"
+    perfect = auroc_from_counts([[5, 0], [0, 5]])
+    assert (perfect.value, perfect.low, perfect.status) == (
+        1.0,
+        None,
+        "correct and wrong perfectly separated",
+    )
+
+
+def test_shapes_that_do_not_fit_are_value_errors():
+    for call in (
+        lambda: auroc([1, 2], [1]),
+        lambda: auroc([1, 2], [1, 0], [1]),
+        lambda: auroc([math.nan], [1]),
+        lambda: auroc_from_counts([[1, 2, 3]]),
+        lambda: auroc_from_patterns(Patterns(np.eye(3), np.ones(3))),
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            call()
