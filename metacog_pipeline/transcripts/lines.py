@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.migrations import upgrade
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 
 _COPY_ONLY = ("superseded", "text_altered")
 FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
 
+_STATUSES = frozenset(Status)
 _INT64 = range(-(2**63), 2**63)
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 _encode_raw = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -83,6 +85,8 @@ def record_from_json(row: dict[str, Any]) -> Record:
             raise ValueError(f"field {name} is a {type(row[name]).__name__}")
     if len(row) != len(_TYPES):
         raise ValueError(f"unknown fields {sorted(set(row) - set(FIELDS))}")
+    if row["status"] not in _STATUSES:
+        raise ValueError(f"field status is {row['status']!r}")
     started = datetime.fromisoformat(row["started_at"])
     if started.tzinfo is None:
         raise ValueError(f"field started_at has no time zone: {row['started_at']}")

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -51,3 +52,11 @@ def _record(n: int = 0, **changes: Any) -> Record:
 def make() -> Callable[..., Record]:
     """A whole record; ``n`` decides item, answer and time, keywords replace fields."""
     return _record
+
+
+@pytest.fixture
+def disk_limit() -> Iterator[Callable[[int], None]]:
+    """``disk_limit(n)`` lets no file of this process grow beyond ``n`` bytes, as a full disk does; -1 lifts it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size < 0 else size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

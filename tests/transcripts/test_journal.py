@@ -1,0 +1,200 @@
+"""What writing a journal promises, also when the disk does not cooperate."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.journal import Journal, read_records
+from metacog_pipeline.transcripts.schema import Record
+
+Make = Callable[..., Record]
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _keep(folder: Path, *records: Record) -> None:
+    async def session() -> None:
+        journal = Journal(folder)
+        await asyncio.gather(*(journal.append(record) for record in records))
+        await journal.close()
+
+    asyncio.run(session())
+
+
+class Gate:
+    """Stands in for ``os.fsync``: the first call on a journal waits until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls = 0
+        self.reached, self.open = threading.Event(), threading.Event()
+        self._fsync = os.fsync
+        monkeypatch.setattr(os, "fsync", self)
+
+    def __call__(self, descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            self.calls += 1
+            self.reached.set()
+            assert self.open.wait(20)
+        self._fsync(descriptor)
+
+
+def test_a_session_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
+    _keep(tmp_path / "partition")
+    assert not (tmp_path / "partition").exists()
+
+
+def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(tmp_path: Path, make: Make) -> None:
+    _keep(tmp_path, make(1))
+    first = tmp_path / "journal-000001.jsonl"
+    first.write_bytes(first.read_bytes() + b'{"torn')
+    before = first.read_bytes()
+    _keep(tmp_path, make(2))
+    (tmp_path / "journal-000041.jsonl").write_bytes(b"")
+    _keep(tmp_path, make(3))
+    assert _names(tmp_path) == [f"journal-{n:06d}.jsonl" for n in (1, 2, 41, 42)]
+    assert first.read_bytes() == before
+    assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
+
+
+def test_records_are_kept_in_the_order_they_were_handed_over(tmp_path: Path, make: Make) -> None:
+    records = [make(n, text="x" * (n * 37 % 5000)) for n in range(500)]
+    _keep(tmp_path, *records)
+    assert list(read_records(tmp_path)) == records
+
+
+def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_next(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+
+    async def session() -> None:
+        journal = Journal(tmp_path)
+        first = asyncio.create_task(journal.append(make(0)))
+        await asyncio.to_thread(gate.reached.wait, 20)
+        others = [asyncio.create_task(journal.append(make(n))) for n in range(1, 101)]
+        await asyncio.sleep(0.05)
+        assert not first.done() and not any(task.done() for task in others)
+        gate.open.set()
+        await asyncio.gather(first, *others)
+        assert gate.calls == 2
+        await journal.close()
+
+    asyncio.run(session())
+    assert len(list(read_records(tmp_path))) == 101
+
+
+def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+
+    async def session() -> None:
+        journal = Journal(tmp_path)
+        tasks = [asyncio.create_task(journal.append(make(n))) for n in range(3)]
+        await asyncio.to_thread(gate.reached.wait, 20)
+        tasks[1].cancel()
+        gate.open.set()
+        await tasks[0]
+        await tasks[2]
+        await journal.close()
+
+    asyncio.run(session())
+    assert list(read_records(tmp_path)) == [make(0), make(1), make(2)]
+
+
+def test_closing_waits_for_what_was_handed_over(tmp_path: Path, make: Make) -> None:
+    async def session() -> None:
+        journal = Journal(tmp_path)
+        waits = [asyncio.create_task(journal.append(make(n))) for n in range(50)]
+        await asyncio.sleep(0)
+        await journal.close()
+        await journal.close()
+        assert len(list(read_records(tmp_path))) == 50
+        await asyncio.gather(*waits)
+        with pytest.raises(RuntimeError, match="closed"):
+            await journal.append(make(99))
+
+    asyncio.run(session())
+
+
+def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(tmp_path: Path, make: Make) -> None:
+    async def session(journal: Journal) -> None:
+        for n in range(20):
+            journal.submit(make(n))
+
+    journal = Journal(tmp_path)
+    asyncio.run(session(journal))
+    journal.close_now()
+    assert len(list(read_records(tmp_path))) == 20
+
+
+def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    async def session() -> None:
+        journal = Journal(tmp_path)
+        await journal.append(make(0))
+        monkeypatch.setattr(os, "fsync", fail)
+        outcomes = await asyncio.gather(
+            *(journal.append(make(n)) for n in range(1, 9)), return_exceptions=True
+        )
+        outcomes += await asyncio.gather(journal.append(make(9)), return_exceptions=True)
+        await journal.close()
+        for outcome in outcomes:
+            assert isinstance(outcome, StoreError)
+            assert "journal-000001.jsonl" in str(outcome) and "Input/output error" in str(outcome)
+            assert "run again" in str(outcome)
+
+    asyncio.run(session())
+    assert next(read_records(tmp_path)) == make(0)
+
+
+def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(
+    tmp_path: Path, make: Make, disk_limit: Callable[[int], None]
+) -> None:
+    acknowledged: list[int] = []
+
+    async def session() -> None:
+        journal = Journal(tmp_path)
+
+        async def one(n: int) -> None:
+            await journal.append(make(n, text="x" * 700))
+            acknowledged.append(n)
+
+        disk_limit(20_000)
+        for start in range(0, 60, 6):
+            outcomes = await asyncio.gather(*(one(start + i) for i in range(6)), return_exceptions=True)
+            if any(outcomes):
+                assert all(isinstance(outcome, StoreError) for outcome in outcomes)
+                break
+        else:
+            raise AssertionError("the disk was never full")
+        disk_limit(-1)
+        await journal.close()
+
+    asyncio.run(session())
+    assert (tmp_path / "journal-000001.jsonl").stat().st_size == 20_000  # a torn record is at its end
+    kept = [record.item_id for record in read_records(tmp_path)]
+    assert acknowledged and [make(n).item_id for n in acknowledged] == kept[: len(acknowledged)]
+    _keep(tmp_path, make(99))
+    assert [record.item_id for record in read_records(tmp_path)] == [*kept, make(99).item_id]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, make: Make) -> None:
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(StoreError, match="home"):
+        _keep(tmp_path / "home" / "partition", make(0))

@@ -1,0 +1,148 @@
+"""What a reader makes of journals that whole and torn sessions left behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.journal import read_records
+from metacog_pipeline.transcripts.lines import encode_line
+from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.segments import read_at, read_segment
+
+Make = Callable[..., Record]
+
+
+def _write(folder: Path, number: int, *lines: bytes) -> Path:
+    path = folder / f"journal-{number:06d}.jsonl"
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(tmp_path: Path) -> None:
+    assert list(read_records(tmp_path / "absent")) == []
+    (tmp_path / "journal-x.jsonl").write_text("not a segment")
+    (tmp_path / ".journal-000001.jsonl.tmp").write_text("not a segment")
+    assert list(read_records(tmp_path)) == []
+
+
+def test_segments_are_read_by_number_not_by_name(tmp_path: Path, make: Make) -> None:
+    for number in (1_000_000, 2, 10, 1):
+        _write(tmp_path, number, encode_line(make(number)))
+    assert [r.item_id for r in read_records(tmp_path)] == [make(n).item_id for n in (1, 2, 10, 1_000_000)]
+
+
+@pytest.mark.parametrize("text", ["B", "naïve 😀 \ud83d \x00 end", "\ud83d\ude00 as two halves"])
+def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(
+    tmp_path: Path, make: Make, text: str
+) -> None:
+    first, last = encode_line(make(1)), encode_line(make(2, text=text))
+    _write(tmp_path, 2, encode_line(make(3)))
+    for cut in range(len(last) + 1):
+        _write(tmp_path, 1, first, last[:cut])
+        expected = [make(1), make(2, text=text), make(3)] if cut >= len(last) - 1 else [make(1), make(3)]
+        assert list(read_records(tmp_path)) == expected, f"cut after {cut} of {len(last)} bytes"
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"\0" * 4096,
+        b"\0" * 100 + b"\n",
+        b"\xff\xfe\xfd",
+        b'{"answer_id":"\xe2\x82',
+        b'{"a":1',
+        b"{}",
+        b"3",
+        b"[",
+    ],
+)
+def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(
+    tmp_path: Path, make: Make, tail: bytes
+) -> None:
+    for number in (1, 2, 3):
+        _write(tmp_path, number, encode_line(make(number)), tail)
+    assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 4096, b"{", b"", b"\xff"])
+def test_a_segment_that_holds_nothing_whole_holds_no_record(tmp_path: Path, make: Make, tail: bytes) -> None:
+    _write(tmp_path, 1, tail)
+    assert list(read_records(tmp_path)) == []
+
+
+@pytest.mark.parametrize("bad", [b"{\n", b"\n", b"\xff\n", b"\0\0\n", b"{}\n", b"[1]\n", b'{"text":"\n'])
+def test_an_unreadable_line_before_the_last_is_named_not_skipped(
+    tmp_path: Path, make: Make, bad: bytes
+) -> None:
+    path = _write(tmp_path, 1, encode_line(make(1)), bad, encode_line(make(2)))
+    with pytest.raises(StoreError) as caught:
+        list(read_records(tmp_path))
+    message = str(caught.value)
+    assert str(path) in message and "line 2" in message and "restore" in message and "\n" not in message
+
+
+def test_a_last_line_that_ends_in_a_newline_was_acknowledged_and_must_be_readable(
+    tmp_path: Path, make: Make
+) -> None:
+    _write(tmp_path, 1, encode_line(make(1)), encode_line(make(2)).replace(b'"text"', b'"test"'))
+    with pytest.raises(StoreError, match="line 2 cannot be read"):
+        list(read_records(tmp_path))
+
+
+def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path: Path, make: Make) -> None:
+    _write(tmp_path, 1, encode_line(make(1)), b"{\n", encode_line(make(2)))
+    reader = read_records(tmp_path)
+    assert next(reader) == make(1)
+    with pytest.raises(StoreError):
+        next(reader)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b""])
+def test_a_record_of_a_newer_version_stops_the_reader(tmp_path: Path, make: Make, ending: bytes) -> None:
+    row = {**json.loads(encode_line(make(1))), "schema_version": SCHEMA_VERSION + 1, "new_column": 1}
+    path = _write(tmp_path, 1, json.dumps(row).encode(), ending)
+    with pytest.raises(StoreError, match="newer version") as caught:
+        list(read_records(tmp_path))
+    assert str(path) in str(caught.value) and "upgrade" in str(caught.value)
+
+
+def test_a_segment_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / "journal-000001.jsonl").mkdir()
+    with pytest.raises(StoreError, match=r"journal-000001\.jsonl"):
+        list(read_records(tmp_path))
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run=1").write_text("")
+    with pytest.raises(StoreError, match="run=1"):
+        list(read_records(tmp_path / "run=1"))
+
+
+def test_a_record_is_found_again_at_its_place(tmp_path: Path, make: Make) -> None:
+    path = _write(tmp_path, 1, *(encode_line(make(n, text="é" * n)) for n in range(5)), b'{"torn')
+    for n, (record, location) in enumerate(read_segment(path)):
+        assert record == read_at(location) == make(n, text="é" * n)
+    path.write_bytes(b"")
+    with pytest.raises(StoreError, match="changed while in use"):
+        read_at(location)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.text(st.characters(exclude_categories=[])), max_size=4), max_size=5),
+    st.lists(st.binary(max_size=20), min_size=5, max_size=5),
+)
+def test_any_sessions_with_any_torn_ends_are_read_back_in_order(
+    tmp_path_factory: pytest.TempPathFactory, make: Make, sessions: list[list[str]], ends: list[bytes]
+) -> None:
+    folder = tmp_path_factory.mktemp("partition")
+    for number, (texts, end) in enumerate(zip(sessions, ends, strict=False), start=1):
+        _write(folder, number, *(encode_line(make(0, text=t)) for t in texts), end.replace(b"\n", b""))
+    assert [r.text for r in read_records(folder)] == [text for texts in sessions for text in texts]

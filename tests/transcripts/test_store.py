@@ -1,0 +1,287 @@
+"""The store of one partition: what is answered, what it cost, and who may write."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.transcripts.journal import read_records
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import (
+    PartitionStore,
+    StoredAnswer,
+    partition_folder,
+    read_manifest,
+    read_partition,
+    write_manifest,
+)
+
+Make = Callable[..., Record]
+
+
+def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
+    async def session(store: PartitionStore) -> None:
+        await asyncio.gather(*(store.keep(record) for record in records))
+
+    with PartitionStore.open(folder) as store:
+        asyncio.run(session(store))
+        if compact:
+            store.compact()
+
+
+def test_a_partition_has_one_folder_under_the_home(tmp_path: Path) -> None:
+    folder = partition_folder(tmp_path, "metamedqa", "gpt-x.1", 3)
+    assert folder == tmp_path / "transcripts" / "benchmark=metamedqa" / "model=gpt-x.1" / "run=3"
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "model", "run"),
+    [
+        ("m", "../x", 1),
+        ("m", "a/b", 1),
+        ("m", "", 1),
+        ("m", "A", 1),
+        ("m", "a\n", 1),
+        ("..", "a", 1),
+        ("m", "a", 0),
+    ],
+)
+def test_a_name_that_could_leave_the_home_is_refused(
+    tmp_path: Path, benchmark: str, model: str, run: int
+) -> None:
+    with pytest.raises(StoreError, match="cannot name a folder"):
+        partition_folder(tmp_path, benchmark, model, run)
+
+
+def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path: Path, make: Make) -> None:
+    logprobs = (TokenLogprob("A", -0.25, (("A", -0.25), ("B", -1.5))),)
+    records = [
+        make(0),
+        make(1, status="refused", text=""),
+        make(2, status="truncated", text="long " * 1000 + "\ud83d", cost_usd=None),
+        make(3, logprobs_json=encode_logprobs(logprobs)),
+    ]
+
+    def check(store: PartitionStore) -> None:
+        assert len(store) == 4
+        for record in records:
+            wanted = logprobs if record.logprobs_json else ()
+            status = Status(record.status)
+            assert store.find(record.answer_id) == StoredAnswer(
+                record.answer_id, status, record.text, wanted, record.cost_usd
+            )
+        assert store.find("0" * 64) is None
+
+    with PartitionStore.open(tmp_path / "p") as store:
+        assert store.find(records[0].answer_id) is None
+
+        async def session() -> None:
+            for record in records:
+                await store.keep(record)
+                assert store.find(record.answer_id) is not None
+                assert list(read_records(tmp_path / "p"))[-1] == record
+
+        asyncio.run(session())
+        check(store)
+    with PartitionStore.open(tmp_path / "p") as store:
+        check(store)
+
+
+def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(tmp_path: Path, make: Make) -> None:
+    failed = make(0, status="failed", text="", cost_usd=0.5)
+    _keep(tmp_path, failed)
+    with PartitionStore.open(tmp_path) as store:
+        assert store.find(failed.answer_id) is None and len(store) == 0
+        assert store.cost_usd == 0.5
+    _keep(tmp_path, make(0, cost_usd=0.25))
+    with PartitionStore.open(tmp_path) as store:
+        assert store.find(failed.answer_id) is not None
+        assert store.cost_usd == 0.75
+
+
+def test_cost_counts_known_prices_only(tmp_path: Path, make: Make) -> None:
+    with PartitionStore.open(tmp_path) as store:
+        for n, cost in enumerate([0.5, None, float("nan"), float("inf"), 0.25]):
+            asyncio.run(store.keep(make(n, cost_usd=cost)))
+        assert store.cost_usd == 0.75
+    with PartitionStore.open(tmp_path) as store:
+        assert store.cost_usd == 0.75
+
+
+def test_of_two_answers_with_one_identity_the_first_is_used(tmp_path: Path, make: Make) -> None:
+    _keep(tmp_path, make(0, text="first"))
+    _keep(tmp_path, make(0, text="second"))
+    with PartitionStore.open(tmp_path) as store:
+        found = store.find(make(0).answer_id)
+        assert found is not None and found.text == "first"
+
+
+def test_a_cancelled_keep_is_still_found_and_counted(tmp_path: Path, make: Make) -> None:
+    async def session(store: PartitionStore) -> None:
+        task = asyncio.create_task(store.keep(make(0)))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await store.keep(make(1))
+
+    with PartitionStore.open(tmp_path) as store:
+        asyncio.run(session(store))
+        assert store.find(make(0).answer_id) is not None
+        assert store.cost_usd == pytest.approx(0.002)
+
+
+def test_opening_and_closing_leaves_no_journal(tmp_path: Path) -> None:
+    with PartitionStore.open(tmp_path / "p"):
+        pass
+    assert [path.name for path in (tmp_path / "p").iterdir()] == [".lock"]
+
+
+def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(tmp_path: Path) -> None:
+    with (
+        PartitionStore.open(tmp_path),
+        pytest.raises(StoreError, match=f"in use by process {os.getpid()}") as caught,
+        PartitionStore.open(tmp_path),
+    ):
+        pass
+    assert str(tmp_path) in str(caught.value)
+    with PartitionStore.open(tmp_path):
+        pass
+
+
+def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.lock import writing\n"
+        "with writing(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None and child.stdout.readline() == "held\n"
+            with pytest.raises(StoreError, match=f"in use by process {child.pid}"):
+                PartitionStore.open(tmp_path)
+        finally:
+            child.kill()
+    with PartitionStore.open(tmp_path):
+        pass
+
+
+def test_a_failed_opening_gives_the_folder_back(tmp_path: Path, make: Make) -> None:
+    _keep(tmp_path, make(0), make(1))
+    journal = tmp_path / "journal-000001.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(b"{\n" + whole)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="line 1 cannot be read"):
+            PartitionStore.open(tmp_path)
+    journal.write_bytes(whole)
+    with PartitionStore.open(tmp_path) as store:
+        assert len(store) == 2
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(StoreError, match="home"):
+        PartitionStore.open(tmp_path / "home" / "run=1")
+
+
+def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(
+    tmp_path: Path, make: Make
+) -> None:
+    failed = make(2, status="failed")
+    _keep(tmp_path, make(0), make(1, text="x" * 5000), failed, compact=True)
+    (tmp_path / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(tmp_path) as store:
+        assert len(store) == 2 and store.cost_usd == pytest.approx(0.003)
+        found = store.find(make(1).answer_id)
+        assert found is not None and found.text == "x" * 5000
+        asyncio.run(store.keep(make(3)))
+    with PartitionStore.open(tmp_path) as store:  # before any compaction: both the copy and the journal count
+        assert len(store) == 3 and store.cost_usd == pytest.approx(0.004)
+        assert store.compact().rows == 4
+    with PartitionStore.open(
+        tmp_path
+    ) as store:  # rows that no journal holds stay through further compactions
+        asyncio.run(store.keep(make(4)))
+        assert store.compact(current=[]).rows == 5
+        assert len(store) == 4 and store.cost_usd == pytest.approx(0.005)
+    assert read_partition(tmp_path, ["item_id"]).column(0).to_pylist() == [make(n).item_id for n in range(5)]
+
+
+def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path: Path, make: Make) -> None:
+    surrogate = make(1, text="\ud83d", status="ok")
+    _keep(tmp_path, make(0), surrogate, make(2, status="failed"), compact=True)
+    journal = (tmp_path / "journal-000001.jsonl").read_bytes()
+    (tmp_path / "journal-000001.jsonl").unlink()
+    _keep(tmp_path, make(3), compact=True)
+    (tmp_path / "journal-000007.jsonl").write_bytes(journal)
+    with PartitionStore.open(tmp_path) as store:
+        assert len(store) == 3 and store.cost_usd == pytest.approx(0.004)
+        found = store.find(surrogate.answer_id)
+        assert found is not None and found.text == "\ud83d"
+        assert store.compact().rows == 4
+
+
+def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(
+    tmp_path: Path, make: Make
+) -> None:
+    _keep(tmp_path, make(0), compact=True)
+    copy = tmp_path / "transcripts.parquet"
+    copy.write_bytes(b"PAR1 damaged")
+    with PartitionStore.open(tmp_path) as store:
+        assert store.find(make(0).answer_id) is not None
+        with pytest.raises(
+            StoreError, match=r"transcripts\.parquet cannot be read .* move it aside and run again"
+        ):
+            store.compact()
+    assert copy.read_bytes() == b"PAR1 damaged"
+    copy.rename(tmp_path / "aside")
+    with PartitionStore.open(tmp_path) as store:
+        assert store.compact().rows == 1
+
+
+def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "transcripts.parquet").write_bytes(b"PAR1 damaged")
+    with pytest.raises(StoreError, match="restore it from a copy"):
+        PartitionStore.open(tmp_path)
+
+
+def test_unreadable_log_probabilities_name_the_item(tmp_path: Path, make: Make) -> None:
+    _keep(tmp_path, make(0, logprobs_json="[1]"))
+    with (
+        PartitionStore.open(tmp_path) as store,
+        pytest.raises(StoreError, match="item-000000 has unreadable log-probabilities"),
+    ):
+        store.find(make(0).answer_id)
+
+
+def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path: Path) -> None:
+    assert read_manifest(tmp_path) == {}
+    write_manifest(tmp_path, {"items": 3, "name": "naïve \ud83d"})
+    write_manifest(tmp_path, {"items": 4})
+    assert read_manifest(tmp_path) == {"items": 4}
+    assert [path.name for path in tmp_path.iterdir()] == ["partition.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000])
+def test_a_damaged_manifest_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "partition.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"partition\.json cannot be read"):
+        read_manifest(tmp_path)
+
+
+def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path: Path, disk_limit: Callable[[int], None]) -> None:
+    write_manifest(tmp_path, {"items": 3})
+    disk_limit(1000)
+    with pytest.raises(StoreError, match=r"cannot write .*partition\.json"):
+        write_manifest(tmp_path, {"text": "x" * 5000})
+    disk_limit(-1)
+    assert read_manifest(tmp_path) == {"items": 3}
