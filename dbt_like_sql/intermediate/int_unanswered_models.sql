@@ -1,0 +1,30 @@
+-- One row: one listed model, benchmark and condition for which nothing was scored: it is still named on the board.
+-- Key: benchmark, condition, model.
+-- Source: int_listed_models, stg_study_partitions, int_metamedqa_cells, metamedqa_estimates.
+-- #UNIQUE(benchmark, condition, model)
+-- #NOT_NULL(benchmark, condition, model, n_failed)
+-- columns:
+--   n_failed: calls that ended without an answer, over all runs
+with
+    conditions as (
+        select distinct 'metamedqa' as benchmark, condition from int_metamedqa_cells
+        union
+        select 'metamedqa', 'baseline' where not exists (select 1 from int_metamedqa_cells)
+    ),
+    failures as (
+        select benchmark, model, sum(n_failed)::bigint as n_failed from stg_study_partitions group by all
+    )
+select
+    conditions.benchmark,
+    conditions.condition,
+    listed.model,
+    listed.source,
+    coalesce(failures.n_failed, 0) as n_failed
+from int_listed_models as listed
+cross join conditions
+left join failures on failures.benchmark = conditions.benchmark and failures.model = listed.model
+where not exists (
+    select 1 from metamedqa_estimates as scored
+    where scored.model = listed.model and scored.condition = conditions.condition and scored.measure = 'coverage'
+)
+order by conditions.benchmark, conditions.condition, listed.model

@@ -1,0 +1,134 @@
+"""Opening DuckDB for a study: paths relative to the home, no extension fetched, names and texts quoted."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from metacog_pipeline.errors import StoreError, StudyError, one_line
+from metacog_pipeline.files import replacing
+
+LEADERBOARD = "leaderboard.duckdb"
+_LOCK_WAIT_S = 60.0
+
+
+def open_database(home: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """Open ``file`` for writing (or a database in memory) with relative paths starting at ``home``.
+
+    Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
+
+    Raises
+    ------
+    StudyError
+        If the home's path cannot be used as a search path.
+    """
+    resolved = str(home.resolve())
+    # DuckDB splits the search path at commas and takes * and ? as wildcards; there is no way to escape them.
+    if unusable := sorted(set(resolved) & set(",*?")):
+        raise StudyError(
+            f"study.home: {resolved} holds {' '.join(unusable)}, which DuckDB cannot search; choose another folder"
+        )
+    return duckdb.connect(
+        str(file) if file else ":memory:",
+        config={
+            "file_search_path": resolved,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        },
+    )
+
+
+def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None:
+    """Attach ``file`` read-only as ``name``.
+
+    Raises
+    ------
+    StoreError
+        If the file is missing, or is not a DuckDB database this version can read.
+    """
+    if not file.is_file():
+        raise StoreError(f"{file}: no leaderboard there yet; build it with metacog run STUDY")
+    try:
+        connection.execute(f"attach {text(str(file))} as {identifier(name)} (read_only)")
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{file}: not readable as a DuckDB file ({one_line(str(error), 200)}); "
+            "move it away and run metacog run STUDY: the board is rebuilt from the kept answers"
+        ) from None
+
+
+@contextlib.contextmanager
+def new_database(home: Path, target: Path, *, copy: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection to a database that becomes ``target`` when the block ends well; ``copy`` starts from ``target``.
+
+    Raises
+    ------
+    StoreError
+        If the database cannot be written; ``target`` is then as it was.
+    """
+    try:
+        with replacing(target) as temporary:
+            if copy:
+                shutil.copyfile(target, temporary)
+            else:
+                temporary.unlink()  # DuckDB refuses an empty file
+            log = temporary.with_name(f"{temporary.name}.wal")
+            connection = open_database(home, temporary)
+            try:
+                yield connection
+                connection.execute("checkpoint")
+            finally:
+                connection.close()
+                log.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{target}: cannot be written ({error.strerror or error}); free space or check the study's home"
+        ) from None
+    except duckdb.Error as error:
+        raise StoreError(f"{target}: cannot be built: {error}") from None
+
+
+def identifier(name: str) -> str:
+    """Return ``name`` quoted as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """Return ``value`` quoted as a SQL string."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@contextlib.contextmanager
+def building(home: Path) -> Iterator[None]:
+    """Hold the right to replace the leaderboard of ``home``; a second builder waits its turn.
+
+    Raises
+    ------
+    StoreError
+        If another process keeps building for a minute, or the home cannot be written.
+    """
+    path = home / ".leaderboard.lock"
+    try:
+        handle = path.open("a")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written ({error.strerror}); check the study's home") from None
+    with handle:
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"{home / LEADERBOARD}: another process has been building it for {_LOCK_WAIT_S:.0f} s; "
+                        "wait for it, or end it, and try again"
+                    ) from None
+                time.sleep(0.02)
+        yield

@@ -1,0 +1,162 @@
+"""Rows as text: JSON and CSV for programs, Markdown and a terminal table for people.
+
+Cells may hold what a model wrote or what a file claimed, so every format keeps them from being anything but text:
+no spreadsheet formula, no Markdown or terminal markup, no control character.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from metacog_pipeline.warehouse.query import Rows
+
+Format = Literal["table", "csv", "json", "markdown"]
+FORMATS: tuple[Format, ...] = ("table", "csv", "json", "markdown")
+NOT_AVAILABLE = "N/A"
+_FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+    "＝",
+    "＋",
+    "－",
+    "＠",
+)  # the full-width ones fool spreadsheets too
+
+
+def render(rows: Rows, form: Format, *, width: int | None = None) -> str:
+    """Return ``rows`` as text ending in a line break; ``width`` is the terminal's, for ``table``."""
+    writers: dict[Format, Callable[[Rows], str]] = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
+    return to_table(rows, width=width) if form == "table" else writers[form](rows)
+
+
+def to_json(rows: Rows) -> str:
+    """Return a JSON list with one object per row; NaN, infinities and nulls are ``null``."""
+    names = _unique(rows.columns)
+    objects = [dict(zip(names, map(plain, row), strict=True)) for row in rows.rows]
+    if not objects:
+        return "[]\n"
+    lines = ",\n".join(json.dumps(each, ensure_ascii=True, allow_nan=False) for each in objects)
+    return f"[\n{lines}\n]\n"
+
+
+def to_csv(rows: Rows) -> str:
+    """Return CSV with a header line; nulls are empty, text that a spreadsheet could run gets a leading quote mark."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_csv_cell(name) for name in rows.columns])
+    writer.writerows([_csv_cell(plain(value)) for value in row] for row in rows.rows)
+    return out.getvalue()
+
+
+def to_markdown(rows: Rows) -> str:
+    """Return a Markdown table; numbers have four decimals at most, missing ones read N/A."""
+    lines = [_markdown_row(list(rows.columns)), "|" + " --- |" * len(rows.columns)]
+    lines += [_markdown_row([shown(value) for value in row]) for row in rows.rows]
+    return "\n".join(lines) + "\n"
+
+
+def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) -> str:
+    """Return a table for a terminal ``width`` columns wide (default: as wide as it needs)."""
+    table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
+    for position, name in enumerate(rows.columns):
+        numeric = any(isinstance(row[position], int | float | Decimal) for row in rows.rows)
+        table.add_column(Text(_printable(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in rows.rows:
+        table.add_row(*(Text(_printable(shown(value))) for value in row))
+    out = io.StringIO()
+    console = Console(file=out, width=width or 10_000, color_system=None, force_terminal=False)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
+
+
+def plain(value: object) -> object:
+    """Return ``value`` as something JSON can hold."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value) if isinstance(value, UUID) else repr(value)
+
+
+def shown(value: object) -> str:
+    """Return ``value`` as people read it: four decimals at most, N/A where there is none."""
+    value = plain(value)
+    if value is None:
+        return NOT_AVAILABLE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 <= abs(value) < 1e12 else f"{value:.4g}"
+        return "0" if rounded in ("-0", "") else rounded
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=True)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
+
+
+def _markdown_cell(cell: str) -> str:
+    flat = _printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in ("\\", "|", "`", "*", "[", "]"):  # the backslash first, or it would double its own escapes
+        flat = flat.replace(mark, f"\\{mark}")
+    return flat
+
+
+def _printable(value: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in value)
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Return ``names`` with repeats numbered, so that no column of a query vanishes from an object."""
+    result: list[str] = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate in result:
+            number += 1
+            candidate = f"{name}_{number}"
+        result.append(candidate)
+    return result

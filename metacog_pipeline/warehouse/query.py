@@ -1,0 +1,139 @@
+"""Read the leaderboard: a connection that cannot write, and one SELECT at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.home import FOLDERS
+from metacog_pipeline.warehouse.database import LEADERBOARD, attach, open_database, text
+from metacog_pipeline.warehouse.datasets import PUBLISHED, torn_file_error
+from metacog_pipeline.warehouse.schemas import DATASETS
+
+_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
+_USER_FAULTS = (
+    duckdb.ParserException,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ConversionException,
+    duckdb.PermissionException,
+    UnicodeError,
+)
+_EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A query's answer: column names, and rows of plain Python values in the same order."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+
+
+def connect(home: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the leaderboard of ``home`` that reads and cannot write.
+
+    The file is attached read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new
+    board. Files can be read below the home only, by path relative to it; the settings are locked.
+
+    Raises
+    ------
+    StoreError
+        If there is no leaderboard, or it cannot be read.
+    """
+    root = home.resolve()
+    connection = open_database(root)
+    try:
+        attach(connection, root / LEADERBOARD, "leaderboard")
+        connection.execute("use leaderboard")
+        # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
+        allowed = [f"{root}/", *(f"{folder}/" for folder in (*FOLDERS, PUBLISHED))]
+        connection.execute(f"set allowed_directories = [{', '.join(text(path) for path in allowed)}]")
+        connection.execute("set enable_external_access = false")
+        connection.execute("set lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def run_query(home: Path, sql: str) -> Rows:
+    """Run one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, PIVOT, EXPLAIN) on the leaderboard.
+
+    Raises
+    ------
+    StudyError
+        If ``sql`` is not one reading statement, or DuckDB refuses it.
+    StoreError
+        If there is no leaderboard, or a Parquet file behind a view cannot be read.
+    """
+    statement = _one_reading_statement(sql)
+    connection = connect(home)
+    try:
+        result = connection.execute(statement)
+        columns = tuple(column[0] for column in result.description or ())
+        return Rows(columns, tuple(tuple(row) for row in result.fetchall()))
+    except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
+        # The last three: a value Python cannot hold, such as a date past the year 9999.
+        if not isinstance(error, _USER_FAULTS) and (torn := torn_file_error(home, DATASETS)):
+            raise torn from None
+        raise StudyError(f"query: {error}") from None
+    finally:
+        connection.close()
+
+
+def board(home: Path, benchmark: str | None = None, *, official: bool = False) -> Rows:
+    """Return the rows of ``board`` (or of ``board_official``), of one benchmark or all.
+
+    Raises
+    ------
+    StudyError
+        If there is no official board yet, or ``benchmark`` is not on the board.
+    StoreError
+        If there is no leaderboard, or it cannot be read.
+    """
+    table = "board_official" if official else "board"
+    if (
+        official
+        and not run_query(home, "select 1 from duckdb_tables() where table_name = 'board_official'").rows
+    ):
+        raise StudyError(
+            "no official board yet: it is published when every model and run of the study is complete; "
+            "the provisional board shows what there is"
+        )
+    where = "" if benchmark is None else f"where benchmark = {text(benchmark)}"
+    found = run_query(home, f"from {table} {where} order by benchmark, condition, source, model, measure")
+    if benchmark is not None and not found.rows:
+        known = [
+            str(row[0])
+            for row in run_query(home, f"select distinct benchmark from {table} order by all").rows
+        ]
+        listed = ", ".join(known) or "none yet"
+        raise StudyError(f'benchmark: "{benchmark}" is not on the board; it has: {listed}')
+    return found
+
+
+def _one_reading_statement(sql: str) -> str:
+    try:
+        statements = duckdb.extract_statements(sql)
+    except (duckdb.Error, UnicodeError) as error:
+        raise StudyError(f"query: {error}") from None
+    if len(statements) != 1:
+        raise StudyError(f"query: {len(statements)} statements; give exactly one SELECT")
+    statement = statements[0]
+    if statement.type == duckdb.StatementType.EXPLAIN:
+        # EXPLAIN ANALYZE runs what it explains, so that must be a reading statement too.
+        _one_reading_statement(_EXPLAIN.sub("", _without_comments(statement.query), count=1))
+    elif statement.type not in _READING:
+        raise StudyError(
+            f"query: {statement.type.name} is not allowed, the leaderboard is only read here; give a SELECT"
+        )
+    return str(statement.query)
+
+
+def _without_comments(sql: str) -> str:
+    return re.sub(r"^(\s*(--[^\n]*\n|/\*.*?\*/))*", "", sql, flags=re.DOTALL)

@@ -1,0 +1,211 @@
+"""Build the leaderboard: run the SQL files into a new database beside the old one, test it, then swap.
+
+Readers are never blocked and never see a half-built board: the file they opened stays whole until they close it, and
+the next one they open is new. A failed test or a torn file leaves the old board where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.warehouse.checks import check_model, check_query
+from metacog_pipeline.warehouse.database import (
+    LEADERBOARD,
+    attach,
+    building,
+    identifier,
+    new_database,
+    open_database,
+    text,
+)
+from metacog_pipeline.warehouse.datasets import prepare, torn_file_error
+from metacog_pipeline.warehouse.models import Project, SqlModel, load_project, suggestion
+
+#: Tables that no SQL file makes and every rebuild carries over.
+KEPT = ("board_official",)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One table or view that was built; ``rows`` is None for a view, ``seconds`` wall time."""
+
+    name: str
+    layer: str
+    rows: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did: where the board is, what was built, how many tests held, wall seconds, remarks for people."""
+
+    path: Path
+    models: tuple[ModelReport, ...]
+    tests: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def facts(self, name: str) -> dict[str, int | float | str]:
+        """Return what is worth showing about one table: rows (a view has none of its own) and seconds."""
+        made = next((model for model in self.models if model.name == name), None)
+        if made is None:
+            return {}
+        rows: dict[str, int | float | str] = {} if made.rows is None else {"rows": made.rows}
+        return {**rows, "seconds": round(made.seconds, 4), "file": str(self.path)}
+
+
+def build(home: Path, *, only: Sequence[str] | None = None, folder: Path | None = None) -> BuildReport:
+    """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``.
+
+    Parameters
+    ----------
+    home
+        The study's folder.
+    only
+        Names of the tables to build again; the others keep the content they have. What they read is built too where
+        the current file lacks it. ``None`` builds everything afresh.
+    folder
+        The SQL folder; default the one shipped.
+
+    Raises
+    ------
+    StoreError
+        If a SQL file is wrong, a Parquet file cannot be read, a test fails, or the home cannot be written. The old
+        board is then untouched.
+    """
+    started = time.perf_counter()
+    project = load_project(folder)
+    target = home / LEADERBOARD
+    with building(home):
+        notes = _move_unreadable(home, target)
+        fresh = only is None or not target.exists()
+        with new_database(home, target, copy=not fresh) as connection:
+            if fresh:
+                _carry_over(connection, target)
+            chosen = _chosen(project, only, _objects(connection))
+            prepare(home, [pattern for model in chosen for pattern in model.datasets])
+            reports = tuple(_make(connection, home, project, model) for model in chosen)
+            tests = _run_tests(connection, home, project, chosen)
+    return BuildReport(target, reports, tests, time.perf_counter() - started, notes)
+
+
+def _move_unreadable(home: Path, target: Path) -> tuple[str, ...]:
+    if not target.exists():
+        return ()
+    probe = open_database(home)
+    try:
+        attach(probe, target, "old")
+    except StoreError as error:
+        aside = target.with_name("leaderboard.unreadable.duckdb")
+        target.replace(aside)
+        return (f"the old board was unreadable and now stands at {aside}: {error}",)
+    finally:
+        probe.close()
+    return ()
+
+
+def _carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
+    if not target.exists():
+        return
+    attach(connection, target, "old")
+    rows = connection.execute(
+        "select table_name, comment from duckdb_tables() where database_name = 'old'"
+    ).fetchall()
+    for name, comment in rows:
+        if name in KEPT:
+            connection.execute(f"create table {identifier(name)} as from old.{identifier(name)}")
+            connection.execute(f"comment on table {identifier(name)} is {text(comment or '')}")
+    connection.execute("detach old")
+
+
+def _objects(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+    """Return the tables and views there are, by name: ``{"board": "table"}``."""
+    rows = connection.execute(
+        "select table_name, 'table' from duckdb_tables() where not internal "
+        "union all select view_name, 'view' from duckdb_views() where not internal"
+    ).fetchall()
+    return {str(name): str(kind) for name, kind in rows}
+
+
+def _chosen(project: Project, only: Sequence[str] | None, present: Mapping[str, str]) -> list[SqlModel]:
+    if only is None:
+        return list(project.models)
+    by_name = {model.name: model for model in project.models}
+    for name in only:
+        if name not in by_name:
+            raise StoreError(f"{name}: no SQL file makes this table{suggestion(name, by_name)}")
+    wanted: set[str] = set()
+    waiting = list(only)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting += [above for above in by_name[name].depends_on if above not in present]
+    return [model for model in project.models if model.name in wanted]
+
+
+def _make(
+    connection: duckdb.DuckDBPyConnection, home: Path, project: Project, model: SqlModel
+) -> ModelReport:
+    started = time.perf_counter()
+    name, kind = identifier(model.name), model.materialized
+    try:
+        if existing := _objects(connection).get(model.name):
+            connection.execute(f"drop {existing} {name}")
+        connection.execute(f"create {kind} {name} as\n{model.sql}")
+    except duckdb.Error as error:
+        raise _explained(home, project, model, f"{model.file}: {error}") from None
+    try:
+        connection.execute(f"comment on {kind} {name} is {text(model.description)}")
+        for column, comment in model.columns:
+            connection.execute(f"comment on column {name}.{identifier(column)} is {text(comment)}")
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{model.file}: its header describes what the table does not have: {error}"
+        ) from None
+    counted = connection.execute(f"select count(*) from {name}").fetchone() if kind == "table" else None
+    rows = int(counted[0]) if counted else None
+    return ModelReport(model.name, model.layer, rows, time.perf_counter() - started)
+
+
+def _run_tests(
+    connection: duckdb.DuckDBPyConnection, home: Path, project: Project, chosen: Sequence[SqlModel]
+) -> int:
+    built = {model.name for model in chosen}
+    count = 0
+    for model in chosen:
+        try:
+            count += check_model(connection, model)
+        except StoreError as error:
+            # A view is read for the first time here, so a torn file may show up as a test that cannot run.
+            raise _explained(home, project, model, str(error)) from None
+    present = _objects(connection)
+    for test in project.tests:
+        if built & set(test.depends_on) and all(name in present for name in test.depends_on):
+            check_query(connection, test)
+            count += 1
+    return count
+
+
+def _explained(home: Path, project: Project, model: SqlModel, message: str) -> StoreError:
+    """Return the error to show: the torn file behind a failure when there is one, else ``message``."""
+    return torn_file_error(home, _all_datasets(project, model)) or StoreError(message)
+
+
+def _all_datasets(project: Project, model: SqlModel) -> set[str]:
+    by_name = {each.name: each for each in project.models}
+    patterns: set[str] = set()
+    waiting, seen = [model.name], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            patterns |= set(by_name[name].datasets)
+            waiting += by_name[name].depends_on
+    return patterns
