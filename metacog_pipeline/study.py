@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 
@@ -44,7 +43,7 @@ class MetaMedQASection(_Section):
     enabled: bool = True
     limit: int | None = Field(default=None, ge=1)
     dataset: Dataset = "published"
-    order: Literal["default", "published"] = "default"
+    order: Literal["default", "published", "parent"] = "default"
     conditions: Annotated[tuple[str, ...], Field(min_length=1)] = ("baseline",)
     wording: Path | None = None
     folder: Path | None = None
@@ -177,10 +176,6 @@ def _check_model(shown: str, index: int, spec: ModelSpec) -> None:
                 f"{where}: base_url must not carry a user, password, query or fragment; "
                 "put the key in an environment variable and name it in api_key_env"
             )
-    try:
-        canonical_json(spec.extra_body)
-    except ValueError:
-        raise StudyError(f"{where}: extra_body holds nan or inf, which no provider can be sent") from None
     for key in ("messages", "model", "stream", "contents"):
         if key in spec.extra_body:
             raise StudyError(f"{where}: extra_body.{key} is set by the pipeline itself; remove it")

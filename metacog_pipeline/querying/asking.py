@@ -125,11 +125,12 @@ class Asker:
         sampling = sampling_for(session.spec, self.profile, session.seed, max_tokens, top_logprobs)
         request = ChatRequest(tuple(messages), sampling, constraint, step, session.run)
         identity = answer_id(session.spec, request)
+        first_time = identity not in session.tally.current
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:
             await asyncio.wait([running])  # the same call is being made for another item or condition
         if (stored := session.store.find(identity)) is not None:
-            session.tally.reused += 1
+            session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
             return Answer(Status(stored.status), stored.text, stored.logprobs)

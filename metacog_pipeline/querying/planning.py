@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from metacog_pipeline.llm.budget import estimate_tokens
+from metacog_pipeline.llm.costs import estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status, TokenLogprob
+from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
 from metacog_pipeline.querying.asking import Profile, sampling_for
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.journal import read_records
+from metacog_pipeline.transcripts.parquet import FILE_NAME as PARQUET_NAME
+from metacog_pipeline.transcripts.store import read_partition
+
+Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
 
 @dataclass(slots=True)
@@ -26,6 +32,13 @@ class Estimate:
     def to_ask(self) -> int:
         """Calls that are not answered yet."""
         return self.calls - self.answered
+
+    def add(self, other: Estimate) -> None:
+        """Add another partition's figures."""
+        self.calls += other.calls
+        self.answered += other.answered
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
 
     def dollars(self, spec: ModelSpec) -> float | None:
         """Return the most the calls still to make can cost; ``None`` when the model has no price."""
@@ -48,7 +61,7 @@ class DryAsker:
     run: int
     seed: int
     profile: Profile
-    stored: Mapping[str, tuple[str, str, tuple[TokenLogprob, ...]]]
+    stored: Stored
     estimate: Estimate
     asked: int = 0
     last_tokens: int = 0
@@ -69,8 +82,8 @@ class DryAsker:
         self.estimate.calls += 1
         if (found := self.stored.get(answer_id(self.spec, request))) is not None:
             self.estimate.answered += 1
-            status, text, logprobs = found
-            return Answer(Status(status), text, logprobs)
+            status, text = found
+            return Answer(Status(status), text)
         self.last_tokens = sum(estimate_tokens(message.content) for message in messages)
         self._count(sampling.max_tokens or self.spec.max_tokens)
         raise _NotAnswered
@@ -92,7 +105,7 @@ def estimate_partition(
     seed: int,
     profile: Profile,
     tasks: Sequence[Task],
-    stored: Mapping[str, tuple[str, str, tuple[TokenLogprob, ...]]],
+    stored: Stored,
     steps: Callable[[str], Sequence[str]],
 ) -> Estimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity."""
@@ -105,6 +118,20 @@ def estimate_partition(
         except _NotAnswered:
             asker.count_rest(expected)
     return estimate
+
+
+def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return what was answered in a partition, read without opening it for writing."""
+    answers: dict[str, tuple[str, str]] = {}
+    for record in read_records(folder):
+        if record.status != Status.FAILED:
+            answers.setdefault(record.answer_id, (record.status, record.text))
+    if not answers and (folder / PARQUET_NAME).exists():
+        table = read_partition(folder, ["answer_id", "status", "text"])
+        for identity, status, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            if status != Status.FAILED:
+                answers.setdefault(identity, (status, text))
+    return answers
 
 
 def _finish(task: Task, asker: DryAsker, mode: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,12 +25,14 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.asking import Profile, Session
-from metacog_pipeline.querying.partition import Crew, Outcome, Progress, Task, query_tasks
+from metacog_pipeline.querying.asking import Profile, Session, Tally
+from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
+from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.store import PartitionStore, partition_folder, read_manifest, write_manifest
 
 State = Literal["complete", "incomplete", "failed", "missing"]
+INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
 
@@ -127,18 +130,15 @@ async def _ask(
     on_progress: Callable[[Progress], None] | None,
 ) -> Outcome:
     study = partition.study
-    with Budget.open(study.home.path, study.study.budget_usd) as budget:
-        clients = Clients(budget=budget)
-        try:
-            model = open_model(partition.spec, clients, respond=respond)
+    with contextlib.closing(Budget.open(study.home.path, study.study.budget_usd)) as budget:
+        async with Clients(budget=budget, seed=partition.seed) as clients:
+            model = open_model(partition.spec, shared=clients, respond=respond)
             session = Session(
                 partition.benchmark, partition.spec, partition.run, partition.seed, model, store
             )
             crew = Crew(session, tasks, on_progress)
             with _stopping_gently(crew):
                 return await query_tasks(crew, modes, known=partition.known_profile())
-        finally:
-            await clients.close()
 
 
 @contextlib.contextmanager
@@ -164,15 +164,23 @@ def _interrupt(crew: Crew, number: signal.Signals, previous: object) -> None:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.raise_signal(number)
     crew.interrupted = True
+    INTERRUPTED.set()
     crew.stop("interrupted; calls in flight were finished and kept")
 
 
 def _replayed(store: PartitionStore, tasks: Sequence[Task]) -> Outcome:
     """Account for imported answers; nobody is asked."""
-    from metacog_pipeline.querying.asking import Tally
-
-    answered = sum(store.has_item(task.item_id, task.condition) for task in tasks)
+    kept = store.answered_items()
+    answered = sum((task.item_id, task.condition) in kept for task in tasks)
     return Outcome(len(tasks), answered, 0, Profile("import"), Tally())
+
+
+def record_failure(partition: Partition, message: str, expected: int) -> None:
+    """Note that a partition could not be asked at all, keeping what is known of earlier sessions."""
+    manifest = {**partition.manifest(), "state": "failed", "message": message, "fingerprint": None}
+    manifest.setdefault("n_expected", expected)
+    manifest["finished_at"] = datetime.now(UTC).isoformat()
+    write_manifest(partition.folder, manifest)
 
 
 def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, started: datetime) -> None:

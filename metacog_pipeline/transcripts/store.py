@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -73,6 +73,8 @@ class PartitionStore:
         self.cost_usd = 0.0
         self._held = held
         self._answers: dict[str, StoredAnswer | Location] = {}
+        self._rows: set[tuple[str, str, str]] = set()
+        self._places: dict[str, Location | None] = {}  # None: only in the Parquet copy
         self._journal = Journal(folder)
 
     @classmethod
@@ -107,6 +109,35 @@ class PartitionStore:
         """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
         known = self._answers.get(answer_id)
         return _answer(read_at(known)) if isinstance(known, Location) else known
+
+    def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
+        """Whether the answer is kept under this item and condition, not only under another with the same words."""
+        return (answer_id, item_id, condition) in self._rows
+
+    def answered_items(self) -> set[tuple[str, str]]:
+        """Return every (item_id, condition) with a finished answer."""
+        return {(item_id, condition) for _, item_id, condition in self._rows}
+
+    async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
+        """Keep a kept answer once more, under another item or condition that asked the very same words.
+
+        The copy cost nothing and took no time. Raises ``StoreError`` when it could not be written, ``KeyError`` for an
+        answer that is not kept.
+        """
+        original = self._record(answer_id)
+        await self.keep(
+            replace(
+                original,
+                item_id=item_id,
+                item_hash=item_hash,
+                condition=condition,
+                input_tokens=0,
+                output_tokens=0,
+                cost_usd=0.0,
+                attempts=0,
+                latency_s=0.0,
+            )
+        )
 
     async def keep(self, record: Record) -> None:
         """Keep ``record``; on return it is durable and, unless it failed, can be found.
@@ -166,9 +197,21 @@ class PartitionStore:
     def _remember(self, record: Record, location: Location | None) -> None:
         if record.cost_usd is not None and math.isfinite(record.cost_usd):
             self.cost_usd += record.cost_usd
-        if record.status in FINISHED and record.answer_id not in self._answers:
+        if record.status not in FINISHED:
+            return
+        self._rows.add((record.answer_id, record.item_id, record.condition))
+        self._places.setdefault(record.answer_id, location)
+        if record.answer_id not in self._answers:
             short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
             self._answers[record.answer_id] = _answer(record) if short or location is None else location
+
+    def _record(self, answer_id: str) -> Record:
+        """Return the full record of a kept answer, from its journal or from the Parquet copy."""
+        if (location := self._places[answer_id]) is not None:
+            return read_at(location)
+        return next(
+            record for record, _ in stored_rows(self.folder / FILE_NAME) if record.answer_id == answer_id
+        )
 
 
 def _answer(record: Record) -> StoredAnswer:

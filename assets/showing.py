@@ -1,0 +1,69 @@
+"""What people see beside an asset in the UI: tables and a plot, built from data and never from code in it."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+
+import polars as pl
+from dagster import MarkdownMetadataValue, MetadataValue
+
+PREVIEW_ROWS = 10
+PREVIEW_CHARACTERS = 120
+
+
+def preview(frame: pl.DataFrame, columns: Sequence[str] | None = None) -> MarkdownMetadataValue:
+    """Return the first rows of ``frame`` as a Markdown table; every cell is escaped data."""
+    shown = frame.select(columns) if columns else frame
+    lines = ["| " + " | ".join(shown.columns) + " |", "|" + " --- |" * len(shown.columns)]
+    for row in shown.head(PREVIEW_ROWS).iter_rows():
+        lines.append("| " + " | ".join(_cell(value) for value in row) + " |")
+    if shown.height > PREVIEW_ROWS:
+        lines.append(f"\n{shown.height - PREVIEW_ROWS} more rows")
+    return MetadataValue.md("\n".join(lines))
+
+
+def calibration_plot(levels: pl.DataFrame) -> MarkdownMetadataValue:
+    """Return accuracy by confidence level as a picture.
+
+    Parameters
+    ----------
+    levels
+        Columns ``confidence`` (1 to 5), ``n``, ``accuracy``, ``low``, ``high`` (0 to 1).
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([1, 5], [0, 1], linestyle=":", color="grey", label="perfect, read as (c − 1)/4")
+    rows = levels.drop_nulls("accuracy")
+    if rows.height:
+        value = rows["accuracy"].to_numpy()
+        errors = [value - rows["low"].to_numpy(), rows["high"].to_numpy() - value]
+        axes.errorbar(
+            rows["confidence"].to_numpy(), value, yerr=errors, fmt="o", capsize=3, label="accuracy, 95 %"
+        )
+        for confidence, n, accuracy in rows.select("confidence", "n", "accuracy").iter_rows():
+            axes.annotate(
+                f"n={n}", (confidence, accuracy), textcoords="offset points", xytext=(6, -10), fontsize=8
+            )
+    axes.set(
+        xlabel="confidence", ylabel="share correct", xlim=(0.7, 5.6), ylim=(-0.05, 1.05), xticks=range(1, 6)
+    )
+    axes.legend(fontsize=8, loc="upper left", frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100)
+    return MetadataValue.md(
+        f"![calibration](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"
+    )
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
+    escaped = "".join(c if c.isprintable() else " " for c in text)
+    for special in "\\`*_[]<>|!#":
+        escaped = escaped.replace(special, "\\" + special)
+    return escaped

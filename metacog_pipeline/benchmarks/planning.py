@@ -1,0 +1,111 @@
+"""The plan of a study: calls, tokens and dollars per model and benchmark, and where the budget would stop it."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
+from metacog_pipeline.benchmarks.metamedqa.protocol import steps
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.planning import Estimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """One model on one benchmark, all runs. ``tokens_out`` and ``dollars`` are upper bounds of what is left to ask."""
+
+    model: str
+    benchmark: str
+    runs: int
+    calls: int
+    answered: int
+    to_ask: int
+    tokens_in: int
+    tokens_out: int
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rows, and remarks for people."""
+
+    rows: tuple[PlanRow, ...]
+    notes: tuple[str, ...]
+
+
+def plan_study(study: Study) -> Plan:
+    """Return what running ``study`` would take. Asks nobody; builds the questions if that needs no source."""
+    study.home.prepare()
+    if not metamedqa.items_current(study):
+        metamedqa.construct(study)
+    rows = tuple(_row(study, spec) for spec in study.models)
+    return Plan(rows, tuple(_notes(study, rows)))
+
+
+def _row(study: Study, spec: ModelSpec) -> PlanRow:
+    total = Estimate()
+    todo = metamedqa.tasks(study, spec)
+    for run in study.runs:
+        partition = Partition(study, metamedqa.BENCHMARK, spec, run)
+        if spec.provider == "replay":
+            continue
+        profile = partition.known_profile() or Profile(metamedqa.modes(spec)[0])
+        stored = stored_answers(partition.folder)
+        total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, steps))
+    return PlanRow(
+        model=spec.name,
+        benchmark=metamedqa.BENCHMARK,
+        runs=study.study.runs,
+        calls=total.calls,
+        answered=total.answered,
+        to_ask=total.to_ask,
+        tokens_in=total.tokens_in,
+        tokens_out=total.tokens_out,
+        dollars=total.dollars(spec),
+    )
+
+
+def _notes(study: Study, rows: tuple[PlanRow, ...]) -> list[str]:
+    most = sum(row.dollars or 0.0 for row in rows)
+    notes = [
+        f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${most:.4f} "
+        "(tokens in are estimated from text length; tokens out and dollars are upper bounds)."
+    ]
+    unpriced = [row.model for row in rows if row.dollars is None]
+    if unpriced:
+        names = ", ".join(unpriced)
+        notes.append(
+            f"No price is known for: {names}; set price_in and price_out, a budget cannot be kept without."
+        )
+    cap = study.study.budget_usd
+    if cap is None:
+        notes.append("No budget_usd is set: nothing would stop the spending.")
+        return notes
+    with contextlib.closing(Budget.open(study.home.path, cap)) as budget:
+        figures = budget.figures()
+    leaked = (
+        f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
+        if figures.leaked
+        else ""
+    )
+    spent = figures.spent + figures.leaked
+    notes.append(f"Budget ${cap:.2f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left.")
+    left = cap - spent
+    for row in rows:
+        cost = row.dollars or 0.0
+        if cost > left:
+            reach = int(row.to_ask * max(left, 0.0) / cost)
+            notes.append(
+                f"The budget could stop it at {row.model} on {row.benchmark}, after about {reach:,} of "
+                f"{row.to_ask:,} calls (if every answer is as long as allowed)."
+            )
+            break
+        left -= cost
+    else:
+        notes.append("The budget is enough for all of it.")
+    return notes

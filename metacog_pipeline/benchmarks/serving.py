@@ -1,0 +1,71 @@
+"""Serve a study's simulated respondents over HTTP: the same observers, through the same protocols real models use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
+from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.study import Study
+
+
+def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
+    """Return the study's simulated respondents by model name, all knowing the study's questions.
+
+    Raises
+    ------
+    StudyError
+        If the study has no simulated model.
+    """
+    items = metamedqa.selected_items(study)
+    found = {
+        spec.name: Responder(items, spec.observer) for spec in study.models if spec.provider == "simulated"
+    }
+    if not found:
+        raise StudyError(f'{study.path.name}: no model with provider = "simulated" to serve; add one')
+    return found
+
+
+def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPlan:
+    """Return the plan of ``NAME=SHARE`` words, for example ``rate_limit=0.1``.
+
+    Raises
+    ------
+    StudyError
+        For a word that is not of that form, an unknown fault, or shares that do not fit.
+    """
+    rates: dict[str, float] = {}
+    for word in faults:
+        name, _, share = word.partition("=")
+        try:
+            rates[name] = float(share)
+        except ValueError:
+            raise StudyError(f'--fault "{word}": give NAME=SHARE, for example rate_limit=0.1') from None
+        if name not in set(Fault):
+            raise StudyError(f'--fault "{name}": unknown; there are: {", ".join(Fault)}')
+    try:
+        return FaultPlan(seed=seed, rates=rates, latency_s=latency_s)
+    except ValueError as error:
+        raise StudyError(f"--fault: {error}") from None
+
+
+def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: float, seed: int) -> None:
+    """Serve until interrupted. Builds the questions first where they can be built without asking anyone."""
+    study.home.prepare()
+    if not metamedqa.items_current(study):
+        metamedqa.construct(study)
+    models = respondents(study)
+
+    def respond(model: str, request: ChatRequest) -> str:
+        return models[model](request)
+
+    provider = SimulatedProvider(
+        respond, fault_plan(faults, seed=seed, latency_s=latency_s), models=tuple(models)
+    )
+    try:
+        serve(provider, port=port, announce=lambda line: print(line, flush=True))
+    except OSError as error:
+        raise StudyError(f"--port {port}: {error.strerror or error}; choose another") from None

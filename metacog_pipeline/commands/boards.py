@@ -1,0 +1,56 @@
+"""``board`` and ``sql``: read the leaderboard."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.study import load_study
+from metacog_pipeline.warehouse.leaderboard import render_board
+from metacog_pipeline.warehouse.output import FORMATS, Format, render
+from metacog_pipeline.warehouse.query import board as read_board
+from metacog_pipeline.warehouse.query import run_query
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+
+
+@click.command()
+@click.argument("benchmark", required=False)
+@study_option
+@click.option("--official", is_flag=True, help="The last board at a moment when nothing was missing.")
+@format_option
+def board(benchmark: str | None, study_file: Path, official: bool, form: Format) -> None:
+    """Print the leaderboard of all benchmarks, or of one.
+
+    For people (table, markdown) one line per model; for programs (json, csv) every row of the table `board`.
+    """
+    home = load_study(study_file).home.path
+    click.echo(render_board(read_board(home, benchmark, official=official), form), nl=False)
+
+
+@click.command()
+@click.argument("query", required=False)
+@study_option
+@format_option
+def sql(query: str | None, study_file: Path, form: Format) -> None:
+    """Ask the leaderboard's DuckDB file one read-only query.
+
+    Without a query it is read from standard input; on a terminal the tables are listed instead.
+    """
+    home = load_study(study_file).home.path
+    if query is None:
+        query = "show tables" if sys.stdin.isatty() else sys.stdin.read()
+    if not query.strip():
+        raise StudyError("query: empty; give one SELECT as an argument or on standard input")
+    click.echo(render(run_query(home, query), form), nl=False)

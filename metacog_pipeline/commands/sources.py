@@ -1,0 +1,37 @@
+"""``fetch``: bring published data sets home, verified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.benchmarks.metamedqa import sources
+from metacog_pipeline.commands.options import quiet_option, study_option
+from metacog_pipeline.progress import ProgressLine, style_for
+from metacog_pipeline.study import load_study
+
+
+@click.command()
+@click.argument("names", metavar="[SOURCE]...", nargs=-1)
+@study_option
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), help="Take the files from this folder instead."
+)
+@quiet_option
+def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: bool) -> None:
+    """Fetch published data sets into the study's home.
+
+    Without names, all of them: medqa, metamedqa, glianorex. Each is checked against the digest of its content; a
+    download that was cut off is resumed.
+    """
+    study = load_study(study_file)
+    study.home.prepare()
+    lines: dict[str, ProgressLine] = {}
+
+    def show(name: str, done: int, total: int | None) -> None:
+        line = lines.setdefault(name, ProgressLine(f"{name} (bytes)", total or 0, style_for(quiet)))
+        line.update(done)
+
+    for found in sources.fetch(study.home.path, names, folder=folder, progress=show):
+        click.echo(f"{found.name}: {found.rows} rows from {found.origin}")

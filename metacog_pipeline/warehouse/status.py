@@ -1,0 +1,115 @@
+"""The study's own tables: which models it lists, and how far each partition is. Rewritten before every board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import replacing
+from metacog_pipeline.querying.asking import source_of
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study
+from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """How far one partition is. ``state`` is complete, incomplete, failed or missing; counts are of answers."""
+
+    benchmark: str
+    model: str
+    run: int
+    state: str
+    n_expected: int
+    n_answered: int
+    n_failed: int
+    message: str | None
+    updated_at: datetime | None
+
+
+def partition_states(study: Study) -> list[PartitionState]:
+    """Return the state of every partition the study asks for, in the order of the study file."""
+    expected = metamedqa.expected_rows(study)
+    return [
+        _state(Partition(study, metamedqa.BENCHMARK, spec, run), expected)
+        for spec in study.models
+        for run in study.runs
+    ]
+
+
+def write_status(study: Study) -> None:
+    """Write ``study/models.parquet`` and ``study/partitions.parquet`` for the SQL models to read."""
+    folder = study.home.status
+    states = [asdict(state) for state in partition_states(study)]
+    _write(folder / "partitions.parquet", states, STUDY_PARTITIONS)
+    _write(folder / "models.parquet", [*_listed(study), *_retired(study)], STUDY_MODELS)
+
+
+def _state(partition: Partition, expected: int) -> PartitionState:
+    manifest = partition.manifest()
+    state = str(manifest.get("state", "missing"))
+    if state == "complete" and manifest.get("fingerprint") != metamedqa.fingerprint(partition):
+        state = "incomplete"
+    finished = manifest.get("finished_at")
+    return PartitionState(
+        benchmark=partition.benchmark,
+        model=partition.spec.name,
+        run=partition.run,
+        state=state,
+        n_expected=expected,
+        n_answered=_count(manifest, "n_answered"),
+        n_failed=_count(manifest, "n_failed"),
+        message=_message(manifest, state),
+        updated_at=datetime.fromisoformat(finished) if isinstance(finished, str) else None,
+    )
+
+
+def _message(manifest: Mapping[str, object], state: str) -> str | None:
+    if isinstance(message := manifest.get("message"), str):
+        return message
+    if state == "missing":
+        return "not asked yet"
+    return "the study has changed since; run it again" if state == "incomplete" else None
+
+
+def _count(manifest: Mapping[str, object], key: str) -> int:
+    value = manifest.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _listed(study: Study) -> list[dict[str, object]]:
+    return [
+        {
+            "model": spec.name,
+            "provider": spec.provider,
+            "model_id": spec.model or None,
+            "source": source_of(spec),
+            "listed": True,
+            "runs": study.study.runs,
+        }
+        for spec in study.models
+    ]
+
+
+def _retired(study: Study) -> list[dict[str, object]]:
+    listed = {spec.name for spec in study.models}
+    found = {path.name.removeprefix("model=") for path in study.home.transcripts.glob("benchmark=*/model=*")}
+    return [
+        {"model": name, "provider": "", "model_id": None, "source": "measured", "listed": False, "runs": 0}
+        for name in sorted(found - listed)
+    ]
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> None:
+    try:
+        with replacing(path) as temporary:
+            pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), temporary)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written ({error.strerror}); free space and run again") from None

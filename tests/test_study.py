@@ -1,0 +1,185 @@
+"""The study file: what is accepted, and that every mistake is one line naming file, key, value and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.study import load_study
+
+BASE = """
+[study]
+name = "mine"
+runs = 2
+
+[[models]]
+name = "alpha"
+provider = "simulated"
+"""
+OPENAI = BASE + '[[models]]\nname = "beta"\nprovider = "openai"\nmodel = "m"\n'
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(StudyError) as caught:
+        load_study(write(folder, text))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith("study.toml") or "study.toml" in message
+    return message
+
+
+def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, BASE))
+    assert study.home.path == tmp_path / "mine-home"
+    assert list(study.runs) == [1, 2]
+    assert study.benchmarks.enabled() == ("metamedqa",)
+    assert study.benchmarks.metamedqa.dataset == "published"
+
+
+def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, BASE.replace("runs = 2", 'home = "kept"'))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert load_study(path).home.path == tmp_path / "kept"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BASE.replace('"simulated"', '"opnai"'), ["models[0].provider", "'opnai'", "'openai'"]),
+        (BASE + "temprature = 1", ["models[0].temprature", 'did you mean "temperature"', "allowed:"]),
+        (BASE + '[[models]]\nname = "Alpha"\nprovider = "replay"', ['"Alpha"', "models[0]", "ignoring case"]),
+        (BASE.replace('"alpha"', '"a/b"'), ["models[0].name", "'a/b'", "[a-z0-9]"]),
+        (BASE.replace('"alpha"', '"a|b"'), ["models[0].name", "'a|b'", "[a-z0-9]"]),
+        (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "{0,63}"]),
+        (
+            BASE + "[benchmarks.metamedqa]\nlimit = -3",
+            ["benchmarks.metamedqa.limit", "-3", "greater than or equal to 1"],
+        ),
+        (BASE + "[benchmarks.metamedqa]\nlimit = 0", ["benchmarks.metamedqa.limit"]),
+        ('[study]\nname = "x"', ["no model", "[[models]]"]),
+        ('models = 3\n[study]\nname = "x"', ["no model"]),
+        (BASE + "[benchmarks.metamedq]", ["benchmarks.metamedq", 'did you mean "metamedqa"']),
+        (BASE.replace("runs", "rns"), ["study.rns", 'did you mean "runs"']),
+        (BASE.replace("runs = 2", "runs = 0"), ["study.runs", "0"]),
+        (BASE.replace("runs = 2", "budget_usd = -1"), ["study.budget_usd", "-1"]),
+        (BASE.replace("runs = 2", "budget_usd = nan"), ["study.budget_usd"]),
+        (BASE + "[benchmarks.metamedqa]\nenabled = false", ["none is enabled"]),
+        (BASE.replace('"simulated"', '"openai"'), ['"alpha"', "model is missing"]),
+        (OPENAI + 'base_url = "ftp://x"', ['"beta"', "base_url", "http"]),
+        (OPENAI + 'base_url = "https://user:pass@host/v1"', ['"beta"', "base_url", "api_key_env"]),
+        (OPENAI + "extra_body = {messages = []}", ["extra_body.messages"]),
+        (OPENAI + "extra_body = {a = nan}", ["extra_body", "finite"]),
+        (OPENAI + "price_in = inf", ["models[1].price_in"]),
+        (BASE + '[benchmarks.metamedqa]\ndataset = "custom"', ["folder"]),
+        (BASE + "[benchmarks.metamedqa]\nconditions = []", ["conditions"]),
+        (BASE + '[benchmarks.metamedqa]\nconditions = ["a", "a"]', ["conditions", "twice"]),
+        (BASE + "[models.observer]\naccuracy = 1.5", ["models[0].observer.accuracy", "1.5"]),
+        ("x =", ["not a readable TOML"]),
+        (BASE + "[[models]]\nprovider = 'replay'", ["models[1].name", "missing"]),
+    ],
+)
+def test_a_mistake_names_the_key_the_value_and_what_is_allowed(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    message = refusal(tmp_path, text)
+    for part in expected:
+        assert part in message
+
+
+@pytest.mark.parametrize("key", ["sk-proj-very-secret", "Bearer abc.def"])
+def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
+    message = refusal(tmp_path, OPENAI + f'api_key_env = "{key}"')
+    assert "api_key_env" in message
+    assert "NAME" in message
+    assert key not in message
+
+
+def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"nowhere\.toml: no such study file"):
+        load_study(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"\x00", b"[study]\nname='\x01'"])
+def test_a_file_that_is_not_text_is_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "study.toml"
+    path.write_bytes(raw)
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        load_study(tmp_path)
+
+
+def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    study = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken"')))
+    with pytest.raises(StudyError, match="is a file, not a folder"):
+        study.home.prepare()
+    below = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken/deeper"')))
+    with pytest.raises(StudyError, match="is a file, not a folder"):
+        below.home.prepare()
+
+
+def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path: Path) -> None:
+    home = load_study(write(tmp_path, BASE)).home
+    home.prepare()
+    home.prepare()
+    for name in ("sources", "items", "transcripts", "observations", "estimates", "report", "dagster"):
+        assert (home.path / name).is_dir()
+    settings_file = (home.dagster / "dagster.yaml").read_text()
+    for setting in ("run_monitoring", "free_slots_after_run_end_seconds", "run_retries", "enabled: false"):
+        assert setting in settings_file
+
+
+def test_an_unknown_model_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, BASE))
+    with pytest.raises(StudyError, match=r'no model "alhpa" \(did you mean "alpha"\?\)'):
+        study.model("alhpa")
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(max_size=200))
+def test_any_text_is_either_a_study_or_a_one_line_refusal(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = tmp_path_factory.mktemp("study") / "study.toml"
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    try:
+        load_study(path)
+    except MetacogError as error:
+        assert "\n" not in str(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    section=st.sampled_from(["study", "models", "benchmarks.metamedqa", "models.observer"]),
+    key=st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12),
+    value=st.sampled_from(["1", "-1", "'x'", "[]", "{}", "true", "1979-05-27", "nan", "[1, 'a']"]),
+)
+def test_any_extra_key_is_accepted_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, section: str, key: str, value: str
+) -> None:
+    table = {"study": BASE.replace("runs = 2", f"{key} = {value}"), "models": f"{BASE}\n{key} = {value}"}
+    text = table.get(section, f"{BASE}\n[{section}]\n{key} = {value}")
+    path = tmp_path_factory.mktemp("study") / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    try:
+        load_study(path)
+    except StudyError as error:
+        assert "\n" not in str(error)
