@@ -81,12 +81,11 @@ def build_items(
     fictional: Sequence[FictionalRow],
     options: Options = Options(),
     order: Sequence[str] | None = None,
-    tags: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Item]:
     """Return the items: each parent row after its edit, then ``fictional`` with key F.
 
     ``order`` lists every item id in the order wanted; without it the parent's order, then the fictional rows, so that
-    the order of keys leaks nothing. ``tags`` are by item id.
+    the order of keys leaks nothing.
 
     Raises
     ------
@@ -100,11 +99,7 @@ def build_items(
     repeated = [name for name, times in Counter(item.item_id for item in items).items() if times > 1]
     if repeated:
         raise SourceError(f"item id {repeated[0]!r} is used {len(repeated) + 1} times; ids must be unique")
-    labelled = tags or {}
-    return [
-        replace(item, position=place, tags=tuple(sorted(set(labelled.get(item.item_id, ())))))
-        for place, item in enumerate(_ordered(items, order))
-    ]
+    return [replace(item, position=place) for place, item in enumerate(_ordered(items, order))]
 
 
 def _parent_item(parent: ParentRow, edit: EditRecord | None, options: Options) -> Item:

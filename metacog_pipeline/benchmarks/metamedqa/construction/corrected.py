@@ -29,6 +29,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.invariants import change
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord
 
 ANOMALY = "anomaly"
+RESTORED = "restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def corrections(edits: Sequence[EditRecord], quirks: Sequence[Quirk], prefix: st
         Correction(
             edit.item_id,
             edit.source_index,
-            "restored",
+            RESTORED,
             f"the edit leaves keyed choice {edit.answer_before} alone, so the right answer is still offered",
         )
         for edit in edits
@@ -72,5 +73,5 @@ def corrections(edits: Sequence[EditRecord], quirks: Sequence[Quirk], prefix: st
 
 def corrected_edits(edits: Sequence[EditRecord], notes: Sequence[Correction]) -> tuple[EditRecord, ...]:
     """Return the records without those whose items go back to the parent's text and key."""
-    dropped = {note.source_index for note in notes if note.action == "restored"}
+    dropped = {note.source_index for note in notes if note.action == RESTORED}
     return tuple(edit for edit in edits if edit.source_index not in dropped)

@@ -7,7 +7,7 @@ P3    ``answer`` is the text of the keyed choice
 P4    questions are unique
 E1    one record that counts per item, and the item exists
 E2    ``before`` (or ``find``) and ``answer_before`` match the parent
-E3    ``after`` differs from ``before``
+E3    ``after`` differs from ``before`` and is not blank
 E4    the key after is E or F, as the kind of edit allows
 E5    ``malformed`` changes nothing else; every other kind changes something
 E6    answer edits touch the keyed choice
@@ -225,7 +225,9 @@ def _before_faults(parent: ParentRow, edit: EditRecord) -> list[Violation]:
         except SourceError as error:
             found.append(_broken("E2", edit, str(error).removeprefix(f"{edit.item_id}: ")))
             continue
-        if after == texts[change.field]:
+        if not after.strip():
+            found.append(_broken("E3", edit, f"{change.field}: the text after the edit is blank"))
+        elif after == texts[change.field]:
             found.append(
                 _broken("E3", edit, f"{change.field}: the text after the edit is the text before it")
             )

@@ -13,17 +13,20 @@ data set                parent and fictional                        edits       
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import build, corrected, records
-from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts
-from metacog_pipeline.benchmarks.metamedqa.construction.derive import Derivation, derive
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
+from metacog_pipeline.benchmarks.metamedqa.construction import build, records
+from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import (
+    EditTable,
+    Order,
+    edits_from_published,
+    infer_prefix,
+    item_order,
+)
 from metacog_pipeline.benchmarks.metamedqa.construction.fictional import select_fictional
 from metacog_pipeline.benchmarks.metamedqa.construction.files import (
     MANIFEST_FILE,
@@ -39,40 +42,18 @@ from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    ChoiceRow,
     EditRecord,
     FictionalRow,
     ParentRow,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.screen import MEDIA_TAG, mentions_absent_media
+from metacog_pipeline.benchmarks.metamedqa.construction.tags import item_tags
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
-Order = Literal["default", "published", "parent"]
-Place = int | str
-"""One row of the published order: a parent row, or the question text of a fictional row."""
-
 DEFAULT_FICTIONAL = 100
-_PARENT_PREFIX = {"sample": "sample-", "custom": "custom-"}
 _FICTIONAL_PREFIX = {"sample": "sample-fictional-", "custom": "custom-fictional-"}
-
-
-@dataclass(frozen=True, slots=True)
-class EditTable:
-    """The edits of a data set and what is known about them.
-
-    ``counts``, ``reports`` and ``order`` come from comparing two files and are empty for author-made tables;
-    ``notes`` lists what is wrong with the published data, ``quirks`` the cells to set after building.
-    """
-
-    edits: tuple[EditRecord, ...]
-    notes: tuple[corrected.Correction, ...] = ()
-    quirks: tuple[build.Quirk, ...] = ()
-    order: tuple[Place, ...] = ()
-    counts: dict[str, Any] | None = None
-    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +63,6 @@ class Build:
     items: tuple[Item, ...]
     manifest: dict[str, Any]
     violations: tuple[Violation, ...]
-
-
-def parent_prefix(dataset: Dataset) -> str:
-    """Return what the ids of the non-fictional items of a data set start with."""
-    return _PARENT_PREFIX.get(dataset, records.PARENT_PREFIX)
 
 
 def load_parent(home: Path, dataset: Dataset, folder: Path | None = None) -> list[ParentRow]:
@@ -107,48 +83,11 @@ def load_or_derive_edits(
 ) -> EditTable:
     """Return the edit table: from its file, or derived from the parent and the published file."""
     if dataset in ("sample", "custom"):
-        return EditTable(tuple(records.load_edits(_file(home, dataset, "edits", folder))))
+        edits = records.load_edits(_file(home, dataset, "edits", folder))
+        return EditTable(tuple(edits), infer_prefix(edits, f"{dataset}-"))
     rows = records.load_choice_rows(_file(home, dataset, "published", folder))
     quirks = build.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
     return edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
-
-
-def edits_from_published(
-    parents: Sequence[ParentRow],
-    rows: Sequence[ChoiceRow],
-    quirks: Sequence[build.Quirk] = (),
-    *,
-    apply_corrections: bool = False,
-    prefix: str = records.PARENT_PREFIX,
-) -> EditTable:
-    """Return the edit table, order and notes of a modified set.
-
-    Raises
-    ------
-    SourceError
-        If a parent row is not in the modified set: the two files do not belong together.
-    """
-    found = derive(parents, rows, prefix)
-    if not found.one_to_one:
-        raise SourceError(
-            f"published file: {len(found.missing)} of {len(parents)} parent rows are not in it (first: "
-            f"{item_id(prefix, found.missing[0])}); fetch both files again"
-        )
-    notes = corrected.corrections(found.edits, quirks, prefix)
-    edits = corrected.corrected_edits(found.edits, notes) if apply_corrections else found.edits
-    return EditTable(
-        edits=edits,
-        notes=notes,
-        quirks=() if apply_corrections else tuple(quirks),
-        order=_order(found, rows),
-        counts=derivation_counts(parents, rows, found),
-        reports=found.reports,
-    )
-
-
-def _order(found: Derivation, rows: Sequence[ChoiceRow]) -> tuple[Place, ...]:
-    parent_of = {match.position: match.source_index for match in found.matches}
-    return tuple(parent_of.get(row.place, row.question) for row in rows)
 
 
 def build_items(
@@ -172,14 +111,14 @@ def build_items(
     SourceError
         If an edit does not fit, an order is not known, or a rule is broken by an item not known to be anomalous.
     """
-    prefix = parent_prefix(dataset)
-    options = build.Options(dataset, prefix, seed, table.quirks)
+    options = build.Options(dataset, table.prefix, seed, table.quirks)
     chosen = select_fictional(fictional, _fictional_count(dataset, fictional, fictional_count), seed)
-    wanted = _item_order(dataset, order, table, prefix, parents, chosen)
+    wanted = item_order(dataset, order, table, parents, chosen)
     items = build.build_items(parents, table.edits, chosen, options, wanted)
     tags = item_tags(items, parents, table.notes)
     items = [replace(item, tags=tags.get(item.item_id, ())) for item in items]
-    violations = validate(dataset, parents, table.edits, items, len(chosen))
+    rows = MEDQA_ROWS if dataset in ("published", "corrected") else None
+    violations = validate(parents, table.edits, items, len(chosen), table.prefix, rows)
     known = {note.item_id for note in table.notes} if dataset != "corrected" else set()
     broken = [v for v in violations if not v.advisory and v.item_id not in known]
     if broken:
@@ -242,42 +181,20 @@ def write_build(home: Path, done: Build) -> Path:
 
 
 def validate(
-    dataset: Dataset,
     parents: Sequence[ParentRow],
     edits: Sequence[EditRecord],
     items: Sequence[Item],
     fictional: int,
+    prefix: str,
+    expected_rows: int | None = None,
 ) -> list[Violation]:
     """Check every rule on a finished data set: P1-P4, E1-E8, O1-O7."""
-    prefix = parent_prefix(dataset)
     rows = [OutputRow(build.item_to_row(item), item.item_id, item.source_index) for item in items]
     return [
-        *check_parent(parents, MEDQA_ROWS if dataset in ("published", "corrected") else None, prefix),
+        *check_parent(parents, expected_rows, prefix),
         *check_edits(parents, edits, prefix),
         *check_output(rows, parents, edits, fictional, prefix),
     ]
-
-
-def item_tags(
-    items: Sequence[Item], parents: Sequence[ParentRow], notes: Sequence[corrected.Correction]
-) -> dict[str, tuple[str, ...]]:
-    """Return the tags by item id.
-
-    ``anomaly`` marks items that are wrong in the published data, ``restored`` those given back the parent's text,
-    ``media_absent_but_answerable`` unedited items whose stem points at a picture nobody can see but whose key was
-    kept. The last is a screen's nomination, not a person's judgement.
-    """
-    tags: dict[str, list[str]] = defaultdict(list)
-    for note in notes:
-        tags[note.item_id].append(corrected.ANOMALY)
-        restored = any(item.item_id == note.item_id and item.edit_kind is None for item in items)
-        if note.action == "restored" and restored:
-            tags[note.item_id].append("restored")
-    for item in items:
-        unedited = item.source_index is not None and item.edit_kind is None
-        if unedited and mentions_absent_media(parents[item.source_index or 0].question):
-            tags[item.item_id].append(MEDIA_TAG)
-    return {name: tuple(sorted(set(own))) for name, own in tags.items()}
 
 
 def _fictional_count(dataset: Dataset, pool: Sequence[FictionalRow], count: int | None) -> int | None:
@@ -285,32 +202,6 @@ def _fictional_count(dataset: Dataset, pool: Sequence[FictionalRow], count: int 
         return count
     english = sum(row.language.strip().casefold().startswith("en") for row in pool)
     return min(english, DEFAULT_FICTIONAL)
-
-
-def _item_order(
-    dataset: Dataset,
-    order: Order,
-    table: EditTable,
-    prefix: str,
-    parents: Sequence[ParentRow],
-    fictional: Sequence[FictionalRow],
-) -> list[str] | None:
-    """Return the item ids in the published order, or ``None`` for the parent's order."""
-    if order == "parent" or (order == "default" and not table.order):
-        return None
-    if not table.order:
-        raise SourceError(
-            f'order "published" is known for the published data only, not for {dataset!r}; use "default"'
-        )
-    by_question = {row.question: row.item_id for row in fictional}
-    listed = [
-        item_id(prefix, place) if isinstance(place, int) else by_question.get(place, "")
-        for place in table.order
-    ]
-    known = {*listed} - {""}
-    rest = [row.item_id for row in fictional if row.item_id not in known]
-    rest += [item_id(prefix, p.source_index) for p in parents if item_id(prefix, p.source_index) not in known]
-    return [name for name in listed if name] + rest
 
 
 def _digest(rows: Sequence[ParentRow | FictionalRow | EditRecord]) -> str:

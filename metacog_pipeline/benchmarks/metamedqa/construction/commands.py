@@ -1,0 +1,291 @@
+"""What a person at a terminal does with a question set: build, check, screen, sample, accept, reject.
+
+Every function returns a :class:`Report`; printing it and exiting is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.metamedqa.construction import authoring, pipeline, records, screen
+from metacog_pipeline.benchmarks.metamedqa.construction.counts import paper_checks
+from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
+from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import Order, infer_prefix
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
+from metacog_pipeline.benchmarks.metamedqa.construction.files import write_jsonl, write_manifest
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edits, check_parent
+from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
+    OutputRow,
+    check_choice_rows,
+    check_output,
+    row_name,
+)
+from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
+from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
+from metacog_pipeline.errors import SourceError, one_line
+from metacog_pipeline.sources import JsonRow, read_lines, write_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Printable ``lines``, the same as data in ``rows``, and whether all is well (exit status 0 or 1)."""
+
+    lines: tuple[str, ...]
+    rows: tuple[JsonRow, ...] = ()
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A parent set, its edit table, and what its ids start with."""
+
+    parents: Sequence[ParentRow]
+    edits: Sequence[EditRecord]
+    prefix: str
+
+
+def inputs_of(home: Path, dataset: Dataset, folder: Path | None = None) -> Inputs:
+    """Load the parent set and edits of a data set."""
+    parents = pipeline.load_parent(home, dataset, folder)
+    table = pipeline.load_or_derive_edits(home, dataset, parents, folder)
+    return Inputs(parents, table.edits, table.prefix)
+
+
+def inputs_from_files(parent: Path, edits: Path | None = None, prefix: str | None = None) -> Inputs:
+    """Load a parent set and, where given, its edit table from files; the prefix of ids is taken from the edits."""
+    table = records.load_edits(edits) if edits is not None else []
+    start = prefix or infer_prefix(table, records.PARENT_PREFIX)
+    return Inputs(records.load_parents(parent), table, start)
+
+
+def build(
+    home: Path,
+    dataset: Dataset,
+    *,
+    order: Order = "default",
+    seed: int = 0,
+    fictional_count: int | None = None,
+    limit: int | None = None,
+    folder: Path | None = None,
+    output: Path | None = None,
+) -> Report:
+    """Build a data set: into ``output`` in the published layout with its manifest beside it, else under ``home``."""
+    parents = pipeline.load_parent(home, dataset, folder)
+    fictional = pipeline.load_fictional(home, dataset, folder)
+    table = pipeline.load_or_derive_edits(home, dataset, parents, folder)
+    done = pipeline.build_items(
+        dataset,
+        parents,
+        fictional,
+        table,
+        order=order,
+        seed=seed,
+        fictional_count=fictional_count,
+        limit=limit,
+    )
+    if output is None:
+        path = pipeline.write_build(home, done)
+    else:
+        path = output
+        write_jsonl(path, done.items)
+        write_manifest(path.with_name(path.name + ".manifest.json"), done.manifest)
+    kinds = ", ".join(f"{kind} {n}" for kind, n in done.manifest["counts_by_kind_and_key"].items())
+    unknown = done.manifest["edit_records_unknown"]
+    lines = [f"{path}: {len(done.items)} items ({dataset}), {kinds}"]
+    if unknown["auditor"] or unknown["reason"]:
+        total = len(table.edits)
+        lines.append(
+            f"edit records: auditor unknown for {unknown['auditor']} of {total}, reason for {unknown['reason']}"
+        )
+    lines += [f"{note.action}: {note.item_id}: {note.why}" for note in table.notes if dataset == "corrected"]
+    lines += [violation.render() for violation in done.violations]
+    return Report(tuple(lines), tuple(asdict(violation) for violation in done.violations))
+
+
+def check(
+    files: Sequence[Path],
+    *,
+    parent: Path | None = None,
+    edits: Path | None = None,
+    paper_counts: bool = False,
+) -> Report:
+    """Check multiple-choice files against the rules that apply to each; not ok when one is broken.
+
+    With ``parent`` each file is compared with it: the edits are derived, or taken from ``edits``, and every rule on
+    edits and output is checked too. Without files, ``parent`` and ``edits`` are checked by themselves. With
+    ``paper_counts`` the paper's counts are printed beside each file's; their disagreement does not fail the check.
+    """
+    if edits is not None and parent is None:
+        raise SourceError(f"{edits}: an edit table is checked against its parent set; give the parent too")
+    found: list[Violation] = []
+    lines: list[str] = []
+    if parent is not None and not files:
+        inputs = inputs_from_files(parent, edits)
+        found = [*check_parent(inputs.parents, None, inputs.prefix), *_check_records(inputs)]
+        lines.append(_summary(parent, len(inputs.parents), found))
+    for file in files:
+        rows = records.load_choice_rows(file)
+        own, reports = (
+            (check_choice_rows(rows), ()) if parent is None else _check_against(rows, parent, edits)
+        )
+        lines += [_summary(file, len(rows), own), *(f"  note: {text}" for text in reports)]
+        lines += [f"  {violation.render()}" for violation in own]
+        if paper_counts:
+            lines += [f"  {paper.render()}" for paper in paper_checks(rows)]
+        found += own
+    if not files:
+        lines += [f"  {violation.render()}" for violation in found]
+    return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
+
+
+def _check_records(inputs: Inputs) -> list[Violation]:
+    """Check records that count against the rules on edits, author-made ones against those on new edits too."""
+    found = check_edits(inputs.parents, inputs.edits, inputs.prefix)
+    seen = {(violation.rule, violation.item_id) for violation in found}
+    for edit in inputs.edits:
+        if edit.status is not None and edit.source_index < len(inputs.parents):
+            extra = authoring.check_record(inputs.parents[edit.source_index], edit)
+            found += [v for v in extra if (v.rule, v.item_id) not in seen]
+    return found
+
+
+def _check_against(
+    rows: Sequence[ChoiceRow], parent: Path, edits: Path | None
+) -> tuple[list[Violation], tuple[str, ...]]:
+    inputs = inputs_from_files(parent, edits)
+    compared = derive(inputs.parents, rows, inputs.prefix)
+    table = compared.edits if edits is None else inputs.edits
+    origin = {match.position: match.source_index for match in compared.matches}
+    output = [
+        OutputRow(row, _row_id(row, origin.get(row.place), inputs.prefix), origin.get(row.place))
+        for row in rows
+    ]
+    found = [
+        *check_parent(inputs.parents, None, inputs.prefix),
+        *check_edits(inputs.parents, table, inputs.prefix),
+        *check_output(output, inputs.parents, table, len(compared.fictional), inputs.prefix),
+    ]
+    return found, compared.reports
+
+
+def _row_id(row: ChoiceRow, source_index: int | None, prefix: str) -> str:
+    return row_name(row) if source_index is None else item_id(prefix, source_index)
+
+
+def _summary(file: Path, rows: int, found: Sequence[Violation]) -> str:
+    advisory = sum(violation.advisory for violation in found)
+    return f"{file}: {rows} rows, {len(found) - advisory} broken rule(s), {advisory} advisory note(s)"
+
+
+def screen_file(file: Path) -> Report:
+    """Nominate malformed stems of any multiple-choice file; where rows have kinds, compare with kind ``Bad``."""
+    rows = records.load_choice_rows(file)
+    nominated = screen.screen((row_name(row), row.question) for row in rows)
+    laboratory = [row for row in rows if screen.lacks_laboratory(row.question)]
+    classes = Counter(name for nomination in nominated for name in nomination.classes)
+    lines = [f"{file}: {len(nominated)} of {len(rows)} stems nominated; a person decides"]
+    lines += [f"  {name}: {classes[name]}" for name in screen.CUE_CLASSES if classes[name]]
+    bad = {row.place for row in rows if row.kind == "Bad"}
+    if bad:
+        hits = len(bad & {nomination.place for nomination in nominated})
+        lines.append(
+            f"  of {len(bad)} marked malformed {hits} are nominated; precision {hits}/{len(nominated)}"
+        )
+    lines += [one_line(f"{n.item_id}: {', '.join(n.classes)}: {n.excerpt}", 160) for n in nominated]
+    lines += [f"{row_name(row)}: announces laboratory values, fewer than two follow" for row in laboratory]
+    found: list[JsonRow] = [
+        {"item_id": n.item_id, "place": n.place, "classes": list(n.classes), "excerpt": n.excerpt}
+        for n in nominated
+    ]
+    found += [
+        {"item_id": row_name(r), "place": r.place, "classes": ["missing_laboratory"]} for r in laboratory
+    ]
+    return Report(tuple(lines), tuple(found))
+
+
+def sample(
+    inputs: Inputs,
+    output: Path,
+    *,
+    seed: int = 0,
+    k: int = authoring.SAMPLE_SIZE,
+    purpose: str = authoring.PURPOSE,
+    exclude: Collection[str] = (),
+    quotas: Mapping[str, int] | None = None,
+) -> Report:
+    """Draw ``k`` items to edit and write one worksheet stub for each to ``output``, which must not exist yet."""
+    if output.exists():
+        raise SourceError(
+            f"{output}: exists already; worksheets may hold someone's work, choose another name"
+        )
+    drawn = authoring.sample(
+        authoring.eligible(inputs.parents, inputs.edits, inputs.prefix, exclude), k, seed, purpose
+    )
+    stubs = authoring.worksheet(inputs.parents, drawn, inputs.prefix, quotas)
+    write_rows(output, stubs)
+    return Report((f"{output}: {len(stubs)} worksheets (seed {seed}, purpose {purpose})",), tuple(stubs))
+
+
+def check_worksheet(inputs: Inputs, file: Path) -> Report:
+    """Check every filled-in stub of a worksheet; unfilled ones are listed and do not fail the check."""
+    filled, waiting = authoring.read_worksheet(read_lines(file))
+    found: list[Violation] = []
+    for edit in filled:
+        if edit.source_index >= len(inputs.parents) or edit.item_id != item_id(
+            inputs.prefix, edit.source_index
+        ):
+            text = f"source_index {edit.source_index} is no parent row of this id"
+            found.append(Violation("E1", edit.item_id, edit.source_index, text))
+        else:
+            found += authoring.check_record(inputs.parents[edit.source_index], edit)
+    lines = [f"{file}: {len(filled)} filled in, {len(waiting)} not yet"]
+    lines += [f"  {violation.render()}" for violation in found]
+    return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
+
+
+def decide(
+    inputs: Inputs,
+    file: Path,
+    names: Sequence[str],
+    auditor: str,
+    *,
+    accept: bool,
+    today: date,
+    second: bool = False,
+) -> Report:
+    """Accept or reject the named items' records in ``file`` (an edit table or worksheet) and write it back.
+
+    All or nothing: one item that cannot be decided leaves the file as it was. Stubs not yet filled in stay.
+    """
+    if file.suffix == ".gz":
+        raise SourceError(f"{file}: unpack it first; decisions are written back in plain text")
+    lines = read_lines(file)
+    filled, waiting = authoring.read_worksheet(lines)
+    edits: tuple[EditRecord, ...] = tuple(filled)
+    for name in names:
+        if name in waiting:
+            raise SourceError(f"{file}: {name} is not filled in yet: edit_kind and answer_after are needed")
+        edits = authoring.decide(
+            inputs.parents, edits, name, auditor, accept=accept, today=today, second=second
+        )
+    rest = [
+        line.row
+        for line in lines
+        if line.row.get("edit_kind") is None or line.row.get("answer_after") is None
+    ]
+    write_rows(file, [*(records.edit_to_json(edit) for edit in edits), *rest])
+    verb = "accepted" if accept else "rejected"
+    return Report(tuple(f"{name}: {verb} by {auditor.strip()}" for name in names))
+
+
+def compare_auditors(first: Path, second: Path) -> Report:
+    """Return Cohen's kappa of two people's decisions, each in a copy of the same edit table."""
+    kappa = authoring.agreement(records.load_edits(first), records.load_edits(second))
+    if kappa.value is None:
+        return Report((f"Cohen's kappa: N/A over {kappa.n} shared items ({kappa.status})",))
+    span = "" if kappa.low is None or kappa.high is None else f" (95 % {kappa.low:.2f} to {kappa.high:.2f})"
+    return Report((f"Cohen's kappa: {kappa.value:.3f}{span} over {kappa.n} shared items",))
