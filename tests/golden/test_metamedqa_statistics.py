@@ -1,0 +1,394 @@
+"""The statistics of MetaMedQA against agreed values and against the published tables' own claims.
+
+Files are read from ``$METACOG_GOLDEN/metamedqa`` (default ``../shared/golden`` beside the repository); an absent one is
+a skip.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.stats.anova import anova, fisher_lsd, proportions_as_groups, tukey_kramer
+from metacog_pipeline.stats.correlation import pearson_from_r, regression, slope_interval
+from metacog_pipeline.stats.effects import cohen_d, hedges_g
+from metacog_pipeline.stats.proportions import Z95, mean_estimate, proportion
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "metamedqa"
+VECTORS = FOLDER / "stats_vectors.json"
+CLAIMS = FOLDER / "paper_tables" / "stats_checks.csv"
+
+N, N_MISSING, N_UNKNOWN = 1373, 115, 162
+
+
+def vectors():
+    if not VECTORS.is_file():
+        pytest.skip(f"{VECTORS} is absent")
+    return json.loads(VECTORS.read_text(encoding="utf-8"))
+
+
+def claims():
+    if not CLAIMS.is_file():
+        return [pytest.param(None, id="absent", marks=pytest.mark.skip(f"{CLAIMS} is absent"))]
+    with CLAIMS.open(encoding="utf-8", newline="") as file:
+        return [pytest.param(row, id=row["claim"]) for row in csv.DictReader(file)]
+
+
+def analysis(case):
+    correct = list(case["correct"].values())
+    groups = proportions_as_groups(correct, [case["n_per_group"]] * len(correct))
+    return anova(groups.n, groups.mean, groups.sd)
+
+
+# ---- agreed values -------------------------------------------------------------------------------
+
+
+def families():
+    return [name for name, case in vectors().items() if isinstance(case, dict) and "n_per_group" in case]
+
+
+def test_the_file_of_agreed_values_holds_analyses_and_a_regression():
+    assert families() and [name for name in vectors() if name.startswith("regression")]
+
+
+def test_anova_gives_the_agreed_values():
+    for name in families():
+        case, result = vectors()[name], analysis(vectors()[name])
+        for ours, theirs in (
+            (result.ms_between, "ms_between"),
+            (result.ms_error, "ms_error"),
+            (result.df_between, "df_between"),
+            (result.df_error, "df_error"),
+            (result.f, "F"),
+            (result.p, "p"),
+        ):
+            assert ours == pytest.approx(case[theirs], rel=1e-6), (name, theirs)
+
+
+def test_lsd_tukey_and_cohens_d_against_the_baseline_give_the_agreed_values():
+    for name in families():
+        case, result = vectors()[name], analysis(vectors()[name])
+        labels, groups = list(case["correct"]), result.groups
+        lsd = {labels[row.first]: row for row in fisher_lsd(result, 0)}
+        tukey = {labels[row.second]: row for row in tukey_kramer(result) if row.first == 0}
+        for row in case["versus_baseline"]:
+            label = row["identifier"]
+            i = labels.index(label)
+            assert lsd[label].difference == pytest.approx(row["difference"], rel=1e-6)
+            assert lsd[label].statistic == pytest.approx(row["t"], rel=1e-6)
+            assert lsd[label].p == pytest.approx(row["p_lsd"], rel=1e-6)
+            assert tukey[label].statistic == pytest.approx(row["q"], rel=1e-6)
+            # The agreed values bottom out near 1e-12, where the library they come from does.
+            assert tukey[label].p == pytest.approx(row["p_tukey"], rel=1e-4, abs=1e-11)
+            d = cohen_d(groups.n[i], groups.mean[i], groups.sd[i], groups.n[0], groups.mean[0], groups.sd[0])
+            assert d.value == pytest.approx(row["cohen_d"], rel=1e-6)
+
+
+def test_regression_gives_the_agreed_values():
+    for name, case in vectors().items():
+        if not name.startswith("regression"):
+            continue
+        line = regression(case["x"], case["y"])
+        ours = (line.slope, line.intercept, line.correlation.r, line.p, line.slope_se)
+        assert ours == pytest.approx(
+            [case[k] for k in ("slope", "intercept", "r", "p", "slope_se")], rel=1e-6
+        )
+        assert (line.slope_low, line.slope_high) == pytest.approx(case["slope_ci95"], rel=1e-6)
+        assert line.correlation.p == pytest.approx(line.p, rel=1e-9)
+
+
+# ---- the published claims ------------------------------------------------------------------------
+# Each check returns the values recomputed here and the verdict they lead to.
+
+
+def against(stated, *values):
+    """Return the values and how they agree with what is printed: by rounding, by cutting off, or not."""
+    outcomes = set()
+    for text, value in zip(stated.split(";"), values, strict=True):
+        digits = len(text.partition(".")[2])
+        if abs(round(value, digits) - float(text)) < 1e-9:
+            outcomes.add("holds")
+        elif abs(math.floor(value * 10**digits + 1e-9) / 10**digits - float(text)) < 1e-9:
+            outcomes.add("truncated")
+        else:
+            outcomes.add("does not hold")
+    worst = next(v for v in ("does not hold", "truncated", "holds") if v in outcomes)
+    return list(values), worst
+
+
+def below(threshold, *values):
+    under = [value < threshold for value in values]
+    return list(values), "holds" if all(under) else "borderline" if any(under) else "does not hold"
+
+
+def percent(k, n):
+    return 100 * proportion(k, n).value
+
+
+def sem(k, n):
+    return 100 * proportion(k, n).sem
+
+
+def half_width(k, n):
+    return Z95 * sem(k, n)
+
+
+def two_groups(n1, k1, n2, k2):
+    groups = proportions_as_groups([k1, k2], [n1, n2])
+    first, second = zip(groups.n, groups.mean, groups.sd, strict=True)
+    return (*first, *second)
+
+
+def bucket_counts(share, half, sizes, digits=1):
+    """Return the (correct, n) whose printed share and interval are the stated ones."""
+    found = []
+    for n in sizes:
+        for k in range(max(0, int(n * (share - 0.1) / 100)), min(n, int(n * (share + 0.1) / 100) + 1) + 1):
+            if round(percent(k, n), digits) == share and round(half_width(k, n), digits) == half:
+                found.append((k, n))
+    return found
+
+
+def count_solutions(high, medium, low, totals):
+    """Return the pairs of high and medium counts that fit 1,373 items and the stated shares."""
+    rest = N - low[1]
+    highs = bucket_counts(*high, range(2, rest - 1))
+    mediums = bucket_counts(*medium, {rest - n for _, n in highs})
+    return [
+        ((k, n), (m, size))
+        for k, n in highs
+        for m, size in mediums
+        if n + size == rest and k + m + low[0] in totals
+    ]
+
+
+def one_decimal(share):
+    return {k for k in range(N + 1) if round(percent(k, N), 1) == share}
+
+
+def solutions_gpt4o():
+    return count_solutions((83.2, 2.3), (45.9, 5.2), (1, 6), one_decimal(73.3))
+
+
+def solutions_qwen72():
+    return count_solutions((77.9, 4.2), (59.3, 3.0), (0, 0), one_decimal(64.3))
+
+
+def solutions_gpt35():
+    return count_solutions((56.9, 4.1), (44.8, 3.4), (0, 0), range(N + 1))
+
+
+def check_gpt4o(row):
+    found = solutions_gpt4o()
+    expected = re.findall(r"\((\d+)/(\d+),(\d+)/(\d+)\)", row["recomputed"])
+    assert sorted(found) == sorted(((int(a), int(b)), (int(c), int(d))) for a, b, c, d in expected)
+    return [], "holds" if found else "does not hold"
+
+
+def check_qwen72(row):
+    found = solutions_qwen72()
+    expected = re.findall(r"\((\d+)/(\d+),(\d+)/(\d+)\)", row["recomputed"])
+    listed = [((int(a), int(b)), (int(c), int(d))) for a, b, c, d in expected]
+    assert set(listed) <= set(found)
+    assert [s for s in found if s[0][0] + s[1][0] == 883] == sorted(listed)
+    return [], "holds"
+
+
+def check_gpt35(row):
+    found = solutions_gpt35()
+    accuracies = [percent(a[0] + b[0], N) for a, b in found]
+    sizes = [a[1] for a, _ in found]
+    assert len(found) == 11
+    return [min(sizes), max(sizes), min(accuracies), max(accuracies)], "holds"
+
+
+def rating_half_widths(mean, n_high, n_medium, n_low):
+    """Return 1.96 SEM for every split of the buckets into levels that gives the printed mean."""
+    widths = []
+    for fours in range(n_medium + 1):
+        for twos in range(n_low + 1):
+            counts = (n_low - twos, twos, n_medium - fours, fours, n_high)
+            if round(sum(k * (i + 1) for i, k in enumerate(counts)) / N, 2) == mean:
+                ratings = [i + 1 for i, k in enumerate(counts) for _ in range(k)]
+                widths.append(Z95 * mean_estimate(ratings).sem)
+    return widths
+
+
+def check_mean_confidence(row, mean, buckets):
+    widths = [w for b in buckets for w in rating_half_widths(mean, *b)]
+    printed = float(row["recomputed"])
+    assert any(abs(w - printed) < 0.0006 for w in widths)
+    return [], "holds" if any(round(w, 2) == float(row["stated"]) for w in widths) else "does not hold"
+
+
+def lsd(name, label):
+    case = vectors()[name]
+    rows = fisher_lsd(analysis(case), list(case["correct"]).index("baseline"))
+    return next(r.p for r in rows if list(case["correct"])[r.first] == label)
+
+
+def check_missing_improvement(row):
+    case = vectors()["missing_answer_recall"]
+    result = analysis(case)
+    every_pair = [r.p for b in range(result.k) for r in fisher_lsd(result, b)]
+    pair = proportions_as_groups([case["correct"]["baseline"], case["correct"]["role-full"]], [N_MISSING] * 2)
+    two_sample = anova(pair.n, pair.mean, pair.sd).p
+    assert round(two_sample, 3) == 0.237 and round(result.p, 3) == 0.174
+    assert all(round(p, 2) != 0.07 for p in every_pair)
+    return against(row["stated"], lsd("missing_answer_recall", "role-full"))
+
+
+def check_slope(row, slope, r, n):
+    interval = slope_interval(slope, r, n)
+    stated = [float(x) for x in re.findall(r"\d+\.\d+", row["stated"])[:2]]
+    fits = all(abs(a - b) < 1e-3 for a, b in zip(interval, stated, strict=True))
+    widths = {m: slope_interval(slope, r, m)[1] - slope_interval(slope, r, m)[0] for m in range(4, 60)}
+    needed = min(widths, key=lambda m: abs(widths[m] - (stated[1] - stated[0])))
+    printed = int(re.search(r"about (\d+) points", row["how"]).group(1))
+    assert abs(needed - printed) <= 1
+    return list(interval), "holds" if fits else "does not hold"
+
+
+def tukey_of_two(n, share1, share2, mse, k=12):
+    """Return Tukey's p of two of k equal groups with the given pooled variance."""
+    result = anova([n] * k, [share1, share2] + [share1] * (k - 2), [math.sqrt(mse)] * k)
+    return tukey_kramer(result)[0].p
+
+
+def check_tukey_borderline(row):
+    ps = [tukey_of_two(N, 1006 / N, 883 / N, mse) for mse in (0.235, 0.25)]
+    low, high = (float(x) for x in re.findall(r"\d\.\de-\d+", row["recomputed"]))
+    assert ps[0] == pytest.approx(low, rel=0.01)
+    assert ps[1] == pytest.approx(high, rel=0.01)
+    verdict = below(1e-4, *ps)[1]
+    return [], verdict
+
+
+def check_hedges(row):
+    groups = two_groups(N_MISSING, 53, N_MISSING, 13)
+    plain, small = cohen_d(*groups).value, hedges_g(*groups).value
+    assert against(row["stated"], plain)[1] == "does not hold"
+    return [plain, small], against(row["stated"], small)[1]
+
+
+def check_truncated_d(row):
+    groups = two_groups(N, 883, N, 603)
+    plain, small = cohen_d(*groups).value, hedges_g(*groups).value
+    return [plain, small], against(row["stated"], plain)[1]
+
+
+def total(row, parts, stated):
+    return [sum(parts)], "holds" if sum(parts) == stated else "does not hold"
+
+
+def check_small_p(row, p, limit):
+    return below(limit, p)
+
+
+CHECKS = {
+    "SEM accuracy GPT-4o (n=1373)": lambda r: against(r["stated"], sem(1007, N)),
+    "SEM accuracy Qwen2-72B": lambda r: against(r["stated"], sem(883, N)),
+    "SEM accuracy Qwen2-7B": lambda r: against(r["stated"], sem(603, N)),
+    "SEM accuracy Yi-1.5-9B": lambda r: against(r["stated"], sem(406, N)),
+    "SEM missing recall GPT-4o (n=115)": lambda r: against(r["stated"], sem(53, N_MISSING)),
+    "SEM missing recall GPT-3.5 (n=115)": lambda r: against(r["stated"], sem(13, N_MISSING)),
+    "Cohen d accuracy Qwen2-72B vs 7B": check_truncated_d,
+    "Cohen d missing recall GPT-4o vs GPT-3.5": check_hedges,
+    "low-confidence accuracy GPT-4o 16.7 +/- 32.7": lambda r: against(
+        r["stated"], percent(1, 6), half_width(1, 6)
+    ),
+    "high/medium GPT-4o": check_gpt4o,
+    "high/medium Qwen2-72B": check_qwen72,
+    "high/medium GPT-3.5": check_gpt35,
+    "mean confidence CI GPT-4o 0.03": lambda r: check_mean_confidence(
+        r, 4.69, [(a[1], b[1], 6) for a, b in solutions_gpt4o()]
+    ),
+    "mean confidence CI Qwen2-72B 0.02": lambda r: check_mean_confidence(
+        r, 4.25, [(367, 1006, 0), (371, 1002, 0)]
+    ),
+    "E chosen 520 of 1373": lambda r: against(r["stated"], percent(520, N)),
+    "E chosen 295 of 1373": lambda r: against(r["stated"], percent(295, N)),
+    "unknown recall 3.7, 0.6, 1.2": lambda r: against(
+        r["stated"], *(percent(k, N_UNKNOWN) for k in (6, 1, 2))
+    ),
+    "Table 4 unknown recall 5.5": lambda r: against(r["stated"], percent(9, N_UNKNOWN)),
+    "Table 4 unknown recall 51.8": lambda r: against(r["stated"], percent(84, N_UNKNOWN)),
+    "Table 4 missing recall 43.4": lambda r: against(r["stated"], percent(50, N_MISSING)),
+    "Table 4 accuracy p for role-explicit-unknown": lambda r: against(
+        r["stated"], lsd("accuracy", "role-explicit-unknown")
+    ),
+    "Table 4 accuracy p for role-explicit-unknown-incomplete": lambda r: against(
+        r["stated"], lsd("accuracy", "role-explicit-unknown-incomplete")
+    ),
+    "Table 4 accuracy p for role-full": lambda r: against(r["stated"], lsd("accuracy", "role-full")),
+    "Table 4 unknown recall p for role-omniscient": lambda r: against(
+        r["stated"], lsd("unknown_recall", "role-omniscient")
+    ),
+    "missing recall improvement role-full not significant p=0.07": check_missing_improvement,
+    "Pearson r 0.947, p<0.0001, n=10": lambda r: check_small_p(r, pearson_from_r(0.947, 10).p, 1e-4),
+    "slope 1.319 CI 1.136 to 1.502 at n=10": lambda r: check_slope(r, 1.319, 0.947, 10),
+    "Pearson r 0.574 p=0.051 n=12": lambda r: against(r["stated"], pearson_from_r(0.574, 12).p),
+    "slope 0.05232 CI 0.0231 to 0.0815 p<0.001 at n=12": lambda r: check_slope(r, 0.05232, 0.574, 12),
+    "Tukey GPT-4o vs Qwen2-72B p<0.0001": check_tukey_borderline,
+    "Tukey Qwen2-72B vs Qwen2-7B p<0.0001": lambda r: check_small_p(
+        r, tukey_of_two(N, 883 / N, 603 / N, 0.25), 1e-12
+    ),
+    "Tukey missing recall GPT-4o vs GPT-3.5 p<0.0001": lambda r: check_small_p(
+        r, tukey_of_two(N_MISSING, 53 / N_MISSING, 13 / N_MISSING, 0.17), 1e-4
+    ),
+    "1096+115+162": lambda r: total(r, (1096, 115, 162), 1373),
+    "100+55+remaining F": lambda r: (
+        [100 + 52 + 10],
+        "holds" if int(r["stated"]) == 100 + 55 + 10 else "does not hold",
+    ),
+    "1096+125+55 from MedQA": lambda r: total(r, (1096, 125, 55), 1273),
+}
+
+
+def verdict_of(text):
+    if text.startswith(("does not hold", "borderline")):
+        return "borderline" if text.startswith("b") else "does not hold"
+    return "truncated" if "truncat" in text else "holds"
+
+
+def printed_numbers(text):
+    found = re.findall(r"(?<![\d.])-?\d+(?:\.\d+)?(?:e-?\d+)?", text)
+    return [(float(x), x) for x in found]
+
+
+def matches(value, number, text):
+    mantissa, _, exponent = text.partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return abs(value - number) <= 0.51 * unit + 1e-12
+
+
+@pytest.mark.parametrize("row", claims())
+def test_a_published_claim_has_the_recorded_verdict(row):
+    check = CHECKS.get(row["claim"])
+    if check is None:
+        pytest.skip(f"no recomputation is known for {row['claim']!r}")
+    values, verdict = check(row)
+    assert verdict == verdict_of(row["verdict"]), values
+    numbers = printed_numbers(row["recomputed"])
+    if not row["recomputed"].startswith("<"):
+        for value in values:
+            assert any(matches(value, *number) for number in numbers), (value, row["recomputed"])
+
+
+def test_every_pair_of_conditions_is_compared_once():
+    case = vectors()["accuracy"]
+    pairs = [(row.first, row.second) for row in tukey_kramer(analysis(case))]
+    assert pairs == list(combinations(range(len(case["correct"])), 2))
+
+
+def test_under_tukey_only_the_full_prompt_gains_accuracy():
+    case = vectors()["accuracy"]
+    labels = list(case["correct"])
+    significant = [labels[r.second] for r in tukey_kramer(analysis(case)) if r.first == 0 and r.p < 0.05]
+    assert significant == ["role-full"]

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.agreement import cohen_kappa, kappa_from_table
+
+ratings = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=60)
+
+
+def test_kappa_of_the_table_worked_out_by_fleiss_cohen_and_everitt():
+    # Published example: 200 cases, kappa 0.429, standard error 0.054 (variance 0.002885).
+    estimate = kappa_from_table([[106, 10, 4], [22, 28, 10], [2, 12, 6]])
+    assert estimate.value == pytest.approx(0.429, abs=0.0005)
+    assert estimate.sem**2 == pytest.approx(0.002885, abs=2e-6)
+
+
+@given(ratings)
+def test_the_raters_may_be_swapped_and_the_categories_renamed(rows):
+    a, b = zip(*rows, strict=True)
+    one, swapped = cohen_kappa(a, b), cohen_kappa(b, a)
+    renamed = cohen_kappa([{"a": 2, "b": 0, "c": 1}[x] for x in a], [{"a": 2, "b": 0, "c": 1}[x] for x in b])
+    for other in (swapped, renamed):
+        assert other.value == pytest.approx(one.value)
+        assert other.status == one.status
+        assert other.sem == pytest.approx(one.sem, abs=1e-7)
+
+
+@given(ratings)
+def test_kappa_stays_in_its_range_with_1_only_for_full_agreement(rows):
+    a, b = zip(*rows, strict=True)
+    estimate = cohen_kappa(a, b)
+    if estimate.value is None:
+        assert a == b and len(set(a)) == 1
+    else:
+        assert -1 <= estimate.value <= 1
+        assert (estimate.value > 1 - 1e-12) == (a == b)
+
+
+def test_the_interval_covers_the_truth_about_95_times_in_100():
+    rng = np.random.default_rng(6)
+    hits = 0
+    for _ in range(400):
+        first = rng.random(200) < 0.4
+        second = np.where(rng.random(200) < 0.3, rng.random(200) < 0.4, first)
+        estimate = cohen_kappa(first, second)
+        hits += estimate.low <= 0.7 <= estimate.high
+    assert 0.91 <= hits / 400 <= 0.98
+
+
+def test_degenerate_ratings_say_why():
+    assert cohen_kappa([], []).status == "no items"
+    assert cohen_kappa(["x", "x"], ["x", "x"]).status == "one category used by both"
+    lone = cohen_kappa(["x"], ["y"])
+    assert (lone.value, lone.low, lone.status) == (0.0, None, "single item")
+    full = cohen_kappa([1, 2, 3, 1], [1, 2, 3, 1])
+    assert full.value == 1.0 and full.high == 1.0
+
+
+def test_shapes_that_do_not_fit_are_value_errors():
+    for call in (
+        lambda: cohen_kappa([1], [1, 2]),
+        lambda: cohen_kappa([[1]], [[1]]),
+        lambda: kappa_from_table([[1, 2]]),
+        lambda: kappa_from_table([[1, -1], [0, 2]]),
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            call()

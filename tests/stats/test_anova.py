@@ -1,0 +1,171 @@
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from metacog_pipeline.stats.anova import (
+    anova,
+    anova_from_data,
+    fisher_lsd,
+    proportions_as_groups,
+    summarise,
+    tukey_kramer,
+)
+from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.studentized_range import studentized_range_sf
+
+number = st.floats(-100, 100).map(lambda x: round(x, 3))
+samples = st.lists(st.lists(number, min_size=2, max_size=15), min_size=2, max_size=6)
+
+
+def spread(data):
+    return any(max(sample) - min(sample) > 0.01 for sample in data)
+
+
+@given(samples)
+def test_f_and_p_are_scipys_from_data_and_from_summaries(data):
+    assume(spread(data))
+    theirs = scipy_stats.f_oneway(*data)
+    groups = summarise(data)
+    for ours in (anova_from_data(data), anova(groups.n, groups.mean, groups.sd)):
+        assert ours.f == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
+        if not math.isnan(theirs.pvalue):  # theirs, where F is rounded to just below 0
+            assert ours.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
+        assert (ours.df_between, ours.df_error) == (len(data) - 1, sum(map(len, data)) - len(data))
+
+
+@given(samples)
+@settings(max_examples=25)
+def test_tukey_kramer_is_scipys_for_unequal_groups(data):
+    assume(spread(data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = scipy_stats.tukey_hsd(*data)
+    for pair in tukey_kramer(anova_from_data(data)):
+        assert pair.p == pytest.approx(theirs.pvalue[pair.first, pair.second], abs=1e-5)
+        assert pair.difference == pytest.approx(theirs.statistic[pair.first, pair.second], abs=1e-9)
+
+
+@given(samples, st.randoms(use_true_random=False))
+def test_the_order_of_groups_does_not_matter(data, random):
+    assume(spread(data))
+    order = random.sample(range(len(data)), len(data))
+    one, other = anova_from_data(data), anova_from_data([data[i] for i in order])
+    assert one.f == pytest.approx(other.f, rel=1e-9, abs=1e-12)
+    by_pair = {frozenset((c.first, c.second)): c.p for c in tukey_kramer(one)}
+    for c in tukey_kramer(other):
+        assert c.p == pytest.approx(by_pair[frozenset((order[c.first], order[c.second]))], abs=1e-9)
+
+
+@given(samples)
+def test_with_two_groups_lsd_tukey_and_f_say_the_same(data):
+    assume(spread(data[:2]))
+    result = anova_from_data(data[:2])
+    (lsd,), (tukey,) = fisher_lsd(result), tukey_kramer(result)
+    assert lsd.p == pytest.approx(result.p, rel=1e-7, abs=1e-12)
+    assert lsd.statistic**2 == pytest.approx(result.f, rel=1e-7, abs=1e-12)
+    assert tukey.p == pytest.approx(result.p, rel=1e-6, abs=1e-9)
+    assert tukey.statistic == pytest.approx(math.sqrt(2) * abs(lsd.statistic))
+
+
+@given(samples, st.integers(0, 5))
+def test_lsd_prints_holm_beside_its_uncorrected_p(data, baseline):
+    assume(spread(data) and baseline < len(data))
+    rows = fisher_lsd(anova_from_data(data), baseline)
+    assert [row.p_holm for row in rows] == list(holm([row.p for row in rows]))
+    assert {row.first for row in rows} == set(range(len(data))) - {baseline}
+    assert all(row.second == baseline and row.p_holm >= row.p for row in rows)
+
+
+@given(
+    st.lists(
+        st.integers(2, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=2, max_size=5
+    )
+)
+def test_proportions_as_groups_are_the_groups_of_their_outcomes(pairs):
+    hits, sizes = zip(*pairs, strict=True)
+    counted = proportions_as_groups(hits, sizes)
+    direct = summarise([[1] * k + [0] * (n - k) for k, n in pairs])
+    assert counted.n == direct.n
+    assert counted.mean == pytest.approx(direct.mean)
+    assert counted.sd == pytest.approx(direct.sd, abs=1e-12)
+
+
+def test_the_tail_of_the_studentized_range_is_scipys():
+    q = np.array([0.0, 0.1, 1.0, 2.5, 3.5, 5.0, 8.0])
+    for k, df in [(2, 1), (2, 5), (3, 10), (8, 10976), (12, 100), (40, 30)]:
+        assert studentized_range_sf(q, k, df) == pytest.approx(
+            scipy_stats.studentized_range.sf(q, k, df), abs=1e-8
+        ), (k, df)
+
+
+def test_with_two_groups_the_studentized_range_is_students_t_far_into_the_tail():
+    q = np.array([1.0, 10.0, 20.0, 35.0])
+    for df in (3, 10, 1000, 10**6):
+        assert studentized_range_sf(q, 2, df) == pytest.approx(
+            2 * scipy_stats.t.sf(q / math.sqrt(2), df), rel=1e-6
+        )
+
+
+def test_thousands_of_values_fall_smoothly_from_1_to_0():
+    q = np.linspace(0, 60, 3000)
+    for k, df in [(2, 3), (100, 50), (100, 10**6)]:
+        p = studentized_range_sf(q, k, df)
+        assert p[0] == 1.0
+        assert (np.diff(p) <= 1e-9).all()
+        assert ((p >= 0) & (p <= 1)).all()
+
+
+def test_groups_without_spread_or_items_say_so():
+    flat = anova_from_data([[1, 1], [2, 2]])
+    assert (flat.f, flat.p, flat.status) == (None, None, "no spread within groups")
+    assert tukey_kramer(flat)[0].status == fisher_lsd(flat)[0].status == "no spread within groups"
+    assert tukey_kramer(flat)[0].difference == -1.0
+    same = anova_from_data([[1, 1], [1, 1]])
+    assert (same.f, same.status) == (None, "no spread within groups")
+    assert anova_from_data([[1, 2, 3]]).status == "fewer than two groups with items"
+    assert anova_from_data([[1, 2], []]).status == "fewer than two groups with items"
+    assert anova_from_data([]).status == "fewer than two groups with items"
+    lone = anova_from_data([[1], [2]])
+    assert (lone.status, lone.ms_error) == ("no group with two items", None)
+    assert tukey_kramer(lone)[0].status == "no group with two items"
+
+
+def test_an_empty_group_is_left_out_of_the_analysis():
+    full, with_gap = anova_from_data([[1, 2, 4], [3, 5, 4]]), anova_from_data([[1, 2, 4], [], [3, 5, 4]])
+    assert (with_gap.f, with_gap.p, with_gap.k) == (full.f, full.p, 2)
+    pairs = tukey_kramer(with_gap)
+    assert [pair.status for pair in pairs] == ["a group without items", "ok", "a group without items"]
+    assert pairs[0].difference is None
+    assert pairs[1].p == tukey_kramer(full)[0].p
+
+
+def test_what_a_small_group_lacks_may_come_as_nan():
+    result = anova([3, 1, 0], [1.0, 2.0, math.nan], [1.0, math.nan, math.nan])
+    assert (result.k, result.df_error, result.status) == (2, 2, "ok")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: anova([3, 3], [1.0], [1.0, 1.0]),
+        lambda: anova([3, 3], [1.0, math.nan], [1.0, 1.0]),
+        lambda: anova([3, 3], [1.0, 2.0], [1.0, -1.0]),
+        lambda: anova([3, -3], [1.0, 2.0], [1.0, 1.0]),
+        lambda: anova([3.5, 3], [1.0, 2.0], [1.0, 1.0]),
+        lambda: anova(3, 1.0, 1.0),
+        lambda: anova_from_data([[[1, 2]], [3, 4]]),
+        lambda: fisher_lsd(anova_from_data([[1, 2], [3, 4]]), baseline=2),
+        lambda: proportions_as_groups([3], [2]),
+        lambda: studentized_range_sf([-1.0], 3, 10),
+        lambda: studentized_range_sf([1.0], 1, 10),
+        lambda: studentized_range_sf([1.0], 3, 0),
+    ],
+)
+def test_wrong_shapes_and_numbers_are_value_errors(call):
+    with pytest.raises(ValueError, match=r"\w"):
+        call()

@@ -1,0 +1,65 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind
+
+from metacog_pipeline.stats.effects import cohen_d, cohen_d_from_data, hedges_g, hedges_g_from_data
+
+sample = st.lists(st.integers(-20, 20), min_size=2, max_size=20)
+
+
+@given(sample, sample)
+def test_d_is_the_t_statistic_without_the_sample_sizes(a, b):
+    assume(len(set(a)) > 1 and len(set(b)) > 1)
+    t = ttest_ind(a, b).statistic
+    expected = t * math.sqrt(1 / len(a) + 1 / len(b))
+    assert cohen_d_from_data(a, b).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@given(sample, sample)
+def test_swapping_the_groups_turns_the_sign(a, b):
+    one, other = cohen_d_from_data(a, b), cohen_d_from_data(b, a)
+    assert one.status == other.status
+    if one.value is not None:
+        assert one.value == pytest.approx(-other.value)
+        assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+
+
+@given(sample, sample)
+def test_g_is_d_shrunk_by_hedges_factor(a, b):
+    d, g = cohen_d_from_data(a, b), hedges_g_from_data(a, b)
+    if d.value is not None:
+        df = len(a) + len(b) - 2
+        assert g.value == pytest.approx(d.value * (1 - 3 / (4 * df - 1)))
+        assert abs(g.value) <= abs(d.value)
+
+
+def test_the_interval_covers_the_truth_about_95_times_in_100():
+    rng = np.random.default_rng(4)
+    hits = 0
+    for _ in range(500):
+        estimate = hedges_g_from_data(rng.normal(0.5, 1, 60), rng.normal(0, 1, 60))
+        hits += estimate.low <= 0.5 <= estimate.high
+    assert 0.92 <= hits / 500 <= 0.98
+
+
+def test_where_there_is_no_effect_size_the_status_says_why():
+    assert cohen_d(0, 0, 0, 5, 1, 1).status == "no items"
+    assert cohen_d(1, 0, 0, 1, 1, 0).status == "fewer than three items"
+    assert cohen_d(5, 1, 0, 5, 0, 0).status == "no spread within groups"
+    assert hedges_g(5, 1, 0, 5, 0, 0).status == "no spread within groups"
+    assert cohen_d(1, 2.0, math.nan, 2, 0.0, 1.0).value == pytest.approx(2.0)
+
+
+def test_what_is_not_data_is_a_value_error():
+    for call in (
+        lambda: cohen_d(5, math.nan, 1, 5, 0, 1),
+        lambda: cohen_d(5, 1, -1, 5, 0, 1),
+        lambda: cohen_d(-5, 1, 1, 5, 0, 1),
+        lambda: cohen_d_from_data([[1]], [2]),
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            call()

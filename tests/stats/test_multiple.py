@@ -1,0 +1,46 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.multiple import STARS, holm, legend_text, stars
+
+p_values = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=20)
+
+
+def test_holm_worked_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+
+
+@given(p_values)
+def test_holm_keeps_order_never_lowers_and_stays_below_bonferroni(raw):
+    adjusted = holm(raw)
+    known = [(p, q) for p, q in zip(raw, adjusted, strict=True) if p is not None]
+    assert [q is None for q in adjusted] == [p is None for p in raw]
+    assert all(p <= q <= min(1.0, len(known) * p) or math.isclose(q, len(known) * p) for p, q in known)
+    assert [q for _, q in sorted(known)] == sorted(q for _, q in known)
+
+
+@given(p_values, st.randoms(use_true_random=False))
+def test_holm_does_not_depend_on_the_order_of_the_tests(raw, random):
+    order = random.sample(range(len(raw)), len(raw))
+    adjusted = holm(raw)
+    assert holm([raw[i] for i in order]) == tuple(adjusted[i] for i in order)
+
+
+def test_stars_stand_for_p_below_their_threshold():
+    assert [stars(p) for p in (0.00009, 0.0001, 0.001, 0.01, 0.0499, 0.05, 1.0)] == [
+        "****", "***", "**", "*", "*", "", "",
+    ]  # fmt: skip
+    assert stars(None) == ""
+    assert stars(0.00005, legend=((0.0001, "***"),)) == "***"
+    assert legend_text(STARS) == "* p < 0.05, ** p < 0.01, *** p < 0.001, **** p < 0.0001"
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
+def test_what_is_no_p_value_is_a_value_error(bad):
+    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
+        holm([0.5, bad])
+    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
+        stars(bad)
