@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 
 from metacog_pipeline.llm.server.app import SimulatedProvider
 from metacog_pipeline.llm.server.faults import FaultPlan
@@ -20,7 +19,7 @@ def main() -> None:
     provider = SimulatedProvider(
         lambda model, request: str(options.text), FaultPlan(latency_s=options.latency)
     )
-    serve(provider, port=options.port, announce=functools.partial(print, flush=True))
+    serve(provider, port=options.port)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class SimulatedProvider:
     def stats(self) -> dict[str, object]:
         """Return the counters.
 
-        ``received`` calls, ``answered`` (whole answers with status 200), ``distinct`` bodies, ``in_flight``,
+        ``received`` calls, ``answered`` (whole answers with status 200, client gone or not), ``distinct`` bodies, ``in_flight``,
         ``max_in_flight``, ``statuses`` (HTTP status, ``reset`` or ``cut`` -> calls), ``outcomes`` (as in the log).
         """
         return {
@@ -100,7 +100,7 @@ class SimulatedProvider:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_post("/v1/chat/completions", functools.partial(self._serve, openai.DIALECT))
         app.router.add_post("/v1/messages", functools.partial(self._serve, anthropic.DIALECT))
-        path = "/v1beta/models/{model}:generateContent"
+        path = "/{version:v1|v1beta}/models/{model}:generateContent"
         app.router.add_post(path, functools.partial(self._serve, gemini.DIALECT))
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/healthz", self._health)
@@ -202,7 +202,7 @@ class SimulatedProvider:
             self.use(
                 FaultPlan(**{**fields, **{k: tuple(fields[k]) for k in ("script", "always") if k in fields}})
             )
-        except (ValueError, TypeError) as problem:
+        except (ValueError, TypeError, AttributeError) as problem:
             return web.json_response({"error": str(problem)}, status=400)
         return web.json_response(dataclasses.asdict(self.plan))
 

@@ -47,7 +47,8 @@ class FaultPlan:
     ``latency_s`` is the seconds every answer takes, ``slow_s`` the further seconds of ``slow``, ``retry_after_s`` what
     ``Retry-After`` says. Calls beyond ``max_in_flight`` at once or ``requests_per_minute`` get a 429.
 
-    Raises ``ValueError`` for an unknown fault, a share outside 0 to 1, shares above 1 in total, negative seconds.
+    Raises ``ValueError`` for an unknown fault, a share outside 0 to 1, shares above 1 in total, negative
+    seconds, a limit of 0 or less.
     """
 
     seed: int = 0
@@ -69,6 +70,10 @@ class FaultPlan:
             0 <= seconds < float("inf") for seconds in (self.latency_s, self.slow_s, self.retry_after_s)
         ):
             raise ValueError("latency_s, slow_s and retry_after_s are seconds: 0 or more")
+        if any(
+            limit is not None and not limit > 0 for limit in (self.max_in_flight, self.requests_per_minute)
+        ):
+            raise ValueError("max_in_flight and requests_per_minute are above 0, or None for no limit")
 
     def draw(self, digest: str, seen: int) -> Fault | None:
         """Return the fault of the ``seen``-th call (0 first) whose body has ``digest``, or ``None``."""

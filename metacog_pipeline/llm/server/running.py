@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def serve(
     provider: SimulatedProvider,
     host: str = LOOPBACK,
     port: int = 0,
-    announce: Callable[[str], None] = print,
+    announce: Callable[[str], None] = functools.partial(print, flush=True),
 ) -> None:
     """Serve until interrupted (Ctrl-C or SIGTERM); ``announce`` gets ``listening on <address>`` once it is up.
 

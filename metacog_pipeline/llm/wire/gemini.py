@@ -2,6 +2,8 @@
 
 A choice is asked for as an enum answered in plain text, a JSON object as a JSON schema. There is no logit bias. Parts
 marked as thoughts are no answer and are left out; their tokens are billed as output and counted as such.
+
+Calls go to version ``v1``, as the official client's do; a ``base_url`` that ends in another version keeps it.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
 
 def _url(spec: ModelSpec) -> str:
     root = base_url(spec)
-    versioned = root if re.search(r"/v\d[a-z0-9]*$", root) else f"{root}/v1beta"
+    versioned = root if re.search(r"/v\d[a-z0-9]*$", root) else f"{root}/v1"
     path = spec.model if "/" in spec.model else f"models/{spec.model}"
     return f"{versioned}/{quote(path, safe='/')}:generateContent"
 

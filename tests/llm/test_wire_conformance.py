@@ -1,0 +1,361 @@
+"""Our calls against those of the providers' own clients, and our server's answers as those clients read them."""
+
+import contextlib
+import http.server
+import json
+import threading
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import (
+    ChatRequest,
+    Completion,
+    JsonObject,
+    Message,
+    OneOf,
+    Sampling,
+    Status,
+    TokenBias,
+    TokenLogprob,
+)
+from metacog_pipeline.llm.wire import wire_for
+
+KEY = "test-key"
+SCHEMA = {
+    "type": "object",
+    "properties": {"b": {"type": "string"}, "a": {"type": "integer"}},
+    "required": ["b", "a"],
+}
+MESSAGES = (
+    Message("system", "Be brief."),
+    Message("user", "Höhe?"),
+    Message("assistant", "B"),
+    Message("user", "OK?"),
+)
+TRANSPORT = {"host", "connection", "accept-encoding", "content-length", "user-agent", "x-goog-api-client"}
+
+
+@pytest.fixture
+def capture():
+    """A loopback server that keeps every request and answers each with an error."""
+    seen = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            kept = {
+                n: v for n, v in headers.items() if n not in TRANSPORT and not n.startswith("x-stainless")
+            }
+            seen.append((self.path, kept, json.loads(body)))
+            self.send_response(400)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", seen
+        server.shutdown()
+        thread.join(5)
+
+
+def send_ours(provider, url, request, **fields):
+    spec = ModelSpec(name="m", provider=provider, model="some-model", base_url=url, **fields)
+    call = wire_for(provider).build(spec, request, KEY)
+    httpx.post(call.url, headers=dict(call.headers), content=call.body)
+
+
+def openai_client(url):
+    openai = pytest.importorskip("openai", reason="the openai client is not installed")
+    return openai, openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
+
+
+def anthropic_client(url, **headers):
+    anthropic = pytest.importorskip("anthropic", reason="the anthropic client is not installed")
+    return anthropic, anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0, default_headers=headers)
+
+
+def gemini_client(url, **headers):
+    genai = pytest.importorskip("google.genai", reason="the google-genai client is not installed")
+    options = genai.types.HttpOptions(base_url=url, headers=headers)
+    return genai, genai.Client(api_key=KEY, http_options=options)
+
+
+def assert_same(seen):
+    (our_path, our_headers, our_body), (path, headers, body) = seen
+    assert our_path == path
+    assert our_body == body
+    our_headers.setdefault("accept", "*/*")
+    assert our_headers == headers
+
+
+OPENAI_CASES = {
+    "plain": (Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
+    "bare": (Sampling(temperature=None, max_tokens=None), None, {}),
+    "sampling": (
+        Sampling(temperature=0.5, max_tokens=5, seed=7, top_logprobs=3, stop=("x", "y")),
+        None,
+        {
+            "temperature": 0.5,
+            "max_tokens": 5,
+            "seed": 7,
+            "logprobs": True,
+            "top_logprobs": 3,
+            "stop": ["x", "y"],
+        },
+    ),
+    "schema": (
+        Sampling(temperature=None, max_tokens=None),
+        JsonObject("answer", json.dumps(SCHEMA)),
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+            }
+        },
+    ),
+    "choice": (
+        Sampling(temperature=None, max_tokens=None),
+        OneOf(("A", "B")),
+        {"extra_body": {"structured_outputs": {"choice": ["A", "B"]}}},
+    ),
+    "bias": (Sampling(None, None), TokenBias(((32, 100), (33, 100))), {"logit_bias": {"32": 100, "33": 100}}),
+}
+
+
+@pytest.mark.parametrize("case", OPENAI_CASES)
+def test_chat_completions_are_sent_as_the_openai_client_sends_them(capture, case):
+    url, seen = capture
+    sampling, constraint, arguments = OPENAI_CASES[case]
+    send_ours("openai", f"{url}/v1/", ChatRequest(MESSAGES, sampling, constraint))
+    openai, client = openai_client(url)
+    turns = [{"role": m.role, "content": m.content} for m in MESSAGES]
+    with client, pytest.raises(openai.BadRequestError):
+        client.chat.completions.create(model="some-model", messages=turns, **arguments)
+    assert_same(seen)
+
+
+ANTHROPIC_CASES = {
+    "plain": (Sampling(None, 5), None, {}),
+    "stop": (Sampling(None, 5, stop=("x",)), None, {"stop_sequences": ["x"]}),
+    "schema": (
+        Sampling(None, 5),
+        JsonObject("answer", json.dumps(SCHEMA)),
+        {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANTHROPIC_CASES)
+def test_messages_are_sent_as_the_anthropic_client_sends_them(capture, case):
+    url, seen = capture
+    sampling, constraint, arguments = ANTHROPIC_CASES[case]
+    send_ours("anthropic", url, ChatRequest(MESSAGES, sampling, constraint))
+    anthropic, client = anthropic_client(url)
+    turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
+    with client, pytest.raises(anthropic.BadRequestError):
+        client.messages.create(
+            model="some-model", max_tokens=5, system="Be brief.", messages=turns, **arguments
+        )
+    assert_same(seen)
+
+
+def test_a_temperature_is_sent_as_the_anthropic_client_sends_it_when_held_to_the_older_version(capture):
+    url, seen = capture
+    send_ours("anthropic", url, ChatRequest(MESSAGES, Sampling(0, 5)))
+    anthropic, client = anthropic_client(url, **{"anthropic-version": "2023-06-01"})
+    turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
+    with client, pytest.raises(anthropic.BadRequestError):
+        client.messages.create(
+            model="some-model",
+            max_tokens=5,
+            system="Be brief.",
+            messages=turns,
+            extra_body={"temperature": 0},
+        )
+    # The installed client has moved on from that version's key header; everything else must agree.
+    assert seen[0][1].pop("x-api-key") == KEY
+    assert seen[1][1].pop("authorization") == f"Bearer {KEY}"
+    assert_same(seen)
+
+
+GEMINI_CASES = {
+    "plain": (Sampling(0, 5), None, {"temperature": 0, "max_output_tokens": 5}),
+    "sampling": (
+        Sampling(0.5, 5, seed=7, top_logprobs=3, stop=("x",)),
+        None,
+        {
+            "temperature": 0.5,
+            "max_output_tokens": 5,
+            "seed": 7,
+            "response_logprobs": True,
+            "logprobs": 3,
+            "stop_sequences": ["x"],
+        },
+    ),
+    "schema": (
+        Sampling(0, 5),
+        JsonObject("answer", json.dumps(SCHEMA)),
+        {
+            "temperature": 0,
+            "max_output_tokens": 5,
+            "response_mime_type": "application/json",
+            "response_json_schema": SCHEMA,
+        },
+    ),
+    "choice": (
+        Sampling(0, 5),
+        OneOf(("A", "B")),
+        {
+            "temperature": 0,
+            "max_output_tokens": 5,
+            "response_mime_type": "text/x.enum",
+            "response_schema": {"type": "STRING", "enum": ["A", "B"]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GEMINI_CASES)
+def test_content_is_generated_as_the_google_client_asks_for_it(capture, case):
+    url, seen = capture
+    sampling, constraint, arguments = GEMINI_CASES[case]
+    send_ours("gemini", url, ChatRequest(MESSAGES, sampling, constraint))
+    genai, client = gemini_client(url)
+    roles = {"user": "user", "assistant": "model"}
+    turns = [{"role": roles[m.role], "parts": [{"text": m.content}]} for m in MESSAGES[1:]]
+    config = genai.types.GenerateContentConfig(system_instruction="Be brief.", **arguments)
+    with contextlib.closing(client), pytest.raises(genai.errors.ClientError):
+        client.models.generate_content(model="some-model", contents=turns, config=config)
+    assert_same(seen)
+
+
+def respond(model, request):
+    """Answer so that the answer shows what was understood."""
+    match request.constraint:
+        case JsonObject():
+            return '{"b": "x", "a": 1}'
+        case OneOf(options):
+            return options[-1]
+    if request.messages[-1].content == "refuse":
+        return Completion(Status.REFUSED, "No.")
+    if request.messages[-1].content == "long":
+        return Completion(Status.TRUNCATED, "half")
+    return Completion(Status.OK, "B", logprobs=(TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),))
+
+
+@pytest.fixture
+def server():
+    with ServerThread(respond, FaultPlan(retry_after_s=2), models=("some-model",)) as running:
+        yield running
+
+
+def test_the_openai_client_reads_what_the_local_server_answers(server):
+    openai, client = openai_client(server.url)
+    ask = {"model": "some-model", "messages": [{"role": "user", "content": "hi"}]}
+    with client:
+        answer = client.chat.completions.create(**ask, logprobs=True, top_logprobs=2)
+        assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("B", "stop")
+        assert answer.model == "some-model"
+        assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
+        token = answer.choices[0].logprobs.content[0]
+        assert (token.token, token.logprob, [t.token for t in token.top_logprobs]) == ("B", -0.5, ["B", "A"])
+        shaped = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
+        answer = client.chat.completions.create(**ask, response_format=shaped)
+        assert json.loads(answer.choices[0].message.content) == {"b": "x", "a": 1}
+        answer = client.chat.completions.create(
+            **ask, extra_body={"structured_outputs": {"choice": ["A", "C"]}}
+        )
+        assert answer.choices[0].message.content == "C"
+        refusing = client.chat.completions.create(
+            model="some-model", messages=[{"role": "user", "content": "refuse"}]
+        )
+        assert refusing.choices[0].message.refusal == "No."
+        assert [model.id for model in client.models.list()] == ["some-model"]
+        with pytest.raises(openai.NotFoundError) as missing:
+            client.chat.completions.create(**{**ask, "model": "other"})
+        assert missing.value.code == "model_not_found"
+        with pytest.raises(openai.RateLimitError) as limited:
+            client.chat.completions.create(**ask, extra_headers={"x-metacog-fault": "rate_limit"})
+        assert limited.value.response.headers["retry-after"] == "2"
+        assert limited.value.request_id.startswith("req-sim-")
+        with pytest.raises(openai.BadRequestError) as rejected:
+            client.chat.completions.create(
+                **ask, temperature=0, extra_headers={"x-metacog-fault": "reject_temperature"}
+            )
+        assert rejected.value.param == "temperature"
+
+
+def test_the_anthropic_client_reads_what_the_local_server_answers(server):
+    anthropic, client = anthropic_client(server.url)
+    ask = {"model": "some-model", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    with client:
+        answer = client.messages.create(**ask, system="Be brief.")
+        assert (answer.content[0].text, answer.stop_reason, answer.model) == ("B", "end_turn", "some-model")
+        assert answer.usage.input_tokens > 0
+        shaped = {"format": {"type": "json_schema", "schema": SCHEMA}}
+        assert json.loads(client.messages.create(**ask, output_config=shaped).content[0].text) == {
+            "b": "x",
+            "a": 1,
+        }
+        refusing = {**ask, "messages": [{"role": "user", "content": "refuse"}]}
+        assert client.messages.create(**refusing).stop_reason == "refusal"
+        with pytest.raises(anthropic.RateLimitError) as limited:
+            client.messages.create(**ask, extra_headers={"x-metacog-fault": "rate_limit"})
+        assert limited.value.type == "rate_limit_error"
+        assert limited.value.request_id.startswith("req-sim-")
+        with pytest.raises(anthropic.NotFoundError):
+            client.messages.create(**{**ask, "model": "other"})
+
+
+def test_the_google_client_reads_what_the_local_server_answers(server):
+    genai, client = gemini_client(server.url)
+    config = genai.types.GenerateContentConfig
+    with contextlib.closing(client):
+
+        def generate(contents="hi", model="some-model", **fields):
+            return client.models.generate_content(model=model, contents=contents, config=config(**fields))
+
+        answer = generate(system_instruction="Be brief.", response_logprobs=True, logprobs=2)
+        assert (answer.text, answer.candidates[0].finish_reason.value) == ("B", "STOP")
+        assert answer.usage_metadata.total_token_count > 0
+        assert answer.candidates[0].logprobs_result.chosen_candidates[0].log_probability == -0.5
+        shaped = generate(response_mime_type="application/json", response_json_schema=SCHEMA)
+        assert json.loads(shaped.text) == {"b": "x", "a": 1}
+        enum = {"type": "STRING", "enum": ["A", "C"]}
+        assert generate(response_mime_type="text/x.enum", response_schema=enum).text == "C"
+        assert generate("refuse").candidates[0].finish_reason.value == "SAFETY"
+        assert generate("long").candidates[0].finish_reason.value == "MAX_TOKENS"
+        with pytest.raises(genai.errors.ClientError) as missing:
+            generate(model="other")
+        assert (missing.value.code, missing.value.status) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [(None, "B"), (JsonObject("answer", json.dumps(SCHEMA)), '{"b": "x", "a": 1}')],
+)
+def test_what_is_built_here_is_answered_there_and_read_back(server, provider, constraint, expected):
+    url = f"{server.url}/v1" if provider == "openai" else server.url
+    spec = ModelSpec(name="m", provider=provider, model="some-model", base_url=url)
+    wire = wire_for(provider)
+    call = wire.build(spec, ChatRequest(MESSAGES, Sampling(top_logprobs=2), constraint), KEY)
+    got = httpx.request(call.method, call.url, headers=dict(call.headers), content=call.body)
+    completion = wire.read(spec, got.status_code, got.headers, got.content, KEY)
+    assert (completion.status, completion.text, completion.model_reported) == (
+        Status.OK,
+        expected,
+        "some-model",
+    )
+    assert completion.usage.input_tokens == 2 * 2 + 2 * 1 + 1
+    if provider != "anthropic" and constraint is None:
+        assert completion.logprobs == (TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),)

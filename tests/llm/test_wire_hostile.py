@@ -1,0 +1,178 @@
+"""``read`` is total: whatever a server sends, a completion comes back and its fields can be stored."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Completion, Status
+from metacog_pipeline.llm.wire import wire_for
+
+PROVIDERS = ("openai", "anthropic", "gemini")
+SPECS = {
+    name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9") for name in PROVIDERS
+}
+STATUSES = st.sampled_from([0, 100, 199, 200, 204, 301, 400, 403, 404, 429, 500, 501, 529, 599, 999])
+
+ANSWERS = {
+    "openai": {
+        "model": "x",
+        "choices": [
+            {
+                "message": {"content": "B", "refusal": None},
+                "finish_reason": "stop",
+                "logprobs": {
+                    "content": [
+                        {"token": "B", "logprob": -1, "top_logprobs": [{"token": "A", "logprob": -2}]}
+                    ]
+                },
+            }
+        ],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+        "error": None,
+        "detail": [{"loc": ["body", "seed"]}],
+    },
+    "anthropic": {
+        "type": "message",
+        "model": "x",
+        "content": [{"type": "text", "text": "B"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 1},
+        "error": {"type": "api_error", "message": "m", "details": {"error_code": "c"}},
+    },
+    "gemini": {
+        "candidates": [
+            {
+                "content": {"parts": [{"text": "B", "thought": False}]},
+                "finishReason": "STOP",
+                "logprobsResult": {
+                    "chosenCandidates": [{"token": "B", "logProbability": -1}],
+                    "topCandidates": [{"candidates": [{"token": "A", "logProbability": -2}]}],
+                },
+            }
+        ],
+        "promptFeedback": {"blockReason": None},
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "thoughtsTokenCount": 1},
+        "modelVersion": "x",
+    },
+}
+ERRORS = {
+    "openai": {"error": {"message": "m", "code": "c", "type": "t", "param": "p", "innererror": {"code": "i"},
+                         "metadata": {"reasons": ["r"]}}},
+    "anthropic": {"type": "error", "error": {"type": "t", "message": "m", "details": {"error_code": "c"}}},
+    "gemini": {"error": {"code": 400, "status": "S", "message": "m", "details": [
+        {"reason": "r", "fieldViolations": [{"field": "a.b"}], "violations": [{"quotaId": "q"}]}]}},
+}  # fmt: skip
+
+text = st.text(st.characters(), max_size=20)
+scalars = st.none() | st.booleans() | st.integers() | st.integers(10**400, 10**401) | st.floats() | text
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def spoiled(draw, whole):
+    """Return ``whole`` with one place, chosen at any depth, replaced by an arbitrary JSON value."""
+    if isinstance(whole, dict) and whole and draw(st.integers(0, 5)):
+        key = draw(st.sampled_from(sorted(whole)))
+        return {**whole, key: draw(spoiled(whole[key]))}
+    if isinstance(whole, list) and whole and draw(st.integers(0, 5)):
+        return [draw(spoiled(whole[0])), *whole[1:]]
+    return draw(values)
+
+
+def assert_sound(completion: Completion) -> None:
+    assert isinstance(completion, Completion)
+    failed = completion.status is Status.FAILED
+    assert failed == (completion.error_kind is not None) == (completion.error_message is not None)
+    assert isinstance(completion.text, str)
+    for shown in (
+        completion.error_message,
+        completion.error_code,
+        completion.error_param,
+        completion.model_reported,
+    ):
+        assert shown is None or (len(shown) <= 300 and shown.isprintable())
+    for count in (completion.usage.input_tokens, completion.usage.output_tokens):
+        assert count is None or 0 <= count < 2**63
+    for token in completion.logprobs:
+        assert all(math.isfinite(number) for number in (token.logprob, *(value for _, value in token.top)))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(status=STATUSES, body=st.binary(max_size=200))
+@settings(max_examples=100, deadline=None)
+def test_any_bytes_are_read(provider, status, body):
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(status=STATUSES, value=values)
+@settings(max_examples=100, deadline=None)
+def test_any_json_is_read(provider, status, value):
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(status=STATUSES, data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
+    whole = data.draw(st.sampled_from([ANSWERS[provider], ERRORS[provider]]))
+    body = json.dumps(data.draw(spoiled(whole))).encode()
+    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, "k"))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b'{"usage":{"prompt_tokens":' + b"9" * 5000 + b"}}",
+        b'{"error":NaN}',
+        b"\xef\xbb\xbf{}",
+        "{}".encode("utf-16"),
+        b'{"choices":[{"message":{"content":"\\ud800"},"finish_reason":"stop"}]}',
+    ],
+    ids=["deep list", "deep object", "huge number", "NaN", "byte order mark", "UTF-16", "lone surrogate"],
+)
+def test_pathological_bodies_are_read(provider, body):
+    for status in (200, 400):
+        assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(cut=st.integers(0, 400))
+@settings(max_examples=50, deadline=None)
+def test_an_answer_cut_anywhere_is_a_failure(provider, cut):
+    body = json.dumps(ANSWERS[provider]).encode()
+    completion = wire_for(provider).read(SPECS[provider], 200, {}, body[: min(cut, len(body) - 1)], None)
+    assert completion.status is Status.FAILED
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@given(
+    secret=st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8, max_size=300),
+    status=STATUSES,
+)
+@settings(max_examples=60, deadline=None)
+def test_a_key_that_a_server_echoes_anywhere_but_in_the_answer_is_struck_out(provider, secret, status):
+    echo = json.loads(
+        json.dumps(ERRORS[provider]).replace('"m"', json.dumps(f"no {secret}")).replace('"c"', '"c"')
+    )
+    completion = wire_for(provider).read(
+        SPECS[provider], status, {"location": secret}, json.dumps(echo).encode(), secret
+    )
+    assert secret not in repr(completion)
+
+
+@pytest.mark.parametrize("provider", ["replay", "simulated"])
+def test_in_process_providers_have_no_wire_format(provider):
+    with pytest.raises(ValueError, match=provider):
+        wire_for(provider)
