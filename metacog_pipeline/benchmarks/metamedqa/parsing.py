@@ -24,6 +24,7 @@ from typing import Literal, cast
 
 from metacog_pipeline.benchmarks.metamedqa import declarations
 from metacog_pipeline.benchmarks.metamedqa.confidence import confidence_line, rating_of, read_normal
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
 from metacog_pipeline.benchmarks.metamedqa.declarations import Found
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
 
@@ -97,12 +98,6 @@ def normalise(text: str) -> str:
     """Return ``text`` in NFKC with line feeds only, without bold, code, zero-width and direction marks."""
     cleaned = text.translate(_CLEAN)
     return cleaned if cleaned.isascii() else unicodedata.normalize("NFKC", cleaned).translate(_CLEAN)
-
-
-def fold(text: str) -> str:
-    """Return ``text`` for comparing: NFKC, case-folded, quotes unified, spaces collapsed, no trailing full stop."""
-    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()
-    return " ".join(plain.split()).removesuffix(".").rstrip()
 
 
 def _letters(
@@ -188,16 +183,16 @@ def _without_confidence_lines(normal: str) -> str:
 
 
 def _equal_option(core: str, options: Sequence[str]) -> Found:
-    wanted = fold(core).strip("'\" ")
+    wanted = _folded(core)
     if not wanted:
         return frozenset()
-    wanted = wanted.removesuffix(".")
     equal = [letter for letter, option in zip(LETTERS, options, strict=False) if _folded(option) == wanted]
     return frozenset(equal) if len(equal) == 1 else frozenset()
 
 
-def _folded(option: str) -> str:
-    return fold(normalise(option)).strip("'\" ").removesuffix(".")
+def _folded(text: str) -> str:
+    """Fold for rule 5: curly and straight quotes are one, and those around the whole text do not count."""
+    return fold(fold(normalise(text).translate(_QUOTES)).strip("'\" "))
 
 
 def _why_no_letter(text: str, letters: Found) -> str:

@@ -100,7 +100,9 @@ async def ask_item(
         max_tokens=one_token,
         top_logprobs=top_logprobs,
     )
-    if not later or answer.status is not Status.OK:
+    # One token is all that is asked for with a bias, so being stopped by the length limit is how it ends.
+    whole = (Status.OK, Status.TRUNCATED) if one_token else (Status.OK,)
+    if not later or answer.status not in whole:
         return
     letter = parse(answer.text, item.options).answer
     if letter is None:
