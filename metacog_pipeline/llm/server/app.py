@@ -48,6 +48,7 @@ class SimulatedProvider:
     to refuse, stop early or give log-probabilities. With ``models``, any other model id gets a 404. ``log`` is a file
     that gets one JSON line per call received, in one unbuffered write: ``{"n", "digest", "outcome"}`` with the
     SHA-256 of the body and ``ok``, a fault's name, ``limit`` (over the plan's limits) or ``bad_request``.
+    ``label`` goes before the model id that answers report, so that they can be told from real ones.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class SimulatedProvider:
         *,
         models: tuple[str, ...] = (),
         log: Path | None = None,
+        label: str = "",
     ) -> None:
         self._respond = respond
+        self._label = label
         self._models = models
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if log else None
         self._received = self._answered = self._in_flight = self._max_in_flight = 0
@@ -76,8 +79,9 @@ class SimulatedProvider:
     def stats(self) -> dict[str, object]:
         """Return the counters.
 
-        ``received`` calls, ``answered`` (whole answers with status 200, client gone or not), ``distinct`` bodies, ``in_flight``,
-        ``max_in_flight``, ``statuses`` (HTTP status, ``reset`` or ``cut`` -> calls), ``outcomes`` (as in the log).
+        ``received`` calls, ``answered`` (whole answers with status 200, client gone or not), ``distinct`` bodies,
+        ``in_flight``, ``max_in_flight``, ``statuses`` (HTTP status, ``reset`` or ``cut`` -> calls), ``outcomes``
+        (as in the log -> calls).
         """
         return {
             "received": self._received,
@@ -170,7 +174,7 @@ class SimulatedProvider:
             return self._problem(dialect, Problem(500, "server_error", "the respondent failed"), number)
         completion = said if isinstance(said, Completion) else Completion(Status.OK, said)
         model, completion = faulty_completion(outcome, model, completion)
-        body = json.dumps(dialect.answer(model, request, completion, number)).encode()
+        body = json.dumps(dialect.answer(self._label + model, request, completion, number)).encode()
         if outcome == Fault.CUT:
             self._statuses["cut"] += 1
             return await cut_reply(http, body, number)

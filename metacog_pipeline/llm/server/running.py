@@ -20,6 +20,7 @@ from metacog_pipeline.llm.server.faults import FaultPlan
 
 LOOPBACK = "127.0.0.1"
 STARTED = "listening on "  # what the blocking server prints before its address
+print_at_once = functools.partial(print, flush=True)  # a reader behind a pipe waits for the address
 
 
 @contextlib.asynccontextmanager
@@ -44,7 +45,7 @@ def serve(
     provider: SimulatedProvider,
     host: str = LOOPBACK,
     port: int = 0,
-    announce: Callable[[str], None] = functools.partial(print, flush=True),
+    announce: Callable[[str], None] = print_at_once,
 ) -> None:
     """Serve until interrupted (Ctrl-C or SIGTERM); ``announce`` gets ``listening on <address>`` once it is up.
 
