@@ -49,6 +49,7 @@ class Footer:
     def schema(self) -> pa.Schema:
         """Return the schema of a file with this footer."""
         content = {
+            "rows": self.rows,
             "segments": dict(self.segments),
             "carried": self.carried,
             "superseded": self.superseded,
@@ -93,9 +94,11 @@ def read_footer(path: Path) -> Footer | None:
                 f"{path}: written by a newer version of metacog_pipeline (schema {version}, this one reads up to "
                 f"{SCHEMA_VERSION}): upgrade metacog_pipeline to read it"
             )
+        groups = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
         try:
             said = json.loads(metadata.get(_FOOTER_KEY, b"{}"))
-            return Footer(
+            counted = {rows, sum(groups), said.get("rows", rows)}
+            footer = Footer(
                 rows=rows,
                 version=version,
                 segments={str(name): int(size) for name, size in said.get("segments", {}).items()},
@@ -104,7 +107,10 @@ def read_footer(path: Path) -> Footer | None:
                 current=str(said.get("current", "")),
             )
         except (ValueError, TypeError, AttributeError):
-            return Footer(rows=rows, version=version)  # copied by another tool: says nothing about segments
+            footer, counted = Footer(rows=rows, version=version), {rows, sum(groups)}  # another tool's footer
+        if len(counted) > 1:
+            raise ValueError("its row counts disagree")
+        return footer
 
 
 def stored_rows(path: Path, wanted: Collection[int] | None = None) -> Iterator[tuple[Record, bool]]:

@@ -1,0 +1,61 @@
+"""A process that keeps records until it is killed: run by ``test_crash.py``, told its parts by arguments.
+
+``crash_child.py journal|store FOLDER FIRST RECORD``: keeps records FIRST, FIRST+1, …, made from the journal line RECORD,
+and writes the ``answer_id`` of each to standard output once it is acknowledged. ``store`` opens the partition and
+compacts after every few answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import itertools
+import os
+import random
+import sys
+from pathlib import Path
+
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.transcripts.journal import Journal
+from metacog_pipeline.transcripts.lines import decode_line
+from metacog_pipeline.transcripts.schema import Record
+
+TOGETHER = 30
+
+
+def numbered(record: Record, n: int, size: int) -> Record:
+    return dataclasses.replace(record, answer_id=sha256_hex(str(n)), item_id=f"item-{n}", text="x" * size)
+
+
+def acknowledge(record: Record) -> None:
+    os.write(1, record.answer_id.encode() + b"\n")
+
+
+async def keep_in_a_journal(folder: Path, first: int, model: Record) -> None:
+    journal, sizes, numbers = Journal(folder), random.Random(first), itertools.count(first)
+
+    async def appender() -> None:
+        for n in numbers:
+            record = numbered(model, n, sizes.choice([10, 2000, 2000, 2000, 60_000]))
+            await journal.append(record)
+            acknowledge(record)
+
+    await asyncio.gather(*(appender() for _ in range(TOGETHER)))
+
+
+async def keep_in_a_store(folder: Path, first: int, model: Record) -> None:
+    from metacog_pipeline.transcripts.store import PartitionStore
+
+    with PartitionStore.open(folder) as store:
+        for n in itertools.count(first):
+            record = numbered(model, n, 100)
+            await store.keep(record)
+            acknowledge(record)
+            if n % 3 == 0:
+                store.compact([record.answer_id])
+
+
+if __name__ == "__main__":
+    what, where, number, line = sys.argv[1:]
+    keep = keep_in_a_journal if what == "journal" else keep_in_a_store
+    asyncio.run(keep(Path(where), int(number), decode_line(line.encode())))

@@ -1,0 +1,102 @@
+"""kill -9 at random moments: what was acknowledged is there, and nothing that reads stumbles."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.transcripts.journal import read_records
+from metacog_pipeline.transcripts.lines import encode_line
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.segments import read_segment, segments
+from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+
+CHILD = Path(__file__).with_name("crash_child.py")
+
+Kill = Callable[[str, Path, int, int, float], set[str]]
+
+
+@pytest.fixture
+def killed(make: Callable[..., Record]) -> Kill:
+    """Run the child, kill it some seconds after so many acknowledgements; return every answer it acknowledged."""
+    line = encode_line(make()).decode().strip()
+
+    def run(what: str, folder: Path, first: int, acknowledgements: int, then_s: float) -> set[str]:
+        command = [sys.executable, str(CHILD), what, str(folder), str(first), line]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None and child.stderr is not None
+            try:
+                seen = [child.stdout.readline() for _ in range(acknowledgements)]
+                time.sleep(then_s)
+            finally:
+                child.kill()
+            seen += child.stdout.readlines()
+            errors = child.stderr.read()
+        assert errors == "" and child.returncode == -9, errors
+        return {answer.strip() for answer in seen}
+
+    return run
+
+
+@pytest.mark.slow
+def test_every_acknowledged_record_survives_fifty_kills(tmp_path: Path, killed: Kill) -> None:
+    chance = random.Random(20260)
+    acknowledged: set[str] = set()
+    frozen: dict[Path, int] = {}
+    for session in range(1, 51):
+        answers = killed(
+            "journal", tmp_path, session * 10**6, chance.randrange(1, 150), chance.random() * 0.01
+        )
+        acknowledged |= answers
+        found = segments(tmp_path)
+        assert len(found) == session, "each session opens one new segment"
+        assert all(path.stat().st_size == size for path, size in frozen.items()), (
+            "older segments stay as they are"
+        )
+        frozen = {path: path.stat().st_size for path in found}
+        assert answers <= {entry.record.answer_id for entry in read_segment(found[-1])}
+    kept = [record.answer_id for record in read_records(tmp_path)]
+    assert acknowledged <= set(kept) and len(kept) == len(set(kept))
+    assert len(acknowledged) > 1000
+    with PartitionStore.open(tmp_path) as store:
+        assert all(store.find(answer) is not None for answer in acknowledged)
+
+
+@pytest.mark.slow
+def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(
+    tmp_path: Path, killed: Kill
+) -> None:
+    chance = random.Random(4)
+    acknowledged: set[str] = set()
+    for session in range(1, 11):
+        acknowledged |= killed("journal", tmp_path, session * 10**6, 0, 0.1 + chance.random() * 0.15)
+        assert acknowledged <= {record.answer_id for record in read_records(tmp_path)}
+
+
+@pytest.mark.slow
+def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(
+    tmp_path: Path, killed: Kill
+) -> None:
+    chance = random.Random(11)
+    acknowledged: set[str] = set()
+    rows = 0
+    for session in range(1, 16):
+        acknowledged |= killed(
+            "store", tmp_path, session * 999, chance.randrange(3, 12), chance.random() * 0.03
+        )
+        if (tmp_path / "transcripts.parquet").exists():
+            before, rows = rows, len(read_partition(tmp_path))
+            assert rows >= before, "a copy never holds less than the one before"
+        with PartitionStore.open(tmp_path) as store:
+            assert all(store.find(answer) is not None for answer in acknowledged)
+    assert rows > 0
+    with PartitionStore.open(tmp_path) as store:
+        store.compact([])
+    assert set(read_partition(tmp_path, ["answer_id"]).column(0).to_pylist()) >= acknowledged
+    assert not list(tmp_path.glob(".*.tmp"))
