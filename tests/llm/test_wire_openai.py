@@ -152,9 +152,18 @@ def test_log_probabilities_are_read_with_their_alternatives():
     assert completion.logprobs == (TokenLogprob("B", -0.1, (("B", -0.1), ("A", -2.5))),)
 
 
-def test_one_unreadable_log_probability_drops_them_all():
-    entries = [{"token": "B", "logprob": -0.1}, {"token": "C", "logprob": "low"}]
+@pytest.mark.parametrize("value", ["low", None, True, float("nan"), float("-inf"), -(10**400)])
+def test_one_unreadable_log_probability_drops_them_all(value):
+    entries = [{"token": "B", "logprob": -0.1}, {"token": "C", "logprob": value}]
     assert read(200, answered(logprobs={"content": entries})).logprobs == ()
+
+
+def test_an_unreadable_alternative_is_left_out_alone():
+    top = [{"token": "B", "logprob": -0.1}, {"token": "A", "logprob": float("-inf")}, {"token": None}]
+    completion = read(
+        200, answered(logprobs={"content": [{"token": "B", "logprob": -0.1, "top_logprobs": top}]})
+    )
+    assert completion.logprobs == (TokenLogprob("B", -0.1, (("B", -0.1),)),)
 
 
 @pytest.mark.parametrize(
