@@ -52,22 +52,26 @@ class Cells:
     @property
     def scored(self) -> Flags:
         """The model's call ended with an answer or a refusal."""
-        return self.status != _UNANSWERED
+        flags: Flags = self.status != _UNANSWERED
+        return flags
 
     @property
     def lettered(self) -> Flags:
         """A valid letter was read."""
-        return np.logical_and(self.scored, self.answer != _NONE)
+        flags: Flags = np.logical_and(self.scored, self.answer != _NONE)
+        return flags
 
     @property
     def right(self) -> Flags:
         """The letter is the key."""
-        return np.logical_and(self.lettered, self.answer == self.target)
+        flags: Flags = np.logical_and(self.lettered, self.answer == self.target)
+        return flags
 
     @property
     def rated(self) -> Flags:
         """A letter and a confidence were read."""
-        return np.logical_and(self.lettered, self.confidence > 0)
+        flags: Flags = np.logical_and(self.lettered, self.confidence > 0)
+        return flags
 
     @property
     def ordinary(self) -> Flags:

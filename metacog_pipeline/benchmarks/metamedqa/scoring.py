@@ -33,7 +33,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, Estimate, unava
 from metacog_pipeline.stats.proportions import proportion
 from metacog_pipeline.stats.ratios import ratio_estimate
 
-N_BOOT = 2000
+N_BOOT = 1000
 E_SHARE_FLAG = 0.20  # above this share of E the missing-answer recall says little (base rate 8.4 %)
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 
