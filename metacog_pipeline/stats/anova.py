@@ -99,12 +99,8 @@ class Comparison:
 
 def summarise(samples: Sequence[ArrayLike]) -> Groups:
     """Return n, mean and sd of each sample (shape ``(n_i,)``); 0 stands for what does not exist (n of 0 or 1)."""
-    arrays = [floats(f"sample {i}", sample) for i, sample in enumerate(samples)]
-    return Groups(
-        tuple(len(a) for a in arrays),
-        tuple(float(a.mean()) if len(a) else 0.0 for a in arrays),
-        tuple(float(np.std(a, ddof=1)) if len(a) > 1 else 0.0 for a in arrays),
-    )
+    rows = [_summary(floats(f"sample {i}", sample)) for i, sample in enumerate(samples)]
+    return Groups(tuple(r[0] for r in rows), tuple(r[1] for r in rows), tuple(r[2] for r in rows))
 
 
 def proportions_as_groups(successes: ArrayLike, n: ArrayLike) -> Groups:
@@ -199,6 +195,14 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
 def two_sided_t(t: float, df: float) -> float:
     """Return the two-sided p of Student's t."""
     return min(1.0, 2 * float(stdtr(df, -abs(t))))
+
+
+def _summary(sample: Floats) -> tuple[int, float, float]:
+    n = len(sample)
+    # Equal values have no spread, though their computed mean may differ from them by rounding.
+    if n == 0 or bool((sample == sample[0]).all()):
+        return n, float(sample[0]) if n else 0.0, 0.0
+    return n, float(sample.mean()), float(np.std(sample, ddof=1))
 
 
 def _difference(result: Anova, i: int, j: int) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
 from metacog_pipeline.stats.clusters import Patterns, Statistic, percentile_interval
-from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import mean_estimate, proportion
 from metacog_pipeline.stats.ratios import ratio_estimate
 
@@ -161,7 +161,7 @@ def ece_from_counts(table: ArrayLike, probability: ArrayLike) -> Estimate:
     if n == 0:
         return unavailable(0, "ece, levels", NO_ITEMS)
     value = float(ece_statistic(stated)(cells.reshape(1, -1).astype(np.float64))[0])
-    return Estimate(min(value, 1.0), None, None, n, "ece, levels", SINGLE_ITEM if n == 1 else "ok")
+    return Estimate(min(value, 1.0), None, None, n, "ece, levels", SINGLE_ITEM if n == 1 else OK)
 
 
 def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) -> Estimate:
@@ -175,7 +175,7 @@ def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) -> Estimate:
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
     gaps = np.abs(np.bincount(index, weights=right - stated, minlength=bins))
-    return Estimate(min(float(gaps.sum()) / n, 1.0), None, None, n, method, SINGLE_ITEM if n == 1 else "ok")
+    return Estimate(min(float(gaps.sum()) / n, 1.0), None, None, n, method, SINGLE_ITEM if n == 1 else OK)
 
 
 def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> Estimate:
@@ -204,11 +204,11 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
         return Estimate(plain.value, None, None, plain.n, method, SINGLE_ITEM)
     values = statistic(draws)
     defined = values[~np.isnan(values)]
-    if not len(defined):
-        return Estimate(plain.value, None, None, plain.n, method)
-    low, high = percentile_interval(np.clip(values - defined.mean() + plain.value, 0.0, 1.0))
+    # Without a defined draw there is nothing to move, and no interval comes out below.
+    moved = plain.value - (float(defined.mean()) if len(defined) else 0.0)
+    low, high = percentile_interval(np.clip(values + moved, 0.0, 1.0))
     if low is None or high is None:
-        return Estimate(plain.value, None, None, plain.n, method)
+        return Estimate(plain.value, None, None, plain.n, method, MOSTLY_UNDEFINED)
     low, high = min(low, plain.value), max(high, plain.value)
     return Estimate(plain.value, low, high, plain.n, method, sem=float(defined.std()))
 

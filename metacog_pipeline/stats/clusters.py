@@ -10,7 +10,7 @@ the number of patterns instead of the number of items.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,10 +32,13 @@ class Patterns:
         Shape ``(P, C)``: observations of one item of pattern p in cell c.
     weights
         Shape ``(P,)``: number of items of each pattern, above 0.
+    matrix
+        ``counts`` as floats: integer matrices are multiplied many times slower.
     """
 
     counts: Ints
     weights: Ints
+    matrix: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         matrix = counts("counts", self.counts, 2)
@@ -46,6 +49,7 @@ class Patterns:
             matrix, weights = matrix[kept], weights[kept]
         object.__setattr__(self, "counts", matrix)
         object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "matrix", matrix.astype(np.float64))
 
     @property
     def n_items(self) -> int:
@@ -74,8 +78,8 @@ class Patterns:
             raise ValueError(f"groups has shape {target.shape}: one integer per cell needed")
         if target.size and (int(target.min()) < -1 or int(target.max()) >= n_cells):
             raise ValueError(f"groups must lie in -1 .. {n_cells - 1}")
-        merge = (target[:, None] == np.arange(n_cells)).astype(np.int64)
-        return merge_patterns(self.counts @ merge, self.weights)
+        merge = (target[:, None] == np.arange(n_cells)).astype(np.float64)
+        return merge_patterns((self.matrix @ merge).astype(np.int64), self.weights)
 
 
 def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
@@ -131,10 +135,9 @@ def resample(patterns: Patterns, n_boot: int, seed: int) -> Floats:
     if n == 0:
         return np.zeros((n_boot, n_cells))
     shares = patterns.weights / n
-    matrix = patterns.counts.astype(np.float64)
     step = max(1, _CHUNK // len(shares))
     blocks = [
-        rng.multinomial(n, shares, size=min(step, n_boot - start)) @ matrix
+        rng.multinomial(n, shares, size=min(step, n_boot - start)) @ patterns.matrix
         for start in range(0, n_boot, step)
     ]
     return np.concatenate(blocks)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
+from metacog_pipeline.stats._arrays import LARGEST, Floats, floats, same_length, whole
 from metacog_pipeline.stats.anova import two_sided_t
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.proportions import Z95
@@ -183,8 +183,8 @@ def with_and_without(x: ArrayLike, y: ArrayLike, exclusions: Mapping[int, str]) 
 
 
 def _flat(values: Floats, largest_deviation: float) -> bool:
-    """Say whether the deviations from the mean are nothing but rounding of the mean."""
-    return largest_deviation <= 1e-14 * float(np.abs(values).max()) or largest_deviation == 0
+    """Say whether the deviations from the mean are nothing but rounding of the mean, or too small to divide by."""
+    return largest_deviation <= max(1e-14 * float(np.abs(values).max()), 1 / LARGEST)
 
 
 def _no_correlation(n: int, status: str) -> Correlation:

@@ -83,5 +83,7 @@ def mean_estimate(y: ArrayLike) -> Estimate:
     mean = float(values.mean())
     if n == 1:
         return Estimate(mean, None, None, 1, "sem", SINGLE_ITEM)
+    if bool((values == values[0]).all()):  # exactly no spread, whatever the rounding of the mean
+        return Estimate(float(values[0]), float(values[0]), float(values[0]), n, "sem", sem=0.0)
     sem = float(np.std(values, ddof=1)) / math.sqrt(n)
     return Estimate(mean, *sem_interval(mean, sem), n, "sem", sem=sem)

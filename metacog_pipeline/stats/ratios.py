@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, floats, ratio
 from metacog_pipeline.stats.clusters import Patterns, Statistic, percentile_interval
-from metacog_pipeline.stats.estimate import NO_ITEMS, NO_WEIGHT, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import (
+    MOSTLY_UNDEFINED,
+    NO_ITEMS,
+    NO_WEIGHT,
+    OK,
+    SINGLE_ITEM,
+    Estimate,
+    unavailable,
+)
 from metacog_pipeline.stats.proportions import sem_interval, wilson_interval
 
 
@@ -53,12 +61,11 @@ def ratio_estimate(
         ``n`` counts the observations (runs of items) the denominator takes in.
     """
     top, bottom = _weights(patterns, numerator, denominator)
-    y = patterns.counts @ top
-    m = patterns.counts @ bottom
-    n_by_pattern = patterns.counts @ (bottom > 0).astype(np.int64)
-    n = int(patterns.weights @ n_by_pattern)
-    is_mean = bool(np.isin(bottom, (0.0, 1.0)).all())
-    is_share = is_mean and bool(np.isin(top, (0.0, 1.0)).all())
+    y, m = patterns.matrix @ top, patterns.matrix @ bottom
+    is_mean = _is_0_or_1(bottom)
+    is_share = is_mean and _is_0_or_1(top)
+    n_by_pattern = m if is_mean else patterns.matrix @ (bottom > 0).astype(np.float64)
+    n = round(float(patterns.weights @ n_by_pattern))
     clustered = bool((n_by_pattern > 1).any())
     method = ("wilson" if is_share else "sem") + (", clustered" if clustered else "")
     method = method if is_mean else "sem, linearised" if draws is None else "item bootstrap"
@@ -78,7 +85,11 @@ def ratio_estimate(
     if is_mean or draws is None:
         return Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
     low, high = percentile_interval(ratio(draws @ top, draws @ bottom))
-    return Estimate(value, low, high, n, method, sem=sem)
+    return Estimate(value, low, high, n, method, OK if low is not None else MOSTLY_UNDEFINED, sem)
+
+
+def _is_0_or_1(weights: Floats) -> bool:
+    return bool(((weights == 0) | (weights == 1)).all())
 
 
 def _effective_n(share: float, sem: float, items: int, observations: int) -> float:

@@ -135,6 +135,12 @@ def test_groups_without_spread_or_items_say_so():
     assert tukey_kramer(lone)[0].status == "no group with two items"
 
 
+def test_equal_values_have_no_spread_whatever_their_rounding():
+    data = [[1e6 + 0.1] * 3, [1e6 + 0.2] * 3]
+    assert summarise(data).sd == (0.0, 0.0)
+    assert anova_from_data(data).status == "no spread within groups"
+
+
 def test_an_empty_group_is_left_out_of_the_analysis():
     full, with_gap = anova_from_data([[1, 2, 4], [3, 5, 4]]), anova_from_data([[1, 2, 4], [], [3, 5, 4]])
     assert (with_gap.f, with_gap.p, with_gap.k) == (full.f, full.p, 2)

@@ -92,6 +92,11 @@ def test_huge_and_tiny_numbers_neither_overflow_nor_vanish():
         assert scaled.p == pytest.approx(plain.p)
 
 
+def test_differences_too_small_to_divide_by_count_as_none():
+    assert regression([0.0, 5e-324, 1e-323, 1e-322], [1e140, 0, 3, 4]).status == "no spread in x"
+    assert regression([1.0, 2, 3, 4], [0.0, 5e-324, 1e-323, 0]).status == "no spread in y"
+
+
 def test_outliers_are_named_with_a_reason_and_both_lines_are_kept():
     x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([1.0, 2.2, 2.9, 4.1, 5.0, 60.0])
     both = with_and_without(x, y, {5: "chose one answer throughout"})

@@ -52,8 +52,9 @@ def test_nothing_and_one_item_have_no_interval_and_say_why():
 
 
 def test_a_constant_mean_has_a_standard_error_of_0():
-    estimate = mean_estimate([5, 5, 5])
-    assert (estimate.value, estimate.low, estimate.high, estimate.sem) == (5, 5, 5, 0)
+    for value in (5, 0.1, 1e6 + 0.1):
+        estimate = mean_estimate([value] * 3)
+        assert (estimate.value, estimate.low, estimate.high, estimate.sem) == (value, value, value, 0)
 
 
 @pytest.mark.parametrize(
