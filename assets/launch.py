@@ -14,14 +14,16 @@ import click
 from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult, MultiPartitionKey
 
 from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
+from assets.metamedqa import metamedqa_comparisons
 from assets.partitions import MODELS
 from assets.study_file import current_study
 from assets.warehouse import MODELS as SQL_MODELS
+from assets.warehouse import key_of
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
-from metacog_pipeline.warehouse.status import partition_states
+from metacog_pipeline.warehouse.status import board_current, partition_states
 
 SOME_FAILED = 7
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -43,7 +45,11 @@ class Launcher:
             print(line, file=sys.stderr, flush=True)
 
     def run(
-        self, job: str, what: str, assets: Sequence[str] | None = None, partition: Partition | None = None
+        self,
+        job: str,
+        what: str,
+        assets: Sequence[AssetKey] | None = None,
+        partition: Partition | None = None,
     ) -> bool:
         """Launch one run; return whether it succeeded."""
         key = None
@@ -54,7 +60,7 @@ class Launcher:
         result = defs.resolve_job_def(job).execute_in_process(
             instance=self.instance,
             partition_key=key,
-            asset_selection=None if assets is None else [AssetKey(name) for name in assets],
+            asset_selection=assets,
             run_config=QUIET,
             raise_on_error=False,
             tags={"metacog/launched_by": "metacog run"},
@@ -71,7 +77,10 @@ def _reason(result: ExecuteInProcessResult) -> str:
             if data.user_failure_data is not None and data.user_failure_data.description:
                 return str(data.user_failure_data.description)
             if data.error is not None:
-                return f"{data.error.message.strip()} (run {result.run_id}; see it in the UI)"
+                deepest = data.error.cause or data.error
+                return one_line(
+                    f"{deepest.message} (a fault of the program; run {result.run_id} in the UI has more)"
+                )
     return f"run {result.run_id} failed; see it in the UI"
 
 
@@ -121,9 +130,14 @@ def launch(launcher: Launcher, models: Sequence[str], runs: Sequence[int], force
             partition = Partition(study, stages.BENCHMARK, spec, number)
             stale = stages.STAGES if force else stages.stale(partition)
             if stale:
-                launcher.run(MEASURE, f"metamedqa: {spec.name}, run {number}", stale, partition)
+                launcher.run(
+                    MEASURE,
+                    f"metamedqa: {spec.name}, run {number}",
+                    [AssetKey(name) for name in stale],
+                    partition,
+                )
                 changed = True
-    if changed or not stages.board_current(study):
+    if changed or not board_current(study):
         publish(launcher)
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")
@@ -133,8 +147,8 @@ def launch(launcher: Launcher, models: Sequence[str], runs: Sequence[int], force
 def publish(launcher: Launcher) -> None:
     """Rebuild the boards; the official one only when nothing is missing."""
     complete = all(state.state == "complete" for state in partition_states(launcher.study))
-    names = ["metamedqa_comparisons", *(model.name for model in SQL_MODELS)]
-    launcher.run(PUBLISH, "boards", [*names, "board_official"] if complete else names)
+    tables = [model.name for model in SQL_MODELS] + (["board_official"] if complete else [])
+    launcher.run(PUBLISH, "boards", [metamedqa_comparisons.key, *map(key_of, tables)])
     if not complete:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
 

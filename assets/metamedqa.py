@@ -1,7 +1,5 @@
 """MetaMedQA as assets: raw sources → edits → items → transcripts → observations → estimates → comparisons."""
 
-from __future__ import annotations
-
 from dagster import (
     AssetCheckResult,
     AssetCheckSeverity,
@@ -39,7 +37,7 @@ def _stop(error: MetacogError) -> Failure:
 
 
 @asset(group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
-def medqa_source() -> MaterializeResult[None]:
+def medqa_source() -> MaterializeResult:
     """The parent questions: four options each, as published (or those of the sample)."""
     try:
         found = stages.parent_source(current_study())
@@ -49,7 +47,7 @@ def medqa_source() -> MaterializeResult[None]:
 
 
 @asset(group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
-def glianorex_source() -> MaterializeResult[None]:
+def glianorex_source() -> MaterializeResult:
     """Questions about an organ that does not exist."""
     try:
         found = stages.fictional_source(current_study())
@@ -59,7 +57,7 @@ def glianorex_source() -> MaterializeResult[None]:
 
 
 @asset(group_name=GROUP, deps=[medqa_source], kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
-def metamedqa_edits() -> MaterializeResult[None]:
+def metamedqa_edits() -> MaterializeResult:
     """What was changed in the parent questions; derived from the published file where that is the data set."""
     try:
         found = stages.edit_table(current_study())
@@ -78,7 +76,7 @@ def metamedqa_edits() -> MaterializeResult[None]:
         AssetCheckSpec("invariants_hold", asset="metamedqa_items", blocking=True),
     ],
 )
-def metamedqa_items() -> MaterializeResult[None]:
+def metamedqa_items() -> MaterializeResult:
     """The benchmark as it is asked: six options, the key, the kind of each item."""
     try:
         built = stages.build(current_study())
@@ -112,7 +110,7 @@ def metamedqa_items() -> MaterializeResult[None]:
         AssetCheckSpec("failed_share", asset="metamedqa_transcripts"),
     ],
 )
-def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult[None]:
+def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult:
     """What was asked and answered. Asks only for what is missing or changed; never deletes an answer."""
     partition = this_partition(context)
     label = f"{partition.spec.name} run {partition.run}"
@@ -162,7 +160,7 @@ def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult[N
         AssetCheckSpec("unparsable_share", asset="metamedqa_observations"),
     ],
 )
-def metamedqa_observations(context: AssetExecutionContext) -> MaterializeResult[None]:
+def metamedqa_observations(context: AssetExecutionContext) -> MaterializeResult:
     """Parsed answers: letter, confidence, right or wrong, or why there is none."""
     try:
         found = stages.observe(this_partition(context))
@@ -194,19 +192,19 @@ def metamedqa_observations(context: AssetExecutionContext) -> MaterializeResult[
     code_version=stages.SCORING_VERSION,
     automation_condition=FOLLOW_PARTITION,
 )
-def metamedqa_estimates(context: AssetExecutionContext) -> MaterializeResult[None]:
+def metamedqa_estimates(context: AssetExecutionContext) -> MaterializeResult:
     """Every measure of one model and run, with its interval or the reason it has none."""
     partition = this_partition(context)
     try:
+        plot = calibration_plot(stages.calibration(partition))
         frame = stages.estimate(partition)
-        levels = stages.calibration(partition)
     except MetacogError as error:
         raise _stop(error) from None
     return MaterializeResult(
         metadata={
             "rows": frame.height,
             "preview": preview(frame, stages.ESTIMATE_PREVIEW),
-            "calibration": calibration_plot(levels),
+            "calibration": plot,
         }
     )
 
@@ -218,7 +216,7 @@ def metamedqa_estimates(context: AssetExecutionContext) -> MaterializeResult[Non
     code_version=stages.SCORING_VERSION,
     automation_condition=FOLLOW_WHAT_THERE_IS,
 )
-def metamedqa_comparisons() -> MaterializeResult[None]:
+def metamedqa_comparisons() -> MaterializeResult:
     """Each model over all its runs, and the tests between models and between conditions."""
     try:
         facts = stages.summarise(current_study())

@@ -1,7 +1,5 @@
 """The SQL models as assets: each file with its own edges, one process writes, readers are never blocked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dagster import AssetExecutionContext, AssetKey, AssetSpec, Failure, MaterializeResult, asset, multi_asset
@@ -19,7 +17,7 @@ from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.warehouse.models import SqlModel, load_project
 from metacog_pipeline.warehouse.official import publish_official
 from metacog_pipeline.warehouse.runner import BuildReport, build
-from metacog_pipeline.warehouse.status import write_status
+from metacog_pipeline.warehouse.status import note_board, write_status
 
 GROUP = "warehouse"
 # Which asset writes the Parquet files a staging model reads; the longest prefix counts.
@@ -34,14 +32,19 @@ DATASETS = {
 MODELS = load_project().models
 
 
+def key_of(table: str) -> AssetKey:
+    """Return the asset key of a table of the DuckDB file."""
+    return AssetKey(["leaderboard", table])
+
+
 def _spec(model: SqlModel) -> AssetSpec:
-    dependencies = [AssetKey(name) for name in model.depends_on]
+    dependencies = [key_of(name) for name in model.depends_on]
     for dataset in model.datasets:
         prefixes = [prefix for prefix in DATASETS if dataset.startswith(prefix)]
         if prefixes:
             dependencies.append(DATASETS[max(prefixes, key=len)])
     return AssetSpec(
-        AssetKey(model.name),
+        key_of(model.name),
         deps=dependencies,
         description=model.description,
         group_name=GROUP,
@@ -51,28 +54,31 @@ def _spec(model: SqlModel) -> AssetSpec:
 
 
 @multi_asset(specs=[_spec(model) for model in MODELS], can_subset=True, name="warehouse")
-def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult[None]]:
+def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
     """Build, test, then swap the DuckDB file; a failed test leaves the old one in place."""
     study = current_study()
-    wanted = {key.to_user_string() for key in context.selected_asset_keys}
+    wanted = {key.path[-1] for key in context.selected_asset_keys}
     try:
         write_status(study)
         everything = wanted == {model.name for model in MODELS}
         report = build(study.home.path, only=None if everything else sorted(wanted))
     except MetacogError as error:
         raise Failure(str(error), allow_retries=False) from None
+    if everything:
+        note_board(study)
     for model in MODELS:
         if model.name in wanted:
-            yield MaterializeResult(asset_key=AssetKey(model.name), metadata=_facts(report, model.name))
+            yield MaterializeResult(asset_key=key_of(model.name), metadata=_facts(report, model.name))
 
 
 @asset(
+    key=key_of("board_official"),
     group_name=GROUP,
-    deps=[AssetKey("board"), metamedqa_estimates],
+    deps=[key_of("board"), metamedqa_estimates],
     kinds={"duckdb"},
     automation_condition=WHEN_COMPLETE,
 )
-def board_official() -> MaterializeResult[None]:
+def board_official() -> MaterializeResult:
     """The board at a moment when every partition of every model was complete."""
     try:
         rows = publish_official(current_study().home.path)

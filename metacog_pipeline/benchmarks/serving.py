@@ -9,6 +9,7 @@ from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.asking import SIMULATED_PREFIX
 from metacog_pipeline.study import Study
 
 
@@ -63,7 +64,7 @@ def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: fl
         return models[model](request)
 
     provider = SimulatedProvider(
-        respond, fault_plan(faults, seed=seed, latency_s=latency_s), models=tuple(models)
+        respond, fault_plan(faults, seed=seed, latency_s=latency_s), models=tuple(models), label=SIMULATED_PREFIX
     )
     try:
         serve(provider, port=port, announce=lambda line: print(line, flush=True))

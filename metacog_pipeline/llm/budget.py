@@ -144,8 +144,8 @@ class Budget:
         short = self._settled + self._reserved + amount - self._ledger.granted
         if short > 0 and not self._ledger.extend(short, self._settled, self._reserved):
             return False
+        self._ledger.write(self._settled, self._reserved + amount)
         self._reserved += amount
-        self._ledger.write(self._settled, self._reserved)
         return True
 
     def _serve(self) -> None:

@@ -33,7 +33,7 @@ from metacog_pipeline.llm.limiter import Limiter, Outcome
 from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import Reply, SendFailure, send, timeouts
+from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Reply, SendFailure, send, timeouts
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, redacted, wire_for
 
@@ -213,7 +213,7 @@ class HttpChatModel:
 
     async def _sent(self, call: HttpCall, request: ChatRequest, worst: float | None) -> _Attempt:
         try:
-            reply = await send(self._http, call, self._timeouts)
+            reply = await send(self._http, call, self._timeouts, max_body=MAX_BODY_BYTES)
         except SendFailure as failure:
             completion = Completion(
                 Status.FAILED, error_kind=failure.kind, error_message=redacted(str(failure), self._key)

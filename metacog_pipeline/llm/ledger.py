@@ -35,6 +35,7 @@ NANO = 1_000_000_000
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
 MAX_GRANT = 5 * NANO
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
+READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
 _LIMIT = 10**18  # a billion dollars, the widest figure a record holds
 _NO_BOOT = "unknown"
 
@@ -120,9 +121,14 @@ class Ledger:
                 if remaining < need:
                     return False
                 chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
+            before = self.granted
             self.granted += max(need, chunk)
-            self.write(settled, reserved)
-            os.fsync(self._file)
+            try:
+                self.write(settled, reserved)
+                os.fsync(self._file)
+            except (OSError, StoreError) as error:
+                self.granted = before  # what is not durable is not granted
+                raise error if isinstance(error, StoreError) else _unwritable(self._path, error) from None
         return True
 
     def write(self, settled: int, reserved: int, *, closed: bool = False) -> None:
@@ -202,21 +208,30 @@ def _line(record: Record) -> bytes:
 
 
 def _read(path: Path) -> Record:
-    try:
-        fields = json.loads(path.read_bytes())
-        figures = [fields[key] for key in ("granted", "settled", "reserved")]
-        if all(type(f) is int and f >= 0 for f in figures) and isinstance(fields["closed"], bool):
-            return Record(str(fields["boot"]), fields["closed"], *figures)
-    except OSError as error:
-        raise StoreError(
-            f"ledger record {path} cannot be read ({error.strerror}): check its permissions"
-        ) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
+    for _ in range(READ_ATTEMPTS):
+        try:
+            record = _parsed(path.read_bytes())
+        except OSError as error:
+            raise StoreError(
+                f"ledger record {path} cannot be read ({error.strerror}): check its permissions"
+            ) from None
+        if record is not None:
+            return record
     raise StoreError(
         f"ledger record {path} is damaged, so what was spent cannot be told: restore it, or move it away if the "
         "answers kept in this home tell the whole cost"
     )
+
+
+def _parsed(line: bytes) -> Record | None:
+    try:
+        fields = json.loads(line)
+        figures = [fields[key] for key in ("granted", "settled", "reserved")]
+        if all(type(f) is int and f >= 0 for f in figures) and isinstance(fields["closed"], bool):
+            return Record(str(fields["boot"]), fields["closed"], *figures)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return None
 
 
 def _alive(path: Path) -> bool:

@@ -66,7 +66,7 @@ class Retries:
             self._limited_since = now
         self._limited += 1
         wait = self._backoff(self._limited) if retry_after is None else self._asked(retry_after)
-        if now + wait - self._limited_since > self._policy.rate_limit_total_s:
+        if now + wait - self._limited_since >= self._policy.rate_limit_total_s:
             return None
         return wait
 

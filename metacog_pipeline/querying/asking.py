@@ -55,9 +55,11 @@ class Tally:
     output_tokens: int = 0
     cost_usd: float = 0.0
     current: set[str] = field(default_factory=set)
+    simulated: bool = False
 
     def count(self, completion: Completion) -> None:
         """Add one finished call."""
+        self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
         self.calls += 1
         self.failed_calls += completion.status is Status.FAILED
         self.input_tokens += completion.usage.input_tokens or 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from metacog_pipeline.llm.costs import estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
 from metacog_pipeline.querying.asking import Profile, sampling_for
+from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.journal import read_records
@@ -64,6 +66,7 @@ class DryAsker:
     stored: Stored
     estimate: Estimate
     asked: int = 0
+    identities: set[str] = field(default_factory=set)
     last_tokens: int = 0
 
     async def __call__(
@@ -80,7 +83,9 @@ class DryAsker:
         request = ChatRequest(tuple(messages), sampling, constraint, step, self.run)
         self.asked += 1
         self.estimate.calls += 1
-        if (found := self.stored.get(answer_id(self.spec, request))) is not None:
+        identity = answer_id(self.spec, request)
+        self.identities.add(identity)
+        if (found := self.stored.get(identity)) is not None:
             self.estimate.answered += 1
             status, text = found
             return Answer(Status(status), text)
@@ -118,6 +123,18 @@ def estimate_partition(
         except _NotAnswered:
             asker.count_rest(expected)
     return estimate
+
+
+def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:
+    """Return the identities of every call the tasks take now, as far as the stored answers let them be worded."""
+    stored = stored_answers(partition.folder)
+    found: set[str] = set()
+    for task in tasks:
+        asker = DryAsker(partition.spec, partition.run, partition.seed, profile, stored, Estimate())
+        asker.identities = found
+        with contextlib.suppress(_NotAnswered):
+            _finish(task, asker, profile.mode)
+    return found
 
 
 def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:

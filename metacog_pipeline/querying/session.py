@@ -25,7 +25,7 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.asking import Profile, Session, Tally
+from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
@@ -186,6 +186,9 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
 def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, started: datetime) -> None:
     state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
     profile = outcome.profile
+    before = partition.manifest()
+    same_model = before.get("asked_as") == asked_as(partition.spec)
+    simulated = outcome.tally.simulated or (same_model and before.get("source") == "simulated")
     message = outcome.stopped
     if message is None and state == "incomplete":
         message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
@@ -195,6 +198,7 @@ def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, starte
             "benchmark": partition.benchmark,
             "model": partition.spec.name,
             "run": partition.run,
+            "source": "simulated" if simulated else source_of(partition.spec),
             "state": state,
             "message": message,
             "n_expected": outcome.tasks,

@@ -28,7 +28,7 @@ def decode_logprobs(text: str | None) -> tuple[TokenLogprob, ...]:
             TokenLogprob(str(token), _number(logprob), tuple((str(t), _number(v)) for t, v in top))
             for token, logprob, top in json.loads(text)
         )
-    except (TypeError, RecursionError) as error:
+    except (TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a list of token log-probabilities: {error}") from error
 
 

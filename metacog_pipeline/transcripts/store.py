@@ -7,7 +7,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -74,7 +74,9 @@ class PartitionStore:
         self._held = held
         self._answers: dict[str, StoredAnswer | Location] = {}
         self._rows: set[tuple[str, str, str]] = set()
-        self._places: dict[str, Location | None] = {}  # None: only in the Parquet copy
+        self._places: dict[
+            str, Location | Record
+        ] = {}  # the record itself where only the Parquet copy has it
         self._journal = Journal(folder)
 
     @classmethod
@@ -170,25 +172,8 @@ class PartitionStore:
             self._held.close()
 
     def _load(self) -> None:
-        copy = self.folder / FILE_NAME
-        present = segment_sizes(self.folder)
-        try:
-            footer = read_footer(copy)
-        except StoreError:
-            if not present:
-                raise
-            footer = None  # the journals hold every answer
-        more = footer is not None and footer.may_hold_more_than(present)
-        seen: set[tuple[str, datetime]] = set()
-        for path in segments(self.folder):
-            for record, location in read_segment(path):
-                self._remember(record, location)
-                if more:
-                    seen.add((record.answer_id, record.started_at))
-        if more:
-            for record, _ in stored_rows(copy):
-                if (record.answer_id, record.started_at) not in seen:
-                    self._remember(record, None)
+        for record, location in _kept_entries(self.folder):
+            self._remember(record, location)
 
     def _kept(self, record: Record, durable: asyncio.Future[Location]) -> None:
         if not durable.cancelled() and durable.exception() is None:
@@ -200,18 +185,47 @@ class PartitionStore:
         if record.status not in FINISHED:
             return
         self._rows.add((record.answer_id, record.item_id, record.condition))
-        self._places.setdefault(record.answer_id, location)
         if record.answer_id not in self._answers:
+            self._places[record.answer_id] = location or record
             short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
             self._answers[record.answer_id] = _answer(record) if short or location is None else location
 
     def _record(self, answer_id: str) -> Record:
-        """Return the full record of a kept answer, from its journal or from the Parquet copy."""
-        if (location := self._places[answer_id]) is not None:
-            return read_at(location)
-        return next(
-            record for record, _ in stored_rows(self.folder / FILE_NAME) if record.answer_id == answer_id
-        )
+        """Return the full record of a kept answer."""
+        place = self._places[answer_id]
+        return read_at(place) if isinstance(place, Location) else place
+
+
+def _kept_entries(folder: Path) -> Iterator[tuple[Record, Location | None]]:
+    """Yield every record kept in ``folder`` with its place in a journal, ``None`` where only the Parquet copy has it."""
+    copy = folder / FILE_NAME
+    present = segment_sizes(folder)
+    try:
+        footer = read_footer(copy)
+    except StoreError:
+        if not present:
+            raise
+        footer = None  # the journals hold every answer
+    more = footer is not None and footer.may_hold_more_than(present)
+    seen: set[tuple[str, str, str, datetime]] = set()
+    for path in segments(folder):
+        for record, location in read_segment(path):
+            yield record, location
+            if more:
+                seen.add((record.answer_id, record.item_id, record.condition, record.started_at))
+    if more:
+        for record, _ in stored_rows(copy):
+            if (record.answer_id, record.item_id, record.condition, record.started_at) not in seen:
+                yield record, None
+
+
+def kept_records(folder: Path) -> Iterator[Record]:
+    """Yield every record kept in ``folder``, without locking it: the journals', then those only the Parquet copy has.
+
+    Raises ``StoreError`` as :meth:`PartitionStore.open`.
+    """
+    for record, _ in _kept_entries(folder):
+        yield record
 
 
 def _answer(record: Record) -> StoredAnswer:

@@ -130,9 +130,11 @@ def _csv_cell(value: object) -> object:
         return json.dumps(value, ensure_ascii=True)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
+    unix = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{unix}" if unix.lstrip(" ").startswith(_FORMULA) else unix
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

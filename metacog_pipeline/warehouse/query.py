@@ -119,6 +119,7 @@ def board(home: Path, benchmark: str | None = None, *, official: bool = False) -
 
 def _one_reading_statement(sql: str) -> str:
     try:
+        sql.encode("utf-8")
         statements = duckdb.extract_statements(sql)
     except (duckdb.Error, UnicodeError) as error:
         raise StudyError(f"query: {error}") from None

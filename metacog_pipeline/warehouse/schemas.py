@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.metamedqa.construction.files import ITEMS_SCHEMA
+from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA as TRANSCRIPTS
 
 #: One row per model ever seen. ``source`` is measured, imported or simulated; ``listed`` whether the study file names
@@ -40,55 +43,8 @@ STUDY_PARTITIONS = pa.schema(
     ]
 )
 
-_ITEMS = pa.schema(
-    [
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("position", pa.int32(), nullable=False),
-        pa.field("question", pa.string(), nullable=False),
-        *(pa.field(f"option_{letter}", pa.string(), nullable=False) for letter in "abcdef"),
-        pa.field("target", pa.string(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("meta_info", pa.string(), nullable=False),
-        pa.field("dataset", pa.string(), nullable=False),
-        pa.field("source_index", pa.int32()),
-        pa.field("source_target", pa.string()),
-        pa.field("edit_kind", pa.string()),
-        pa.field("tags", pa.list_(pa.string()), nullable=False),
-        pa.field("item_hash", pa.string(), nullable=False),
-    ]
-)
-
-_OBSERVATIONS = pa.schema(
-    [
-        pa.field("benchmark", pa.string(), nullable=False),
-        pa.field("dataset", pa.string(), nullable=False),
-        pa.field("condition", pa.string(), nullable=False),
-        pa.field("model", pa.string(), nullable=False),
-        pa.field("run", pa.int32(), nullable=False),
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("position", pa.int32(), nullable=False),
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("target", pa.string(), nullable=False),
-        pa.field("answer", pa.string()),
-        pa.field("confidence", pa.int8()),
-        pa.field("correct", pa.int8(), nullable=False),
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("reason", pa.string()),
-        pa.field("choice_probs", pa.list_(pa.float64())),
-        pa.field("confidence_probs", pa.list_(pa.float64())),
-        pa.field("off_menu_mass", pa.float64()),
-        pa.field("latency_s", pa.float64()),
-        pa.field("cost_usd", pa.float64()),
-        pa.field("input_tokens", pa.int64()),
-        pa.field("output_tokens", pa.int64()),
-        pa.field("mode", pa.string()),
-        pa.field("answer_id", pa.string()),
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("tags", pa.list_(pa.string())),
-        pa.field("meta_info", pa.string()),
-        pa.field("source_target", pa.string()),
-    ]
-)
+#: Polars writes what its owner declares; an empty frame says how that looks in Parquet.
+_OBSERVATIONS = OBSERVATION_SCHEMA.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
 _ESTIMATES = pa.schema(
     [
@@ -128,7 +84,7 @@ _COMPARISONS = pa.schema(
 DATASETS: Mapping[str, pa.Schema] = {
     "study/models.parquet": STUDY_MODELS,
     "study/partitions.parquet": STUDY_PARTITIONS,
-    "items/metamedqa*.parquet": _ITEMS,
+    "items/metamedqa*.parquet": ITEMS_SCHEMA,
     "transcripts/**/*.parquet": TRANSCRIPTS,
     "observations/metamedqa/**/*.parquet": _OBSERVATIONS,
     "estimates/metamedqa/runs/**/*.parquet": _ESTIMATES,

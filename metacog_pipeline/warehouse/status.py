@@ -12,11 +12,14 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
+
+BOARD_NOTE = "board.sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,32 @@ def write_status(study: Study) -> None:
     states = [asdict(state) for state in partition_states(study)]
     _write(folder / "partitions.parquet", states, STUDY_PARTITIONS)
     _write(folder / "models.parquet", [*_listed(study), *_retired(study)], STUDY_MODELS)
+
+
+def board_current(study: Study) -> bool:
+    """Whether the leaderboard was built from what there is now."""
+    noted = study.home.status / BOARD_NOTE
+    return (
+        study.home.leaderboard.exists()
+        and noted.exists()
+        and noted.read_text("utf-8") == _board_inputs(study)
+    )
+
+
+def note_board(study: Study) -> None:
+    """Write down what the leaderboard was just built from."""
+    write_text(study.home.status / BOARD_NOTE, _board_inputs(study))
+
+
+def _board_inputs(study: Study) -> str:
+    sql = [
+        [str(path.name), sha256_hex(path.read_bytes())]
+        for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
+    ]
+    states = [
+        [state.model, state.run, state.state, str(state.updated_at)] for state in partition_states(study)
+    ]
+    return sha256_hex(canonical_json([sql, states, metamedqa.scored_from(study)]))
 
 
 def _state(partition: Partition, expected: int) -> PartitionState:
@@ -90,12 +119,18 @@ def _listed(study: Study) -> list[dict[str, object]]:
             "model": spec.name,
             "provider": spec.provider,
             "model_id": spec.model or None,
-            "source": source_of(spec),
+            "source": _source(study, spec),
             "listed": True,
             "runs": study.study.runs,
         }
         for spec in study.models
     ]
+
+
+def _source(study: Study, spec: ModelSpec) -> str:
+    """Return what the answers say they are: a model over HTTP may turn out to be a simulated one."""
+    found = {Partition(study, metamedqa.BENCHMARK, spec, run).manifest().get("source") for run in study.runs}
+    return "simulated" if "simulated" in found else source_of(spec)
 
 
 def _retired(study: Study) -> list[dict[str, object]]:

@@ -27,7 +27,9 @@ from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition, asked_as, query_partition, record_failure
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import MetaMedQASection, Study
@@ -75,6 +77,12 @@ def settings(study: Study) -> MetaMedQASection:
     return study.benchmarks.metamedqa
 
 
+def folder(study: Study) -> Path | None:
+    """Return the folder of a custom data set."""
+    given = settings(study).folder
+    return None if given is None else _beside(study, given)
+
+
 def wording(study: Study) -> Wording:
     """Return the words of the prompts; raises StudyError for an unreadable file or an unknown condition."""
     chosen = settings(study).wording
@@ -93,22 +101,22 @@ def conditions(study: Study) -> tuple[str, ...]:
 def parent_source(study: Study) -> Shown:
     """Bring the parent questions home, verified."""
     facts = _fetch(study, "medqa")
-    rows = pipeline.load_parent(study.home.path, settings(study).dataset, _folder(study))
+    rows = pipeline.load_parent(study.home.path, settings(study).dataset, folder(study))
     return Shown({**facts, "rows": len(rows)}, _frame(rows))
 
 
 def fictional_source(study: Study) -> Shown:
     """Bring the fictional questions home, verified."""
     facts = _fetch(study, "metamedqa", "glianorex")
-    rows = pipeline.load_fictional(study.home.path, settings(study).dataset, _folder(study))
+    rows = pipeline.load_fictional(study.home.path, settings(study).dataset, folder(study))
     return Shown({**facts, "rows": len(rows)}, _frame(rows))
 
 
 def edit_table(study: Study) -> Shown:
     """Read or derive the edits."""
     facts = _fetch(study, "metamedqa")
-    home, dataset, folder = study.home.path, settings(study).dataset, _folder(study)
-    table = pipeline.load_or_derive_edits(home, dataset, pipeline.load_parent(home, dataset, folder), folder)
+    home, dataset, own = study.home.path, settings(study).dataset, folder(study)
+    table = pipeline.load_or_derive_edits(home, dataset, pipeline.load_parent(home, dataset, own), own)
     counts = {"rows": len(table.edits), "anomalies": len(table.notes), "reports": list(table.reports)}
     return Shown({**facts, **counts}, _frame(table.edits))
 
@@ -116,10 +124,10 @@ def edit_table(study: Study) -> Shown:
 def build(study: Study) -> Built:
     """Build the items and write them with their manifest."""
     section = settings(study)
-    home, folder = study.home.path, _folder(study)
-    parents = pipeline.load_parent(home, section.dataset, folder)
-    pool = pipeline.load_fictional(home, section.dataset, folder)
-    table = pipeline.load_or_derive_edits(home, section.dataset, parents, folder)
+    home, own = study.home.path, folder(study)
+    parents = pipeline.load_parent(home, section.dataset, own)
+    pool = pipeline.load_fictional(home, section.dataset, own)
+    table = pipeline.load_or_derive_edits(home, section.dataset, parents, own)
     done = pipeline.build_items(
         section.dataset, parents, pool, table, order=section.order, seed=study.study.seed
     )
@@ -138,10 +146,14 @@ def build(study: Study) -> Built:
     )
 
 
+def fetch_sources(study: Study) -> None:
+    """Bring every source of the data set home; those already there are left alone."""
+    _fetch(study, "medqa", "metamedqa", "glianorex")
+
+
 def construct(study: Study) -> Built:
     """Bring the sources home and build the items in one go, for callers without Dagster."""
-    parent_source(study)
-    fictional_source(study)
+    fetch_sources(study)
     return build(study)
 
 
@@ -257,14 +269,12 @@ def stale(partition: Partition) -> tuple[str, ...]:
 
 def observations_path(partition: Partition) -> Path:
     """Return where the partition's observations are kept."""
-    folder = partition.study.home.observations / BENCHMARK / f"model={partition.spec.name}"
-    return folder / f"run={partition.run}.parquet"
+    return _run_file(partition.study.home.observations / BENCHMARK, partition)
 
 
 def estimates_path(partition: Partition) -> Path:
     """Return where the estimates of this one run are kept."""
-    folder = partition.study.home.estimates / BENCHMARK / "runs" / f"model={partition.spec.name}"
-    return folder / f"run={partition.run}.parquet"
+    return _run_file(partition.study.home.estimates / BENCHMARK / "runs", partition)
 
 
 def observe(partition: Partition) -> Observed:
@@ -274,10 +284,11 @@ def observe(partition: Partition) -> Observed:
     names = conditions(study)
     frame = parse_answers(
         items,
-        read_partition(partition.folder),
+        _asked_now(partition),
         conditions=names,
         model=partition.spec.name,
         run=partition.run,
+        source=_source(partition),
     )
     _write(frame, observations_path(partition), _observed_from(partition))
     by_status = dict(frame["status"].value_counts().iter_rows())
@@ -289,6 +300,24 @@ def observe(partition: Partition) -> Observed:
         expected_rows=len(items) * len(names),
         unparsable_share=unparsable / max(frame.height, 1),
     )
+
+
+def _asked_now(partition: Partition) -> pl.DataFrame:
+    """Return the partition's transcripts without answers to questions that are worded otherwise now.
+
+    A complete partition has marked those itself. In one that stopped early, items not reached yet still hold their
+    old answers, which must not be mixed with the new ones.
+    """
+    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+    profile = partition.known_profile()
+    if partition.manifest().get("state") == "complete" or profile is None or profile.mode == "import":
+        return frame
+    now = identities(partition, profile, tasks(partition.study, partition.spec))
+    return frame.filter(pl.col("answer_id").is_in(now))
+
+
+def _source(partition: Partition) -> str:
+    return str(partition.manifest().get("source") or source_of(partition.spec))
 
 
 def estimate(partition: Partition) -> pl.DataFrame:
@@ -316,11 +345,11 @@ def transcript_preview(partition: Partition) -> pl.DataFrame:
 def summarise(study: Study) -> dict[str, int]:
     """Pool each listed model over its runs and compare models; only models whose observations changed are redone."""
     pooled, frames = 0, []
-    folder = study.home.estimates / BENCHMARK
+    models = study.home.estimates / BENCHMARK / "models"
     for spec in study.models:
         paths = [observations_path(Partition(study, BENCHMARK, spec, run)) for run in study.runs]
         present = [path for path in paths if path.exists()]
-        target = folder / "models" / f"{spec.name}.parquet"
+        target = models / f"{spec.name}.parquet"
         if not present:
             target.unlink(missing_ok=True)
             continue
@@ -333,10 +362,16 @@ def summarise(study: Study) -> dict[str, int]:
             )
             _write(frame, target, made_from)
             pooled += 1
-    for retired in set((folder / "models").glob("*.parquet")) - _listed_files(study):
+    for retired in set(models.glob("*.parquet")) - _listed_files(study):
         retired.unlink()
     rows = _write_comparisons(study, frames)
     return {"models": len(frames), "models pooled anew": pooled, "comparisons": rows}
+
+
+def scored_from(study: Study) -> list[str | None]:
+    """Return what the estimates of every run were computed from, to see whether a board is still current."""
+    partitions = [Partition(study, BENCHMARK, spec, run) for spec in study.models for run in study.runs]
+    return [SCORING_VERSION, *(_mark(estimates_path(partition)) for partition in partitions)]
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -405,19 +440,18 @@ def _construction_inputs(study: Study) -> str:
     section = settings(study)
     files: Mapping[str, str] = {}
     if section.dataset in ("sample", "custom"):
-        folder = _folder(study) or shipped("data", "metamedqa", "sample")
-        files = {p.name: sha256_hex(p.read_bytes()) for p in sorted(folder.glob("*.jsonl*")) if p.is_file()}
+        own = folder(study) or shipped("data", "metamedqa", "sample")
+        files = {p.name: sha256_hex(p.read_bytes()) for p in sorted(own.glob("*.jsonl*")) if p.is_file()}
     inputs = [CONSTRUCTION_VERSION, section.dataset, section.order, study.study.seed, files]
     return sha256_hex(canonical_json(inputs))
 
 
+def _run_file(folder: Path, partition: Partition) -> Path:
+    return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
+
+
 def _inputs_file(study: Study) -> Path:
     return items_path(study.home.path).with_name("metamedqa.inputs.json")
-
-
-def _folder(study: Study) -> Path | None:
-    folder = settings(study).folder
-    return None if folder is None else _beside(study, folder)
 
 
 def _beside(study: Study, path: Path) -> Path:

@@ -1,0 +1,59 @@
+"""The README's help texts are the commands' own. ``METACOG_UPDATE_README=1`` rewrites them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from metacog_pipeline.cli import cli
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+MARK = "<!-- The blocks below are the commands' own help texts; a test holds them equal. -->\n"
+
+
+def commands(group: click.Group, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], click.Command]]:
+    found: list[tuple[tuple[str, ...], click.Command]] = [(path, group)]
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found += commands(command, (*path, name))
+        else:
+            found.append(((*path, name), command))
+    return found
+
+
+def help_text(path: tuple[str, ...], command: click.Command) -> str:
+    context = None
+    for name in path[:-1]:
+        context = click.Context(cli, info_name=name, parent=context)
+    own = click.Context(command, info_name=path[-1], parent=context, terminal_width=100, max_content_width=100)
+    return command.get_help(own)
+
+
+def expected() -> str:
+    blocks = [f"```\n$ {' '.join(path)} --help\n{help_text(path, command)}\n```\n" for path, command in commands(cli, ("metacog",))]
+    return MARK + "\n" + "\n".join(blocks)
+
+
+def test_the_help_texts_in_the_readme_are_the_commands_own() -> None:
+    text = README.read_text(encoding="utf-8")
+    head, mark, _ = text.partition(MARK)
+    assert mark, "the README has lost its marker for help texts"
+    if os.environ.get("METACOG_UPDATE_README"):
+        README.write_text(head + expected(), encoding="utf-8")
+        return
+    assert text == head + expected(), "help texts changed: run METACOG_UPDATE_README=1 pytest tests/test_readme.py"
+
+
+@pytest.mark.parametrize("line", re.findall(r"^metacog (\w[\w-]*)", README.read_text(encoding="utf-8"), re.MULTILINE))
+def test_every_command_the_readme_shows_exists(line: str) -> None:
+    assert line in cli.commands
+
+
+def test_every_make_target_the_readme_shows_exists() -> None:
+    makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"`?make (\w+)", README.read_text(encoding="utf-8"))):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
