@@ -1,0 +1,283 @@
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.llm.budget import Budget, BudgetSpent
+from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, nano
+
+Run = Callable[[Any], Any]
+Open = Callable[..., Budget]
+
+
+def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    reservation = virtual(opened.reserve(0.4))
+    before = opened.figures()
+    opened.settle(reservation, 0.1)
+    after = opened.figures()
+    opened.close()
+    assert before.spent == 0
+    assert before.reserved >= 0.4
+    assert after.spent == pytest.approx(0.1)
+    assert opened.figures().remaining == pytest.approx(0.9)
+
+
+def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    opened.settle(virtual(opened.reserve(0.7)), 0.7)
+    with pytest.raises(BudgetSpent, match=r"budget \$1\.00: \$0\.7000 is spent.*raise budget_usd"):
+        virtual(opened.reserve(0.31))
+    assert issubclass(BudgetSpent, BudgetError)
+    opened.settle(virtual(opened.reserve(0.3)), 0.3)
+    opened.close()
+
+
+def test_a_call_waits_while_those_under_way_may_free_enough(virtual: Run, budget: Open) -> None:
+    """Ten calls whose worst case is the whole budget, but which cost a tenth of it: all ten are sent, in order."""
+    opened, order = budget(1.0), []
+
+    async def call(number: int) -> None:
+        reservation = await opened.reserve(0.95 - 0.09 * number)
+        order.append(number)
+        await asyncio.sleep(1)
+        opened.settle(reservation, 0.05)
+
+    async def main() -> None:
+        await asyncio.gather(*(call(n) for n in range(10)))
+
+    virtual(main())
+    opened.close()
+    assert order == list(range(10))
+    assert opened.figures().spent == pytest.approx(0.5)
+
+
+def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+
+    async def call(cost: float) -> str:
+        try:
+            reservation = await opened.reserve(0.6)
+        except BudgetSpent:
+            return "refused"
+        await asyncio.sleep(1)
+        opened.settle(reservation, cost)
+        return "sent"
+
+    async def main() -> list[str]:
+        return await asyncio.gather(*(call(0.5) for _ in range(4)))
+
+    assert virtual(main()) == ["sent", "refused", "refused", "refused"]
+    opened.close()
+
+
+def test_a_caller_that_gives_up_waiting_holds_nothing(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+
+    async def main() -> None:
+        first = await opened.reserve(0.9)
+        impatient = asyncio.create_task(opened.reserve(0.9))
+        patient = asyncio.create_task(opened.reserve(0.1))
+        await asyncio.sleep(1)
+        impatient.cancel()
+        opened.settle(await patient, 0.0)
+        opened.settle(first, 0.0)
+        opened.settle(await opened.reserve(1.0), 0.0)
+
+    virtual(main())
+    opened.close()
+
+
+def test_settling_twice_counts_once(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    reservation = virtual(opened.reserve(0.2))
+    opened.settle(reservation, 0.2)
+    opened.settle(reservation, 0.2)
+    opened.close()
+    assert opened.figures().spent == pytest.approx(0.2)
+
+
+def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Open) -> None:
+    first = budget(1.0)
+    first.settle(virtual(first.reserve(0.8)), 0.8)
+    first.close()
+    second = budget(1.0)
+    with pytest.raises(BudgetSpent):
+        virtual(second.reserve(0.3))
+    second.close()
+
+
+def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual: Run, budget: Open) -> None:
+    first = budget(None)
+    first.settle(virtual(first.reserve(80.0)), 80.0)
+    first.close()
+    assert not first.capped
+    assert first.figures().remaining is None
+    second = budget(100.0)
+    assert second.figures().remaining == pytest.approx(20.0)
+    second.close()
+
+
+def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual: Run, budget: Open) -> None:
+    """The ledger folder was deleted, or the answers were copied from another home."""
+    first = budget(10.0, known_spent_usd=4.0)
+    first.settle(virtual(first.reserve(1.0)), 1.0)
+    first.close()
+    again = budget(10.0, known_spent_usd=5.0)
+    assert again.figures().spent == pytest.approx(5.0)
+    again.close()
+
+
+def test_a_bill_above_the_worst_case_still_counts(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    opened.settle(virtual(opened.reserve(0.1)), 0.95)
+    other = budget(1.0)
+    with pytest.raises(BudgetSpent):
+        virtual(other.reserve(0.1))
+    other.close()
+    opened.close()
+
+
+def test_calls_under_way_at_closing_count_as_spent(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    virtual(opened.reserve(0.25))
+    opened.close()
+    assert opened.figures().spent == pytest.approx(0.25)
+
+
+def test_two_sessions_of_one_process_share_the_cap(virtual: Run, budget: Open) -> None:
+    one, two = budget(1.0), budget(1.0)
+    virtual(one.reserve(0.6))
+    with pytest.raises(BudgetSpent):
+        virtual(two.reserve(0.6))
+    one.close()
+    two.close()
+
+
+def test_idle_sessions_hold_only_a_small_part(virtual: Run, budget: Open) -> None:
+    sessions = [budget(64.0) for _ in range(4)]
+    for session in sessions:
+        session.settle(virtual(session.reserve(0.001)), 0.0)
+    held = sessions[0].figures().reserved
+    assert held <= 4 * 64.0 / GRANT_SHARE
+    for session in sessions:
+        session.close()
+
+
+def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(
+    virtual: Run, tmp_path: Path, budget: Open
+) -> None:
+    opened = budget(64.0)
+    opened.settle(virtual(opened.reserve(0.5)), 0.2)
+    virtual(opened.reserve(0.1))
+    _abandon(opened)
+    after = budget(64.0)
+    figures = after.figures()
+    assert figures.spent == pytest.approx(0.3)
+    assert figures.leaked == pytest.approx(0.1)
+    after.close()
+
+
+def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(
+    virtual: Run, tmp_path: Path, budget: Open
+) -> None:
+    """After a power loss the figures of single calls may be older than the calls."""
+    opened = budget(64.0)
+    opened.settle(virtual(opened.reserve(0.5)), 0.2)
+    _abandon(opened)
+    (record,) = (tmp_path / "home" / "ledger").glob("*.json")
+    fields = json.loads(record.read_text())
+    record.write_text(json.dumps({**fields, "boot": "00000000-0000-0000-0000-000000000000"}))
+    after = budget(64.0)
+    assert after.figures().spent == pytest.approx(fields["granted"] / NANO)
+    assert fields["granted"] >= nano(0.5)
+    after.close()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"granted": 1}', '{"boot":"x","closed":true,"granted":-1,"settled":0,"reserved":0}'],
+)
+def test_a_damaged_record_stops_spending_and_names_the_file(
+    tmp_path: Path, budget: Open, content: str
+) -> None:
+    budget(1.0).close()
+    (record,) = (tmp_path / "home" / "ledger").glob("*.json")
+    record.write_text(content)
+    with pytest.raises(StoreError, match=f"{record.name} is damaged"):
+        budget(1.0)
+
+
+def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        Budget.open(tmp_path / "home", 1.0)
+
+
+def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(
+    virtual: Run, budget: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = budget(1.0)
+    reservation = virtual(opened.reserve(0.1))
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("metacog_pipeline.llm.ledger.os.pwrite", full)
+        opened.settle(reservation, 0.05)
+        with pytest.raises(StoreError, match="No space left on device"):
+            virtual(opened.reserve(0.01))
+    opened.close()
+    assert opened.figures().spent == pytest.approx(0.05)
+
+
+@given(usd=st.floats(0, 1e6, allow_subnormal=False))
+@settings(max_examples=200)
+def test_rounding_never_counts_less_than_was_spent(usd: float) -> None:
+    assert nano(usd) >= usd * NANO - 1e-3
+    assert nano(usd) <= usd * NANO + 1
+
+
+@pytest.mark.parametrize("usd", [-1.0, float("nan"), float("inf"), 1e300])
+def test_amounts_that_are_no_dollars_are_rejected(usd: float) -> None:
+    with pytest.raises(ValueError, match="not an amount"):
+        nano(usd)
+
+
+@given(costs=st.lists(st.tuples(st.floats(0, 0.3), st.floats(0, 1)), min_size=1, max_size=40))
+@settings(max_examples=50, deadline=None)
+def test_whatever_is_asked_the_sum_never_passes_the_cap(
+    costs: list[tuple[float, float]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    opened = Budget.open(tmp_path_factory.mktemp("home"), 1.0)
+
+    async def call(worst: float, share: float) -> None:
+        try:
+            reservation = await opened.reserve(worst)
+        except BudgetSpent:
+            return
+        await asyncio.sleep(0)
+        figures = opened.figures()
+        assert figures.spent + figures.reserved <= 1.0 + 1e-9
+        opened.settle(reservation, worst * share)
+
+    async def main() -> None:
+        await asyncio.gather(*(call(*cost) for cost in costs))
+
+    asyncio.run(main())
+    opened.close()
+    assert opened.figures().spent <= 1.0 + 1e-9
+
+
+def _abandon(budget: Budget) -> None:
+    """Leave the ledger as a killed process does: its files are closed, nothing is written."""
+    os.close(budget._ledger._file)
+    os.close(budget._ledger._lock)

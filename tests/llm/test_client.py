@@ -1,0 +1,399 @@
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.rates import Rates
+from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, TRANSIENT_ATTEMPTS, RetryPolicy
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, JsonObject, Message, OneOf, Sampling, Status
+
+Run = Callable[[Any], Any]
+
+
+def test_an_answer_is_one_attempt_with_its_usage_cost_and_latency(virtual: Run, bench: Any) -> None:
+    provider = bench.provider(latency=0.25)
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "A", 1)
+    assert (completion.usage.input_tokens, completion.usage.output_tokens) == (100, 10)
+    assert completion.cost_usd == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
+    assert completion.latency_s == pytest.approx(0.25)
+    assert completion.started_at is not None
+    assert completion.started_at.tzinfo is not None
+    assert completion.model_reported == "served-model"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, None, ErrorKind.UNSUPPORTED),
+        (422, None, ErrorKind.UNSUPPORTED),
+        (501, None, ErrorKind.UNSUPPORTED),
+        (401, "invalid_api_key", ErrorKind.FATAL),
+        (402, None, ErrorKind.FATAL),
+        (404, "model_not_found", ErrorKind.FATAL),
+        (429, "insufficient_quota", ErrorKind.FATAL),
+    ],
+)
+def test_permanent_failures_are_asked_once(
+    virtual: Run, bench: Any, status: int, code: str | None, kind: ErrorKind
+) -> None:
+    provider = bench.provider(lambda n, _: bench.error(status, code))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
+    assert (completion.attempts, len(provider.requests)) == (1, 1)
+    assert completion.cost_usd == 0
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+def test_transient_failures_are_retried_until_an_answer_comes(virtual: Run, bench: Any, status: int) -> None:
+    provider = bench.provider([bench.error(status), bench.error(status)])
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.attempts) == (Status.OK, 3)
+    assert completion.error_kind is None
+    assert completion.latency_s == pytest.approx(provider.times[-1] - provider.times[0] + 0.2)
+
+
+def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual: Run, bench: Any) -> None:
+    provider = bench.provider(lambda n, _: bench.error(500, "server_error"))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert completion.attempts == len(provider.requests) == TRANSIENT_ATTEMPTS
+    assert completion.http_status == 500
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ConnectTimeout("slow"),
+        httpx.ReadTimeout("slow"),
+        httpx.ReadError("reset"),
+        httpx.RemoteProtocolError("nonsense"),
+        httpx.PoolTimeout("busy"),
+        OSError(104, "reset"),
+        RuntimeError("a bug below"),
+    ],
+)
+def test_broken_connections_are_transient(virtual: Run, bench: Any, error: Exception) -> None:
+    provider = bench.provider([error])
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.attempts) == (Status.OK, 2)
+
+
+def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual: Run, bench: Any) -> None:
+    class Drip(httpx.AsyncByteStream):
+        async def __aiter__(self) -> Any:
+            while True:
+                await asyncio.sleep(5)
+                yield b" "
+
+    provider = bench.provider(lambda n, _: httpx.Response(200, stream=Drip()))
+    model = bench.model(provider, spec=bench.spec(timeout_s=30.0), retries=RetryPolicy(transient_attempts=1))
+    completion = virtual(model.complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert completion.latency_s <= 30 + 10 + 30 + 1
+    assert "no whole answer" in (completion.error_message or "")
+
+
+def test_retry_after_in_seconds_is_honoured(virtual: Run, bench: Any) -> None:
+    provider = bench.provider([bench.error(429, retry_after="40")])
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    waited = provider.times[1] - provider.times[0] - 0.2
+    assert completion.status is Status.OK
+    assert 40 <= waited <= 40 * (1 + RETRY_AFTER_SPREAD)
+
+
+def test_retry_after_as_a_date_is_honoured(virtual: Run, bench: Any) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    date = format_datetime(now + timedelta(seconds=25), usegmt=True)
+    provider = bench.provider([bench.error(429, retry_after=date)])
+    virtual(bench.model(provider, now=lambda: now).complete(bench.request()))
+    assert 25 <= provider.times[1] - provider.times[0] - 0.2 <= 25 * (1 + RETRY_AFTER_SPREAD)
+
+
+def test_rate_limits_are_waited_out_beyond_the_transient_attempts(virtual: Run, bench: Any) -> None:
+    provider = bench.provider([bench.error(429, retry_after="5")] * (2 * TRANSIENT_ATTEMPTS))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.attempts) == (Status.OK, 2 * TRANSIENT_ATTEMPTS + 1)
+
+
+def test_rate_limits_end_after_a_bounded_time(virtual: Run, bench: Any) -> None:
+    provider = bench.provider(lambda n, _: bench.error(429, retry_after="60"))
+    model = bench.model(provider, retries=RetryPolicy(rate_limit_total_s=300.0))
+    completion = virtual(model.complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.RATE_LIMIT)
+    assert 180 <= completion.latency_s <= 300
+
+
+def test_a_slot_is_not_held_while_backing_off(virtual: Run, bench: Any) -> None:
+    """With one slot, a call told to wait 50 s does not keep the next one from being answered at once."""
+
+    def script(number: int, request: httpx.Request) -> httpx.Response:
+        return bench.error(429, retry_after="50") if number == 0 else bench.reply()
+
+    provider = bench.provider(script)
+    model = bench.model(provider, limiter=Limiter(1))
+
+    async def main() -> list[float]:
+        loop = asyncio.get_running_loop()
+
+        async def ask() -> float:
+            await model.complete(bench.request())
+            return loop.time()
+
+        return await asyncio.gather(ask(), ask())
+
+    first, second = virtual(main())
+    assert second < 1
+    assert first >= 50
+
+
+def test_server_errors_leave_the_limit_alone_and_rate_limits_shrink_it(virtual: Run, bench: Any) -> None:
+    for error, limit in ((bench.error(500), 20), (bench.error(429, retry_after="1"), 16)):
+        limiter = Limiter(100, start=20)
+        provider = bench.provider([error])
+        virtual(bench.model(provider, limiter=limiter).complete(bench.request()))
+        assert limiter.limit == limit
+        assert limiter.in_use == 0
+
+
+def test_no_more_calls_are_under_way_than_the_model_allows(virtual: Run, bench: Any) -> None:
+    provider = bench.provider()
+    model = bench.model(provider, spec=bench.spec(max_concurrency=3), limiter=Limiter(100, start=50))
+
+    async def main() -> None:
+        await asyncio.gather(*(model.complete(bench.request()) for _ in range(20)))
+
+    virtual(main())
+    assert provider.peak == 3
+
+
+def test_requests_per_minute_hold_for_retries_too(virtual: Run, bench: Any) -> None:
+    provider = bench.provider([bench.error(500)] * 3)
+    model = bench.model(
+        provider, spec=bench.spec(requests_per_minute=6), retries=RetryPolicy(backoff_base_s=0.1)
+    )
+
+    async def main() -> None:
+        await asyncio.gather(*(model.complete(bench.request()) for _ in range(10)))
+
+    virtual(main())
+    gaps = [b - a for a, b in zip(provider.times, provider.times[1:], strict=False)]
+    assert len(provider.times) == 13
+    assert min(gaps) >= 9.99
+
+
+def test_tokens_per_minute_are_settled_with_what_was_used(virtual: Run, bench: Any) -> None:
+    """Calls are let through by their expected tokens, but only the tokens used are held against later ones."""
+    ends = []
+    for usage in ((10, 10), None):
+        provider = bench.provider(lambda n, _, usage=usage: bench.reply(usage=usage))
+        spec = bench.spec(tokens_per_minute=6000)
+        model = bench.model(provider, spec=spec, rates=Rates(None, 6000))
+
+        async def main(model: Any = model) -> None:
+            for _ in range(30):
+                await model.complete(bench.request(max_tokens=1000))
+
+        virtual(main())
+        ends.append(provider.times[-1])
+    assert ends[0] < 60
+    assert ends[1] > 250
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed_and_named(virtual: Run, bench: Any, status: int) -> None:
+    provider = bench.provider(
+        lambda n, _: httpx.Response(status, headers={"location": "http://other.invalid/v1"})
+    )
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
+    assert len(provider.requests) == 1
+    assert "other.invalid" in (completion.error_message or "")
+    assert "base_url" in (completion.error_message or "")
+
+
+def test_a_redirect_to_nonsense_is_no_crash(virtual: Run, bench: Any) -> None:
+    provider = bench.provider(lambda n, _: httpx.Response(302, headers={"location": "http://[nonsense"}))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert completion.status is Status.FAILED
+
+
+def test_a_long_answer_is_kept_whole(virtual: Run, bench: Any) -> None:
+    text = "x" * 10_000_000 + "end"
+    provider = bench.provider([bench.reply(text)])
+    assert virtual(bench.model(provider).complete(bench.request())).text == text
+
+
+def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(
+    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
+    provider = bench.provider(lambda n, _: bench.reply("x" * 20_000))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.text) == (Status.FAILED, "")
+    assert "longer than 10,000 bytes" in (completion.error_message or "")
+    assert len(provider.requests) == 1
+    assert completion.cost_usd > 0
+
+
+def test_an_answer_shorter_than_announced_is_a_transient_failure(virtual: Run, bench: Any) -> None:
+    whole = bench.reply("an answer").content
+    cut = httpx.Response(200, content=whole[:-5], headers={"content-length": str(len(whole))})
+    completion = virtual(bench.model(bench.provider([cut])).complete(bench.request()))
+    assert (completion.status, completion.attempts) == (Status.OK, 2)
+
+
+def test_a_compressed_answer_is_read(virtual: Run, bench: Any) -> None:
+    import gzip
+
+    packed = gzip.compress(bench.reply("B").content)
+    reply = httpx.Response(200, content=packed, headers={"content-encoding": "gzip"})
+    completion = virtual(bench.model(bench.provider([reply])).complete(bench.request()))
+    assert (completion.status, completion.text) == (Status.OK, "B")
+
+
+def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_call(
+    virtual: Run, bench: Any
+) -> None:
+    provider = bench.provider()
+    spec = bench.spec(provider="anthropic", base_url="http://test.invalid")
+    request = ChatRequest((Message("user", "q"),), Sampling(), OneOf(("A", "B")))
+    completion = virtual(bench.model(provider, spec=spec).complete(request))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
+    assert (completion.attempts, provider.requests) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "base_url", ["test.invalid/v1", "ftp://test.invalid", "http://", "http://[::1", "http:///v1"]
+)
+def test_an_address_that_cannot_be_called_is_fatal(virtual: Run, bench: Any, base_url: str) -> None:
+    provider = bench.provider()
+    completion = virtual(bench.model(provider, spec=bench.spec(base_url=base_url)).complete(bench.request()))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
+    assert "base_url" in (completion.error_message or "")
+    assert (completion.cost_usd, provider.requests) == (0, [])
+
+
+def test_the_key_is_nowhere_but_in_the_header(
+    virtual: Run, bench: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = bench.key
+    replies = [
+        bench.error(500, key, f"your key {key} is odd"),
+        httpx.Response(503, content=f"<html>Authorization: Bearer {key}</html>"),
+        httpx.ReadError(f"while sending Bearer {key}"),
+        bench.reply(f"the key is {key}", usage=None),
+    ]
+    provider = bench.provider(replies)
+    model = bench.model(provider)
+    completion = virtual(model.complete(bench.request()))
+    assert provider.requests[0].headers["authorization"] == f"Bearer {key}"
+    assert completion.status is Status.OK
+    assert completion.text == "the key is [key]"
+    assert key not in caplog.text + repr(model) + repr(completion) + str(vars(model.spec))
+
+
+@pytest.mark.parametrize("padding", range(200, 330, 10))
+def test_no_part_of_the_key_survives_the_shortening_of_a_message(
+    virtual: Run, bench: Any, padding: int
+) -> None:
+    provider = bench.provider(lambda n, _: bench.error(401, None, "x" * padding + bench.key))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert "canary" not in repr(completion)
+
+
+@given(body=st.binary(max_size=300), status=st.integers(200, 599))
+@settings(max_examples=150, deadline=None)
+def test_whatever_comes_back_gives_a_completion(body: bytes, status: int) -> None:
+    _any_answer(body, status)
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["choices", "message", "content", "usage", "error", "code"]), inner
+            )
+        ),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_any_json_gives_a_completion(value: object) -> None:
+    import json
+
+    _any_answer(json.dumps(value).encode(), 200)
+
+
+def test_json_nested_without_end_gives_a_completion() -> None:
+    _any_answer(b"[" * 200_000, 200)
+
+
+def test_cancelling_a_call_frees_its_slot(virtual: Run, bench: Any) -> None:
+    limiter = Limiter(2)
+    model = bench.model(bench.provider(latency=100.0), limiter=limiter)
+
+    async def main() -> None:
+        tasks = [asyncio.create_task(model.complete(bench.request())) for _ in range(5)]
+        await asyncio.sleep(1)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(r, asyncio.CancelledError) for r in results)
+        assert limiter.in_use == 0
+
+    virtual(main())
+
+
+def test_jitter_repeats_with_its_seed(virtual: Run, bench: Any) -> None:
+    times = []
+    for _ in range(2):
+        provider = bench.provider([bench.error(500)] * 4)
+        virtual(bench.model(provider, rng=random.Random(7)).complete(bench.request()))
+        times.append(provider.times)
+    assert times[0] == times[1]
+
+
+def test_a_schema_is_sent_as_one(virtual: Run, bench: Any) -> None:
+    provider = bench.provider()
+    constraint = JsonObject("answer", '{"type":"object","properties":{}}')
+    virtual(bench.model(provider).complete(ChatRequest((Message("user", "q"),), Sampling(), constraint)))
+    assert b"json_schema" in provider.requests[0].content
+
+
+def _any_answer(body: bytes, status: int) -> None:
+    from metacog_pipeline.llm.client import HttpChatModel
+    from metacog_pipeline.llm.spec import ModelSpec
+    from metacog_pipeline.llm.transport import open_http
+
+    async def main() -> None:
+        transport = httpx.MockTransport(lambda _: httpx.Response(status, content=body))
+        spec = ModelSpec(
+            name="m", provider="openai", model="x", base_url="http://test.invalid", price_in=1, price_out=1
+        )
+        model = HttpChatModel(
+            spec,
+            "k",
+            http=open_http(1.0, transport=transport),
+            limiter=Limiter(1),
+            retries=RetryPolicy(transient_attempts=1, rate_limit_total_s=0.0, backoff_base_s=0.0),
+        )
+        completion = await model.complete(ChatRequest((Message("user", "q"),), Sampling()))
+        assert completion.attempts == 1
+        assert completion.cost_usd is not None
+        assert (completion.error_kind is None) == (completion.status is not Status.FAILED)
+
+    asyncio.run(main())

@@ -1,0 +1,124 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.llm.rates import Bucket, Rates, request_bucket
+
+Run = Callable[[Any], Any]
+
+
+async def nothing() -> None:
+    return None
+
+
+async def start_times(rates: Rates, count: int, tokens: float = 0.0) -> list[float]:
+    times: list[float] = []
+
+    async def call() -> None:
+        await rates.admit(tokens, nothing)
+        times.append(asyncio.get_running_loop().time())
+
+    await asyncio.gather(*(call() for _ in range(count)))
+    return times
+
+
+def most_in_a_minute(times: list[float], amount: float = 1.0) -> float:
+    return max(sum(amount for t in times if start <= t < start + 59.999) for start in times)
+
+
+@pytest.mark.parametrize("per_minute", [0.5, 1, 7, 60, 1000, 6000])
+def test_no_minute_starts_more_requests_than_the_limit(virtual: Run, per_minute: float) -> None:
+    times = virtual(start_times(Rates(per_minute, None), int(per_minute * 2) + 3))
+    assert most_in_a_minute(times) <= max(1, per_minute)
+
+
+@pytest.mark.parametrize("per_minute", [60, 1000, 30000])
+def test_the_limit_is_used_almost_whole(virtual: Run, per_minute: float) -> None:
+    count = int(per_minute * 2)
+    times = virtual(start_times(Rates(per_minute, None), count))
+    assert times[-1] <= 120 * 1.02
+
+
+def test_no_minute_starts_more_tokens_than_the_limit_and_one_call(virtual: Run) -> None:
+    times = virtual(start_times(Rates(None, 10_000), 40, tokens=900))
+    assert most_in_a_minute(times, 900) <= 10_000 + 900
+    assert times[-1] >= 60 * (40 * 900 - 10_000) / 10_000
+
+
+def test_a_call_larger_than_a_minute_is_still_let_through(virtual: Run) -> None:
+    times = virtual(start_times(Rates(None, 100), 2, tokens=5000))
+    assert times[0] == 0
+    assert times[1] >= 60 * 4900 / 100
+
+
+def test_tokens_not_used_are_given_back(virtual: Run) -> None:
+    async def main(settled: bool) -> float:
+        rates = Rates(None, 6000)
+        for _ in range(20):
+            await rates.admit(1000, nothing)
+            if settled:
+                rates.settle(1000, 50)
+        return asyncio.get_running_loop().time()
+
+    assert virtual(main(settled=True)) < virtual(main(settled=False)) / 5
+
+
+def test_calls_are_admitted_in_order_of_asking(virtual: Run) -> None:
+    async def main() -> list[int]:
+        rates, order = Rates(600, None), []
+
+        async def call(number: int) -> None:
+            await rates.admit(0, nothing)
+            order.append(number)
+
+        await asyncio.gather(*(call(n) for n in range(50)))
+        return order
+
+    assert virtual(main()) == list(range(50))
+
+
+def test_shares_do_not_pile_up_while_slots_are_missing(virtual: Run) -> None:
+    """When slots come free after a long wait, the calls in the queue still keep to the rate."""
+
+    async def main() -> list[float]:
+        rates, gate, times = Rates(60, None), asyncio.Event(), []
+
+        async def call() -> None:
+            await rates.admit(0, gate.wait)
+            times.append(asyncio.get_running_loop().time())
+
+        async def open_gate() -> None:
+            await asyncio.sleep(300)
+            gate.set()
+
+        await asyncio.gather(open_gate(), *(call() for _ in range(100)))
+        return times
+
+    assert most_in_a_minute(virtual(main())) <= 61
+
+
+def test_without_limits_nothing_waits(virtual: Run) -> None:
+    assert virtual(start_times(Rates(), 100)) == [0.0] * 100
+
+
+@given(
+    takes=st.lists(st.tuples(st.floats(0, 100), st.floats(0.1, 50)), min_size=1, max_size=40),
+    per_minute=st.floats(1, 5000),
+)
+@settings(max_examples=100)
+def test_a_bucket_never_asks_for_a_negative_or_endless_wait(
+    takes: list[tuple[float, float]], per_minute: float
+) -> None:
+    bucket, now = request_bucket(per_minute), 0.0
+    assert isinstance(bucket, Bucket)
+    for pause, amount in takes:
+        now += pause
+        wait = bucket.wait_s(amount, now)
+        assert 0 <= wait < float("inf")
+        now += wait
+        assert bucket.wait_s(amount, now) < 1e-3
+        bucket.take(amount)
