@@ -1,0 +1,144 @@
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.errors import BudgetError, StudyError
+from metacog_pipeline.llm.open import Clients, open_model
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
+
+Run = Callable[[Any], Any]
+REQUEST = ChatRequest((Message("user", "a question"),), Sampling())
+KEYS = {
+    "OPENAI_API_KEY": "sk-one-0123456789",
+    "OTHER_KEY": "sk-two-0123456789",
+    "EMPTY_KEY": "  ",
+    "BAD_KEY": "a\nb",
+}
+
+
+def spec(**fields: Any) -> ModelSpec:
+    given = {
+        "name": "m",
+        "provider": "openai",
+        "model": "x",
+        "api_key_env": "OTHER_KEY",
+        "price_in": 1,
+        "price_out": 1,
+    }
+    return ModelSpec.model_validate(given | fields)
+
+
+def clients(**more: Any) -> Clients:
+    return Clients(
+        environment=KEYS, transport=lambda: httpx.MockTransport(lambda _: httpx.Response(500)), **more
+    )
+
+
+def test_models_of_one_account_share_a_limiter_whatever_they_are_called() -> None:
+    shared = clients()
+    for name in ("a", "b"):
+        open_model(spec(name=name, model=name, max_concurrency=30), shared=shared)
+    open_model(spec(name="c", max_concurrency=200), shared=shared)
+    limiter = shared.limiter(spec(name="d", model="never opened"))
+    assert limiter is not None
+    assert limiter is shared.limiter(spec(name="a"))
+    assert limiter.ceiling == 200
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"api_key_env": "OPENAI_API_KEY"}, {"base_url": "http://elsewhere.invalid"}, {"provider": "anthropic"}],
+)
+def test_another_key_address_or_provider_is_another_account(fields: dict[str, str]) -> None:
+    shared = clients()
+    open_model(spec(), shared=shared)
+    open_model(spec(name="n", **fields), shared=shared)
+    assert shared.limiter(spec()) is not shared.limiter(spec(name="n", **fields))
+
+
+def test_an_address_written_with_a_slash_is_the_same_account() -> None:
+    shared = clients()
+    open_model(spec(base_url="http://a.invalid/v1"), shared=shared)
+    assert shared.limiter(spec(base_url="http://a.invalid/v1/")) is not None
+
+
+@pytest.mark.parametrize("variable", ["NOT_SET", "EMPTY_KEY", "BAD_KEY"])
+def test_a_missing_key_is_one_line_naming_model_and_variable(variable: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        open_model(spec(name="gpt", api_key_env=variable), shared=clients())
+    message = str(caught.value)
+    assert "gpt" in message
+    assert variable in message
+    assert "\n" not in message
+
+
+def test_a_model_without_price_cannot_be_opened_under_a_budget(budget: Any) -> None:
+    opened = budget(1.0)
+    with pytest.raises(BudgetError, match=r"gpt has no price.*price_in and price_out"):
+        open_model(spec(name="gpt", price_out=None), shared=clients(budget=opened))
+    open_model(spec(price_in=0, price_out=0), shared=clients(budget=opened))
+    opened.close()
+    uncapped = budget(None)
+    open_model(spec(price_out=None), shared=clients(budget=uncapped))
+    uncapped.close()
+
+
+def test_keys_are_not_in_the_repr_of_what_holds_them() -> None:
+    shared = clients()
+    model = open_model(spec(), shared=shared)
+    assert "sk-" not in repr(shared) + repr(model)
+
+
+def test_a_simulated_model_answers_from_its_observer_for_nothing(virtual: Run) -> None:
+    model = open_model(
+        spec(provider="simulated"), shared=clients(), respond=lambda request: request.messages[0].content
+    )
+    completion = virtual(model.complete(REQUEST))
+    assert (completion.status, completion.text, completion.cost_usd) == (Status.OK, "a question", 0.0)
+    assert completion.usage.output_tokens == 3
+    assert completion.started_at is not None
+
+
+def test_a_simulated_model_without_observer_cannot_be_opened() -> None:
+    with pytest.raises(StudyError, match="m is simulated"):
+        open_model(spec(provider="simulated"), shared=clients())
+
+
+def test_an_observer_that_breaks_is_a_fatal_failure(virtual: Run) -> None:
+    def respond(_: ChatRequest) -> str:
+        raise KeyError("item")
+
+    completion = virtual(
+        open_model(spec(provider="simulated"), shared=clients(), respond=respond).complete(REQUEST)
+    )
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
+    assert "KeyError" in (completion.error_message or "")
+
+
+def test_a_replayed_model_never_asks(virtual: Run) -> None:
+    completion = virtual(open_model(spec(provider="replay"), shared=clients()).complete(REQUEST))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
+    assert "metacog import" in (completion.error_message or "")
+    assert completion.attempts == 0
+
+
+def test_in_process_models_need_no_key_and_no_price(budget: Any) -> None:
+    opened = budget(0.0)
+    bare = {"api_key_env": "NOT_SET", "price_in": None, "price_out": None}
+    open_model(spec(provider="replay", **bare), shared=clients(budget=opened))
+    open_model(spec(provider="simulated", **bare), shared=clients(budget=opened), respond=lambda _: "")
+    opened.close()
+
+
+def test_closing_closes_every_connection() -> None:
+    async def main() -> None:
+        async with clients() as shared:
+            model = open_model(spec(), shared=shared)
+            http = model._http  # type: ignore[attr-defined]
+        assert http.is_closed
+
+    asyncio.run(main())
