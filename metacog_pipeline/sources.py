@@ -10,7 +10,7 @@ import codecs
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -234,7 +234,7 @@ def _receive(
     with part.open("r+b" if start else "wb") as out:
         out.seek(start)
         out.truncate()
-        for chunk in _chunks(answer):
+        for chunk in answer.iter_raw():  # as they arrive: a fixed size would lose the tail of a cut download
             done += len(chunk)
             if done > limit:
                 raise SourceError(f"{url}: more than the {limit} bytes allowed; not fetched")
@@ -243,7 +243,3 @@ def _receive(
                 progress(done, total)
     if total is not None and done < total:
         raise httpx.RemoteProtocolError(f"{done} of {total} bytes came")
-
-
-def _chunks(answer: httpx.Response) -> Iterator[bytes]:
-    yield from answer.iter_raw(64 * 1024)

@@ -29,11 +29,18 @@ from metacog_pipeline.files import shipped
 def parts(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     parents = pipeline.load_parent(home, "sample")
-    return parents, pipeline.load_fictional(home, "sample"), pipeline.load_or_derive_edits(home, "sample", parents)
+    return (
+        parents,
+        pipeline.load_fictional(home, "sample"),
+        pipeline.load_or_derive_edits(home, "sample", parents),
+    )
 
 
 def pool(n, language="en"):
-    return [FictionalRow(i, f"f-{i:03d}", f"question {i}", ("a", "b", "c", "d"), language, "me", "C") for i in range(n)]
+    return [
+        FictionalRow(i, f"f-{i:03d}", f"question {i}", ("a", "b", "c", "d"), language, "me", "C")
+        for i in range(n)
+    ]
 
 
 def test_every_item_offers_the_two_standard_choices_and_fictional_ones_keep_the_pools_key(parts):
@@ -93,7 +100,10 @@ def test_quirk_cells_are_set_and_must_find_the_standard_text(parts):
     assert items[index + 1].options[5] == CANNOT_ANSWER
     with pytest.raises(SourceError, match="quirk"):
         build_items(
-            parents, table.edits, [], Options("sample", table.prefix, quirks=(replace(quirk, standard="other"),))
+            parents,
+            table.edits,
+            [],
+            Options("sample", table.prefix, quirks=(replace(quirk, standard="other"),)),
         )
 
 
@@ -130,7 +140,9 @@ def test_a_torn_missing_or_edited_items_file_is_a_one_line_error(parts, tmp_path
     path = pipeline.write_build(tmp_path, pipeline.build_items("sample", *parts))
     table = pq.read_table(path)
     column = table.column_names.index("target")
-    pq.write_table(table.set_column(column, table.schema.field("target"), [["A"] * len(table)]), tmp_path / "e.parquet")
+    pq.write_table(
+        table.set_column(column, table.schema.field("target"), [["A"] * len(table)]), tmp_path / "e.parquet"
+    )
     with pytest.raises(SourceError, match="changed by hand"):
         files.read_items(tmp_path / "e.parquet")
     path.write_bytes(path.read_bytes()[:-100])
@@ -162,7 +174,9 @@ def test_draws_are_those_stored(seed, drawn):
 
 
 @settings(max_examples=100)
-@given(st.sets(st.text(max_size=6), min_size=2, max_size=30), st.integers(0, 20), st.integers(0, 5), st.data())
+@given(
+    st.sets(st.text(max_size=6), min_size=2, max_size=30), st.integers(0, 20), st.integers(0, 5), st.data()
+)
 def test_removing_an_undrawn_id_or_shuffling_leaves_the_draw_unchanged(ids, k, seed, data):
     drawn = draw(ids, k, seed, "modify")
     assert len(drawn) == min(k, len(ids)) == len(set(drawn))

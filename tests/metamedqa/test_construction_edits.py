@@ -12,7 +12,12 @@ from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
     edited_key,
     edits_by_index,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.records import EDIT_KINDS, Change, EditRecord, ParentRow
+from metacog_pipeline.benchmarks.metamedqa.construction.records import (
+    EDIT_KINDS,
+    Change,
+    EditRecord,
+    ParentRow,
+)
 from metacog_pipeline.errors import SourceError
 
 PARENT = ParentRow(0, "Pulse 80, pulse 80. Why?", ("one", "two", "three", "four"), "B", "two", "step1")

@@ -58,7 +58,9 @@ def test_a_missing_field_is_named_with_file_and_line(tmp_path, field):
 
 
 def test_a_bad_field_of_an_edit_is_named_with_its_id():
-    with pytest.raises(SourceError, match=r"e:7 \(x-0003\): field 'edit_kind' must be one of .* got 'invented'"):
+    with pytest.raises(
+        SourceError, match=r"e:7 \(x-0003\): field 'edit_kind' must be one of .* got 'invented'"
+    ):
         records.parse_edit(Line("e", 7, {**EDIT, "edit_kind": "invented"}))
 
 
@@ -125,14 +127,22 @@ def test_a_missing_reason_and_auditor_stay_unknown():
     assert "reason" not in records.edit_to_json(edit)
 
 
-@pytest.mark.parametrize(("status", "counts"), [(None, True), ("accepted", True), ("proposed", False), ("rejected", False)])
+@pytest.mark.parametrize(
+    ("status", "counts"), [(None, True), ("accepted", True), ("proposed", False), ("rejected", False)]
+)
 def test_only_accepted_and_derived_records_count(status, counts):
     assert records.parse_edit(Line("e", 1, {**EDIT, "status": status})).counts is counts
 
 
 def test_an_edit_survives_a_round_trip():
     change = {"field": "question", "find": "gas", "replace": "", "count": 2}
-    row = {**EDIT, "changes": [*EDIT["changes"], change], "status": "accepted", "reason": "r", "auditor": "me"}
+    row = {
+        **EDIT,
+        "changes": [*EDIT["changes"], change],
+        "status": "accepted",
+        "reason": "r",
+        "auditor": "me",
+    }
     assert records.edit_to_json(records.parse_edit(Line("e", 1, row))) == row
 
 
@@ -161,6 +171,8 @@ def test_parsing_any_object_gives_a_record_or_a_source_error(row):
 def test_the_digest_ignores_spaces_and_key_order_only(tmp_path_factory, rows, random):
     folder = tmp_path_factory.mktemp("digest")
     shuffled = [dict(random.sample(list(row.items()), len(row))) for row in rows]
-    (folder / "a.jsonl").write_text("\n".join(json.dumps(row, indent=None, separators=(" , ", " : ")) for row in shuffled))
+    (folder / "a.jsonl").write_text(
+        "\n".join(json.dumps(row, indent=None, separators=(" , ", " : ")) for row in shuffled)
+    )
     assert content_digest(line.row for line in read_lines(folder / "a.jsonl")) == content_digest(rows)
     assert content_digest([*rows, {"more": 1}]) != content_digest(rows)

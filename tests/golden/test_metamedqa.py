@@ -1,0 +1,296 @@
+"""Construction of MetaMedQA against the published data and a reference comparison of it.
+
+Reads ``$METACOG_GOLDEN/metamedqa`` and ``$METACOG_DATA/metamedqa``, file by file; a test whose file is absent is
+skipped. What is expected comes from these files, so other fixtures of the same layout can be put in their place.
+"""
+
+import csv
+import gzip
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import sources
+from metacog_pipeline.benchmarks.metamedqa.construction import (
+    authoring,
+    build,
+    commands,
+    pipeline,
+    records,
+    screen,
+)
+from metacog_pipeline.benchmarks.metamedqa.construction.corrected import corrected_edits, corrections
+from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts, paper_checks
+from metacog_pipeline.benchmarks.metamedqa.construction.derive import LEAST_SIMILARITY, derive
+from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
+from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import check_edits, check_parent
+from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
+from metacog_pipeline.files import shipped
+from metacog_pipeline.sources import content_digest, read_lines
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN", SHARED / "golden")) / "metamedqa"
+DATA = Path(os.environ.get("METACOG_DATA", SHARED / "data")) / "metamedqa"
+
+
+def need(folder, name):
+    path = folder / name
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+def read_json(name):
+    return json.loads(need(GOLDEN, name).read_text(encoding="utf-8"))
+
+
+def read_csv(name):
+    with need(GOLDEN, name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture(scope="module")
+def parents():
+    return records.load_parents(need(DATA, "medqa_usmle_4opt_test.jsonl.gz"))
+
+
+@pytest.fixture(scope="module")
+def published():
+    return records.load_choice_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+
+
+@pytest.fixture(scope="module")
+def fictional():
+    return records.load_fictional(need(DATA, "glianorex_en_100.jsonl.gz"))
+
+
+@pytest.fixture(scope="module")
+def edits():
+    return records.load_edits(need(GOLDEN, "edits_published.jsonl.gz"))
+
+
+@pytest.fixture(scope="module")
+def quirks():
+    rows = read_json("published_quirks.json")
+    return tuple(build.Quirk(r["source_index"], r["field"], r["standard"], r["published"]) for r in rows)
+
+
+@pytest.fixture(scope="module")
+def order():
+    return [row["item_id"] for row in read_csv("published_order.csv")]
+
+
+@pytest.fixture(scope="module")
+def derivation(parents, published):
+    return derive(parents, published)
+
+
+@pytest.fixture(scope="module")
+def screened(parents):
+    return {n.place: n for n in screen.screen((str(p.source_index), p.question) for p in parents)}
+
+
+def layout(item):
+    return item.question, item.options, item.target, item.options["ABCDEF".index(item.target)], item.meta_info
+
+
+def row_layout(row):
+    return row.question, row.options, row.answer_idx, row.answer, row.meta_info
+
+
+# --- the published set, from its parts ---------------------------------------------------------------------------
+
+
+def test_the_published_set_is_rebuilt_with_its_quirks(parents, published, fictional, edits, quirks, order):
+    items = build.build_items(parents, edits, fictional, build.Options(quirks=quirks), order)
+    assert [layout(item) for item in items] == [row_layout(row) for row in published]
+    assert [item.kind for item in items] == [row.kind for row in published]
+
+
+def test_without_quirks_it_differs_in_their_cells_only(parents, published, fictional, edits, quirks, order):
+    items = build.build_items(parents, edits, fictional, build.Options(), order)
+    differing = [i for i, r in zip(items, published, strict=True) if layout(i) != row_layout(r)]
+    assert {i.source_index for i in differing} == {q.source_index for q in quirks if q.field != "kind"}
+    kinds = [i for i, r in zip(items, published, strict=True) if i.kind != r.kind]
+    assert {i.source_index for i in kinds} == {q.source_index for q in quirks if q.field == "kind"}
+
+
+def test_the_shipped_quirks_are_the_reference_ones(quirks):
+    own = build.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
+    assert sorted(own, key=str) == sorted(quirks, key=str)
+
+
+def test_the_published_order_is_derived(parents, published, fictional, order, quirks):
+    table = edits_from_published(parents, published, quirks)
+    done = pipeline.build_items("published", parents, fictional, table, order="published")
+    assert [item.item_id for item in done.items] == order
+    assert [item.position for item in done.items] == list(range(len(order)))
+    assert [layout(item) for item in done.items] == [row_layout(row) for row in published]
+
+
+def test_a_pool_taken_from_the_published_file_is_the_reference_pool(published, fictional):
+    rows = [line.row for line in read_lines(need(DATA, "metamedqa_published.jsonl.gz"))]
+    pool = [line.row for line in read_lines(need(DATA, "glianorex_en_100.jsonl.gz"))]
+    assert content_digest(sources.fictional_rows(rows)) == content_digest(pool)
+    assert len(fictional) == sum(row.kind == "Fictional" for row in published)
+
+
+# --- the edit table, from the two sets ---------------------------------------------------------------------------
+
+
+def test_the_edit_table_is_derived_record_for_record(derivation):
+    path = need(GOLDEN, "edits_published.jsonl.gz")
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        expected = [json.loads(line) for line in stream]
+    assert [records.edit_to_json(edit) for edit in derivation.edits] == expected
+
+
+def test_it_is_derived_from_shuffled_unlabelled_rows_too(parents, published, edits):
+    bare = [replace(row, place=i, kind=None) for i, row in enumerate(reversed(published))]
+    found = {edit.source_index: edit for edit in derive(parents, bare).edits}
+    assert sorted(found) == [edit.source_index for edit in edits]
+    for edit in edits:
+        other = found[edit.source_index]
+        assert (other.changes, other.answer_before, other.answer_after) == (
+            edit.changes, edit.answer_before, edit.answer_after,
+        )  # fmt: skip
+        if edit.edit_kind in ("malformed", "question_altered"):
+            assert other.edit_kind == edit.edit_kind
+
+
+def test_every_count_of_the_comparison_agrees(parents, published, derivation):
+    expected = read_json("derived_edit_counts.json")
+    counts = derivation_counts(parents, published, derivation)
+    assert counts == {name: expected[name] for name in counts}
+    assert set(expected) - set(counts) == {"paper", "paper_vs_data", "anomalies"}
+
+
+def test_every_doubtful_match_would_be_reported(derivation):
+    worst = min(match.score for match in derivation.matches)
+    assert (derivation.reports == ()) == (worst >= LEAST_SIMILARITY)
+
+
+def test_the_papers_counts_agree_and_disagree_as_the_reference_says(published):
+    expected = read_json("derived_edit_counts.json")
+    checks = {check.quantity: check for check in paper_checks(published)}
+    assert {name: check.paper for name, check in checks.items()} == expected["paper"]
+    for name, verdict in expected["paper_vs_data"].items():
+        assert checks[name].agrees == verdict.startswith("agrees"), name
+
+
+def test_the_anomalies_are_found_by_rule(parents, derivation, quirks):
+    expected = read_json("derived_edit_counts.json")["anomalies"]
+    notes = corrections(derivation.edits, quirks, records.PARENT_PREFIX)
+    assert [(n.item_id, n.source_index) for n in notes] == [
+        (a["item_id"], a["source_index"]) for a in expected
+    ]
+    position = {match.source_index: match.position for match in derivation.matches}
+    assert [position[n.source_index] for n in notes] == [a["published_position"] for a in expected]
+
+
+# --- rules -------------------------------------------------------------------------------------------------------
+
+
+def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, derivation, quirks):
+    origin = {match.position: match.source_index for match in derivation.matches}
+    rows = [OutputRow(row, f"row-{row.place}", origin.get(row.place)) for row in published]
+    found = [
+        *check_parent(parents, len(parents)),
+        *check_edits(parents, derivation.edits),
+        *check_output(rows, parents, derivation.edits, len(derivation.fictional), records.PARENT_PREFIX),
+    ]
+    notes = corrections(derivation.edits, quirks, records.PARENT_PREFIX)
+    rule = {"options.F": "O2", "options.E": "O2", "kind": "O7"}
+    expected = [("E6", n.source_index, False) for n in notes if n.action == "restored"]
+    expected += [("extra_change", n.source_index, True) for n in notes if n.action == "kept"]
+    expected += [(rule[q.field], q.source_index, False) for q in quirks]
+    assert sorted((v.rule, v.source_index, v.advisory) for v in found) == sorted(expected)
+    anomalies = read_json("derived_edit_counts.json")["anomalies"]
+    assert {v.source_index for v in found} == {a["source_index"] for a in anomalies}
+
+
+def test_check_on_the_files_prints_the_same(parents, published, derivation):
+    files = [need(DATA, "metamedqa_published.jsonl.gz")]
+    report = commands.check(files, parent=need(DATA, "medqa_usmle_4opt_test.jsonl.gz"), paper_counts=True)
+    anomalies = read_json("derived_edit_counts.json")["anomalies"]
+    assert report.ok == (not anomalies)
+    assert {row["source_index"] for row in report.rows} == {a["source_index"] for a in anomalies}
+    assert any("malformed_audited" in line for line in report.lines)
+
+
+def test_the_corrected_set_breaks_no_rule(parents, published, fictional, quirks):
+    table = edits_from_published(parents, published, quirks, apply_corrections=True)
+    done = pipeline.build_items("corrected", parents, fictional, table)
+    assert [v for v in done.violations if not v.advisory] == []
+    tagged = {item.source_index: item for item in done.items if "anomaly" in item.tags}
+    anomalies = read_json("derived_edit_counts.json")["anomalies"]
+    assert sorted(tagged) == [a["source_index"] for a in anomalies]
+    for note in table.notes:
+        parent, item = parents[note.source_index], tagged[note.source_index]
+        if note.action == "restored":
+            assert (item.question, item.options[:4], item.target) == (
+                parent.question,
+                parent.options,
+                parent.answer_idx,
+            )
+        else:
+            assert item.target in "EF" and item.kind != "Original"
+
+
+def test_dropping_the_corrected_items_leaves_the_other_records(edits, quirks):
+    notes = corrections(edits, quirks, records.PARENT_PREFIX)
+    dropped = {edit.item_id for edit in edits} - {edit.item_id for edit in corrected_edits(edits, notes)}
+    assert dropped == {note.item_id for note in notes if note.action == "restored"}
+
+
+# --- screen and draw ---------------------------------------------------------------------------------------------
+
+
+def test_the_screen_nominates_the_malformed_items_and_few_others(screened, parents):
+    reference = read_csv("malformed_reference.csv")
+    malformed = {int(row["source_index"]) for row in reference if row["published_malformed"] == "1"}
+    assert len(malformed & set(screened)) >= len(malformed) * 50 / 52
+    assert len(screened) <= 160 / 1273 * len(parents)
+
+
+def test_the_screens_classes_overlap_with_the_references(screened, record_property):
+    reference = {
+        int(r["source_index"]): set(r["reference_cue_classes"].split(";"))
+        for r in read_csv("malformed_reference.csv")
+    }
+    pairs = {(i, c) for i, classes in reference.items() for c in classes if c}
+    own = {(i, c) for i, nomination in screened.items() for c in nomination.classes}
+    assert {c for _, c in own} <= set(screen.CUE_CLASSES) and {c for _, c in pairs} <= set(screen.CUE_CLASSES)
+    for name in screen.CUE_CLASSES:
+        both = sum(c == name for _, c in own & pairs)
+        record_property(name, f"{both} of {sum(c == name for _, c in pairs)}")
+    assert len(own & pairs) / len(own | pairs) > 0.75
+
+
+def test_the_draw_does_not_depend_on_items_not_drawn(parents, edits):
+    ids = authoring.eligible(parents, edits)
+    assert len(ids) == len(parents) - len(edits)
+    for seed in (0, 1, 2):
+        drawn = authoring.sample(ids, 125, seed)
+        undrawn = next(name for name in ids if name not in set(drawn))
+        assert draw([name for name in reversed(ids) if name != undrawn], 125, seed, "modify") == drawn
+
+
+# --- fetching ----------------------------------------------------------------------------------------------------
+
+
+def test_the_pinned_digests_are_those_of_the_data(tmp_path):
+    text = need(DATA, "SOURCE.md").read_text(encoding="utf-8")
+    for source in sources.SOURCES.values():
+        commit = next((p for p in (source.url_path or "").split("/") if len(p) == 40), "")
+        if commit not in text:
+            pytest.skip("the data is of another commit than the pinned one")
+    fetched = sources.fetch(tmp_path, folder=DATA)
+    assert [f.rows for f in fetched] == [source.rows for source in sources.SOURCES.values()]
+    done = pipeline.construct(tmp_path, "published")
+    published = records.load_choice_rows(need(DATA, "metamedqa_published.jsonl.gz"))
+    assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -1,0 +1,104 @@
+"""The screen nominates stems that point at something absent, and leaves alone what is in the text."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import load_or_derive_edits, load_parent
+from metacog_pipeline.benchmarks.metamedqa.construction.screen import (
+    CUE_CLASSES,
+    cues,
+    lacks_laboratory,
+    mentions_absent_media,
+    screen,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("media_shown", "He faints twice. An ECG is shown. What is next?"),
+        ("media_shown", "A photograph of his left hand, taken on arrival, is provided. What is it?"),
+        ("media_shown", "The rash on her back was depicted. What is it?"),
+        ("media_shown", "An x‑ray of the chest is shown. Why?"),
+        ("shown_here", "The tumor looked as shown below. What is it?"),
+        ("shown_here", "The organism seen in the image is grown. Which?"),
+        ("figure_ref", "The pressures are given in Figure 2. Which valve?"),
+        ("figure_ref", "He has a mass [Figure]. What is it?"),
+        ("see_image", "She has spots (see image). Why?"),
+        ("see_image", "Refer to the figure. Which nerve?"),
+        ("media_below", "The picture below comes from his eye. What is it?"),
+        ("in_media", "Which structure in the graph rises?"),
+        ("pointer", "Which cell is marked by an arrow?"),
+        ("pointer", "The structure labeled with the letter K is cut. Which?"),
+        ("graph_point", "Which is true at point C?"),
+        ("lost_context", "For the case above, what is next?"),
+        ("lost_context", "As in the previous question, what is next?"),
+        ("broken_table", "Sodium $$$ 140 $$$ potassium. What is next?"),
+        ("result_missing", "Laboratory tests and an ECG are found. What is next?"),
+    ],
+)
+def test_each_class_fires_on_its_cue(name, stem):
+    assert name in cues(stem)
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "A 40-year-old man has a cough. His chest x-ray shows a mass. What is next?",
+        "Laboratory results are shown: sodium 140 mEq/L. What is next?",
+        "Her results are shown below: Na 130 mEq/L, K 4 mEq/L. What is next?",
+        "He points at his chest and says it hurts. What is next?",
+        "He has shown no interest in food. What is next?",
+        "A picture of health until today, she now faints. Why?",
+        "Treatment is provided by a nurse. What is next?",
+    ],
+)
+def test_data_in_the_text_and_everyday_words_are_left_alone(stem):
+    assert cues(stem) == {}
+
+
+def test_a_nomination_says_where_and_what_fired():
+    found = screen([("a", "Why?"), ("b", "The smear is shown in the image. Why?")])
+    assert [(n.item_id, n.place) for n in found] == [("b", 1)]
+    assert {"media_shown", "shown_here"} <= set(found[0].classes) and found[0].excerpt
+
+
+def test_announced_laboratory_values_must_follow():
+    assert lacks_laboratory("Laboratory studies are as follows. What is next?")
+    assert lacks_laboratory("Laboratory studies show:\nSodium 140 mEq/L\nWhat is next?")
+    assert not lacks_laboratory(
+        "Laboratory studies show:\nSodium 140 mEq/L\nHemoglobin 9 g/dL\nWhat is next?"
+    )
+    assert not lacks_laboratory("His sodium is low. What is next?")
+
+
+def test_results_that_are_not_pictures_are_not_media():
+    assert mentions_absent_media("An ECG is shown. Why?")
+    assert not mentions_absent_media("In the case above, what is next?")
+
+
+def test_every_malformed_question_of_the_sample_is_nominated(tmp_path):
+    parents = load_parent(tmp_path, "sample")
+    edits = load_or_derive_edits(tmp_path, "sample", parents).edits
+    malformed = {e.source_index for e in edits if e.edit_kind == "malformed"}
+    nominated = {n.place for n in screen((str(p.source_index), p.question) for p in parents)}
+    assert len(malformed & nominated) >= len(malformed) - 1
+
+
+@given(st.text(max_size=300))
+def test_screening_any_text_names_known_classes_only(text):
+    assert set(cues(text)) <= set(CUE_CLASSES)
+    lacks_laboratory(text)
+
+
+@pytest.mark.parametrize(
+    "piece", ["shown in the ", "image ", "x-ray of the ", "labs ", "figure marked ", "a"]
+)
+def test_a_long_hostile_stem_does_not_stall_the_screen(piece):
+    begin = time.process_time()
+    cues(piece * (20_000 // len(piece)))
+    lacks_laboratory(piece * (20_000 // len(piece)))
+    assert time.process_time() - begin < 5.0
