@@ -9,6 +9,7 @@ One partition (benchmark, model, run) is one folder::
     .lock                  held while a process writes here
 
 ``schema`` one row and its columns; ``identity`` which calls are the same call; ``lines`` a record as one line;
-``migrations`` older rows made current; ``segments`` reading journals; ``journal`` writing one; ``parquet`` the copy;
-``compaction`` making it; ``lock`` one writer at a time; ``store`` all of it behind one object.
+``logprobs`` token log-probabilities as one column; ``migrations`` older rows made current; ``segments`` reading
+journals; ``journal`` writing one; ``parquet`` the copy; ``compaction`` making it; ``folder`` where a partition stands
+and its manifest; ``lock`` one writer at a time; ``store`` all of it behind one object.
 """

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import math
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -18,10 +16,9 @@ from typing import Self
 import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import write_text
-from metacog_pipeline.llm.spec import SLUG_PATTERN
 from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
+from metacog_pipeline.transcripts.folder import partition_folder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
@@ -29,7 +26,16 @@ from metacog_pipeline.transcripts.parquet import FILE_NAME, opened, read_footer,
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
 
-MANIFEST_NAME = "partition.json"
+__all__ = [
+    "PartitionStore",
+    "StoredAnswer",
+    "kept_records",
+    "partition_folder",
+    "read_manifest",
+    "read_partition",
+    "write_manifest",
+]
+
 FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
 SHORT_TEXT = (
     256  # characters; longer answers are read again from the journal when asked for, so memory stays flat
@@ -45,21 +51,6 @@ class StoredAnswer:
     text: str
     logprobs: tuple[TokenLogprob, ...] = ()
     cost_usd: float | None = None
-
-
-def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
-    """Return where the answers of one partition are kept under the study's ``home``.
-
-    Raises ``StoreError`` for a benchmark or model that is not a slug, or a run below 1: each is a folder's name.
-    """
-    for what, value in (("benchmark", benchmark), ("model", model)):
-        if not re.fullmatch(SLUG_PATTERN.rstrip("$"), value):
-            raise StoreError(
-                f"{what} {value!r} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64"
-            )
-    if run < 1:
-        raise StoreError(f"run {run} of {model} cannot name a folder: runs count from 1")
-    return home / "transcripts" / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
 
 
 class PartitionStore:
@@ -252,31 +243,3 @@ def read_partition(folder: Path, columns: Sequence[str] | None = None) -> pa.Tab
         )
     with opened(path) as file:
         return file.read(columns=None if columns is None else list(columns))
-
-
-def read_manifest(folder: Path) -> dict[str, object]:
-    """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
-
-    Raises ``StoreError`` when the file is not a JSON object.
-    """
-    path = folder / MANIFEST_NAME
-    try:
-        content = json.loads(path.read_bytes())
-        if not isinstance(content, dict):
-            raise ValueError("not a JSON object")
-        return content
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(
-            f"{path} cannot be read ({error}): move it aside and run the partition again"
-        ) from error
-
-
-def write_manifest(folder: Path, content: Mapping[str, object]) -> None:
-    """Replace the manifest of ``folder`` whole. Raises ``StoreError`` when it cannot be written."""
-    path = folder / MANIFEST_NAME
-    try:
-        write_text(path, json.dumps(content, indent=2, sort_keys=True) + "\n")
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}: free space and run again") from error

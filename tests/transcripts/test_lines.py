@@ -136,7 +136,18 @@ def test_log_probabilities_come_back_as_they_were(logprobs: tuple[TokenLogprob, 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "3", "[3]", "[[1]]", '[["a","b",[]]]', '[["a",0,[["b"]]]]', "{", "[" * 9999]
+    "text",
+    [
+        "",
+        "3",
+        "[3]",
+        "[[1]]",
+        '[["a","b",[]]]',
+        '[["a",0,[["b"]]]]',
+        "{",
+        "[" * 9999,
+        f'[["a",{10**400},[]]]',
+    ],
 )
 def test_other_text_is_no_list_of_log_probabilities(text: str) -> None:
     with pytest.raises(ValueError):

@@ -13,12 +13,14 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.transcripts.compaction import CompactResult
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
     StoredAnswer,
+    kept_records,
     partition_folder,
     read_manifest,
     read_partition,
@@ -228,6 +230,41 @@ def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path: Pat
         found = store.find(surrogate.answer_id)
         assert found is not None and found.text == "\ud83d"
         assert store.compact().rows == 4
+
+
+@pytest.mark.parametrize("copy_only", [False, True])
+def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(
+    tmp_path: Path, make: Make, copy_only: bool
+) -> None:
+    paid = make(0, text="x" * 1000, cost_usd=0.5)
+    _keep(tmp_path, paid, compact=True)
+    if copy_only:
+        (tmp_path / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(tmp_path) as store:
+        assert store.has_row(paid.answer_id, paid.item_id, paid.condition)
+        assert not store.has_row(paid.answer_id, "other", paid.condition)
+        asyncio.run(store.keep_reused(paid.answer_id, "other", "hash", "warned"))
+        assert store.has_row(paid.answer_id, "other", "warned")
+        assert store.answered_items() == {(paid.item_id, "vanilla"), ("other", "warned")}
+        assert store.cost_usd == 0.5 and len(store) == 1
+        assert store.compact([paid.answer_id]) == CompactResult(2, 0, tmp_path / "transcripts.parquet")
+    with PartitionStore.open(tmp_path) as store:
+        assert store.has_row(paid.answer_id, "other", "warned") and store.cost_usd == 0.5
+    rows = read_partition(tmp_path, ["item_id", "item_hash", "condition", "text", "cost_usd"]).to_pylist()
+    assert sorted((r["item_id"], r["item_hash"], r["condition"], r["text"], r["cost_usd"]) for r in rows) == [
+        (paid.item_id, paid.item_hash, "vanilla", paid.text, 0.5),
+        ("other", "hash", "warned", paid.text, 0.0),
+    ]
+    with PartitionStore.open(tmp_path) as store, pytest.raises(KeyError):
+        asyncio.run(store.keep_reused("0" * 64, "other", "hash", "warned"))
+
+
+def test_everything_kept_is_read_without_the_lock_while_another_writes(tmp_path: Path, make: Make) -> None:
+    _keep(tmp_path, make(0), make(1, status="failed"), compact=True)
+    (tmp_path / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(tmp_path) as store:
+        asyncio.run(store.keep(make(2)))
+        assert [record.item_id for record in kept_records(tmp_path)] == [make(n).item_id for n in (2, 0, 1)]
 
 
 def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(
