@@ -20,6 +20,7 @@ from metacog_pipeline.warehouse.header import Assertion, Materialized, parse_hea
 Layer = Literal["staging", "intermediate", "marts"]
 LAYERS: tuple[Layer, ...] = ("staging", "intermediate", "marts")
 TESTS = "tests"
+_CLOSING = re.compile(r";(?:\s|;|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,62}$")
 
 
@@ -154,7 +155,8 @@ def _test(connection: duckdb.DuckDBPyConnection, path: Path) -> SqlTest:
 
 
 def _without_semicolon(sql: str) -> str:
-    return re.sub(r"(?:\s*;)+\s*\Z", "", sql).rstrip() + "\n"
+    """Return ``sql`` fit to stand inside brackets: cut at a closing semicolon that only comments follow."""
+    return _CLOSING.sub("", sql).rstrip() + "\n"
 
 
 def _refuse_unknown(found: Mapping[str, SqlModel], tests: Iterable[SqlTest]) -> None:

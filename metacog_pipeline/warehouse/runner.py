@@ -90,8 +90,10 @@ def build(home: Path, *, only: Sequence[str] | None = None, folder: Path | None 
                 _carry_over(connection, target)
             chosen = _chosen(project, only, _objects(connection))
             prepare(home, [pattern for model in chosen for pattern in model.datasets])
+            connection.begin()  # one transaction: statement by statement each would be synced to disk
             reports = tuple(_make(connection, home, project, model) for model in chosen)
             tests = _run_tests(connection, home, project, chosen)
+            connection.commit()
     return BuildReport(target, reports, tests, time.perf_counter() - started, notes)
 
 

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.warehouse import FORMATS, Rows, render, render_board
+
+BOARD = (
+    *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),
+    *("n", "n_failed", "n_unparsable", "coverage", "source"),
+)
+HOSTILE = '=HYPERLINK("http://x")|<script>alert(1)</script>\n[red]\x1b[31m`code` \\| [a](b)'
+
+
+def one(value: object) -> Rows:
+    return Rows(("a",), ((value,),))
+
+
+def test_json_is_a_list_of_objects_without_nan() -> None:
+    rows = Rows(("a", "b", "c"), ((1, float("nan"), None), (2, float("-inf"), Decimal("0.5"))))
+    assert json.loads(render(rows, "json")) == [{"a": 1, "b": None, "c": None}, {"a": 2, "b": None, "c": 0.5}]
+    assert json.loads(render(Rows(("a",), ()), "json")) == []
+
+
+def test_json_keeps_columns_that_share_a_name() -> None:
+    assert json.loads(render(Rows(("x", "x", "x_2"), ((1, 2, 3),)), "json")) == [
+        {"x": 1, "x_2": 2, "x_2_2": 3}
+    ]
+
+
+def test_json_holds_times_bytes_and_lists() -> None:
+    rows = Rows(("t", "b", "l"), ((datetime(2026, 1, 2, tzinfo=UTC), b"\x00\xff", [1.0, float("nan")]),))
+    assert json.loads(render(rows, "json")) == [
+        {"t": "2026-01-02T00:00:00+00:00", "b": "00ff", "l": [1.0, None]}
+    ]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1", "\n=1"])
+def test_csv_text_a_spreadsheet_could_run_is_quoted_out(cell: str) -> None:
+    assert next(csv.reader(io.StringIO(render(one(cell), "csv").split("\n", 1)[1]))) == [f"'{cell}"]
+
+
+def test_csv_line_breaks_inside_a_cell_do_not_end_the_row() -> None:
+    rows = list(csv.reader(io.StringIO(render(one("a\rb\r\nc"), "csv"), newline="")))
+    assert rows == [["a"], ["a\nb\nc"]]
+
+
+def test_csv_numbers_stay_numbers_and_nothing_stays_empty() -> None:
+    rows = Rows(("a", "b", "c", "d"), ((-0.5, None, float("nan"), True),))
+    assert render(rows, "csv") == "a,b,c,d\n-0.5,,,true\n"
+
+
+def test_markdown_cells_cannot_break_out() -> None:
+    lines = render(one(HOSTILE), "markdown").splitlines()
+    assert len(lines) == 3
+    cell = lines[2].removeprefix("| ").removesuffix(" |")
+    assert "\\|" in cell and "|" not in cell.replace("\\|", "")
+    assert "<" not in cell and "\x1b" not in cell and "\\[" in cell
+
+
+def test_markdown_shows_what_is_missing_as_not_available() -> None:
+    assert render(Rows(("a", "b", "c"), ((None, float("nan"), 0.25),)), "markdown").splitlines()[2] == (
+        "| N/A | N/A | 0.25 |"
+    )
+
+
+def test_a_terminal_table_shows_markup_as_text() -> None:
+    shown = render(one(HOSTILE), "table")
+    assert "\x1b" not in shown
+    assert "[red]" in shown
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.one_of(st.none(), st.text(), st.floats(), st.integers()), min_size=2, max_size=2))
+)
+def test_every_format_takes_every_cell(cells: list[list[object]]) -> None:
+    rows = Rows(("a", "b"), tuple(map(tuple, cells)))
+    for form in FORMATS:
+        assert render(rows, form, width=80).endswith("\n")
+    assert len(json.loads(render(rows, "json"))) == len(cells)
+    assert len(list(csv.reader(io.StringIO(render(rows, "csv"), newline="")))) == len(cells) + 1
+    assert len(render(rows, "markdown").splitlines()) == len(cells) + 2
+
+
+def line(model: str, measure: str, estimate: float | None, source: str = "measured") -> tuple[object, ...]:
+    ends = (None, None) if estimate is None else (estimate - 0.1, estimate + 0.1)
+    return ("metamedqa", "baseline", model, measure, estimate, *ends, 10, 0, 0, 1.0, source)
+
+
+def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
+    rows = Rows(
+        BOARD, (line("low", "accuracy", 0.2), line("high", "accuracy", 0.9), line("none", "coverage", 0.0))
+    )
+    shown = render_board(rows, "markdown")
+    assert shown.index("| high") < shown.index("| low") < shown.index("| none")
+    assert "0.900 (0.800 to 1.000)" in shown
+    assert "N/A" in shown.splitlines()[-1]
+
+
+def test_simulated_observers_never_share_a_section_with_models() -> None:
+    rows = Rows(BOARD, (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, "simulated")))
+    for form in ("markdown", "table"):
+        real, toy = render_board(rows, form).split("simulated observers")
+        assert "real" in real and "toy" not in real and "toy" in toy and "real" not in toy
+
+
+def test_a_board_for_programs_keeps_its_columns() -> None:
+    rows = Rows(BOARD, (line("m", "accuracy", None),))
+    assert list(json.loads(render_board(rows, "json"))[0]) == list(BOARD)
+    assert render_board(rows, "csv").splitlines()[0] == ",".join(BOARD)
+
+
+def test_an_empty_board_says_so() -> None:
+    assert "nothing" in render_board(Rows(BOARD, ()), "table")
+    assert render_board(Rows(BOARD, ()), "json") == "[]\n"
