@@ -88,3 +88,11 @@ def test_applying_a_whole_text_change_gives_the_text_after(before, after):
     parent = replace(PARENT, question=before)
     question, options = apply_edit(parent, edit(Change("question", before=before, after=after)))
     assert (question, options) == (after, PARENT.options)
+
+
+@pytest.mark.parametrize("lacking", ["auditor", "reason", "created"])
+def test_an_author_made_record_counts_only_with_a_name_a_reason_and_a_date(lacking):
+    given = replace(edit(), status="accepted", auditor="Ada", reason="why", created="2026-01-31")
+    assert edits_by_index([PARENT], [given], "x-") == {0: given}
+    with pytest.raises(SourceError, match=f"accepted without {lacking}"):
+        edits_by_index([PARENT], [replace(given, **{lacking: None})], "x-")

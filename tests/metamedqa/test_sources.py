@@ -131,6 +131,12 @@ def test_a_missing_file_names_what_was_looked_for(home, tmp_path):
         load_source(home, "medqa", PINNED)
 
 
+def test_a_home_that_cannot_be_written_is_a_one_line_error(home, folder):
+    home.write_text("a file")
+    with pytest.raises(SourceError, match="cannot be written"):
+        take(home, "medqa", folder=folder)
+
+
 def test_every_download_is_pinned_to_a_commit_and_a_digest():
     for source in SOURCES.values():
         assert len(source.digest) == 64 and int(source.digest, 16)

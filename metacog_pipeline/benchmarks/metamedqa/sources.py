@@ -123,11 +123,17 @@ def fetch(
     done = []
     for name in names or tuple(sources):
         source = sources[name]
-        kept = _kept(home, source)
-        if kept is None and folder is not None:
-            kept = _from_folder(home, source, folder, sources)
-        elif kept is None:
-            kept = _from_network(home, source, base_url, transport, progress, sources)
+        try:
+            kept = _kept(home, source)
+            if kept is None and folder is not None:
+                kept = _from_folder(home, source, folder, sources)
+            elif kept is None:
+                kept = _from_network(home, source, base_url, transport, progress, sources)
+        except OSError as error:
+            where = source_path(home, name).parent
+            raise SourceError(
+                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
+            ) from None
         done.append(kept)
     return done
 

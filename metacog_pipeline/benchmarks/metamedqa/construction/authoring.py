@@ -9,7 +9,7 @@ from typing import Any
 
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import infer_kind
 from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, item_id
+from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, item_id, missing_provenance
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edit
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     ANSWER_EDITS,
@@ -147,8 +147,9 @@ def check_record(parent: ParentRow, edit: EditRecord) -> list[Violation]:
         broken("A2", "no reason given")
     if edit.created is not None and not _is_date(edit.created):
         broken("A2", f"created is {edit.created!r}, a date like 2025-01-31 needed")
-    if edit.status == "accepted" and not edit.auditor:
-        broken("A2", "accepted without an auditor")
+    lacking = [name for name in missing_provenance(edit) if name != "reason"]
+    if lacking:
+        broken("A2", f"accepted without {', '.join(lacking)}")
     return found
 
 

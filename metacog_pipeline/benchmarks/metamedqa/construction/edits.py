@@ -100,7 +100,8 @@ def edits_by_index(
     Raises
     ------
     SourceError
-        If two records that count name one item, or a record names no parent row or another id than its row has.
+        If two records that count name one item, a record names no parent row or another id than its row has, or an
+        author-made record counts without saying who stands for it, why and when.
     """
     chosen: dict[int, EditRecord] = {}
     for edit in edits:
@@ -116,10 +117,20 @@ def edits_by_index(
                 f"{edit.item_id}: the id does not belong to source_index {edit.source_index} "
                 f"({item_id(prefix, edit.source_index)}); mend the edit record"
             )
+        lacking = missing_provenance(edit)
+        if lacking:
+            raise SourceError(f"{edit.item_id}: accepted without {', '.join(lacking)}; mend the edit record")
         if edit.source_index in chosen:
             raise SourceError(f"{edit.item_id}: two accepted edit records; keep one")
         chosen[edit.source_index] = edit
     return chosen
+
+
+def missing_provenance(edit: EditRecord) -> tuple[str, ...]:
+    """Return what an accepted author-made record lacks of auditor, reason and date; derived records lack nothing."""
+    if edit.status != "accepted":
+        return ()
+    return tuple(name for name in ("auditor", "reason", "created") if not getattr(edit, name))
 
 
 def item_id(prefix: str, source_index: int) -> str:

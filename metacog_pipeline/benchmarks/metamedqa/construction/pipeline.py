@@ -175,8 +175,13 @@ def construct(
 def write_build(home: Path, done: Build) -> Path:
     """Write items and manifest under ``home/items``; return the path of the items."""
     path = items_path(home)
-    write_items(path, done.items)
-    write_manifest(path.with_name(MANIFEST_FILE), done.manifest)
+    try:
+        write_items(path, done.items)
+        write_manifest(path.with_name(MANIFEST_FILE), done.manifest)
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be written ({error.strerror or error}); check the folder and its space"
+        ) from None
     return path
 
 
