@@ -1,0 +1,332 @@
+"""Answers collected elsewhere, turned into transcript records. Every row that is not taken is listed with its reason.
+
+An item is named by ``item_id``, by ``position`` (0-based place in the order of the set) or by the text of its
+``question``. The answer is a ``choice`` (a letter, or an index 0 = A to 5 = F) with an optional ``confidence``, or the
+raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.benchmarks.metamedqa.answer_files import FileRow, read_rows
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.benchmarks.metamedqa.observe import BENCHMARK
+from metacog_pipeline.benchmarks.metamedqa.parsing import parse
+from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.transcripts.schema import Record
+
+ITEM_FIELDS = ("item_id", "position", "question")
+FIELDS = (*ITEM_FIELDS, "choice", "confidence", "response", "condition")
+# Column names seen in result files, most telling first; compared without case, spaces and hyphens.
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "item_id": ("item_id", "itemid", "question_id", "qid", "id"),
+    "position": ("position", "doc_id", "docid", "index", "idx", "row"),
+    "question": ("question", "question_text", "stem"),
+    "choice": ("choice", "answer", "prediction", "predicted", "pred", "model_answer", "selected", "letter"),
+    "confidence": ("confidence", "conf", "confidence_score", "certainty"),
+    "response": ("response", "raw_response", "model_output", "output", "completion", "raw", "reply"),
+    "condition": ("condition", "prompt_condition", "prompt_id"),
+}
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that was not taken: its number in the file and why."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an answer file gave. ``warnings`` are rows taken whose letter or confidence cannot be read."""
+
+    records: tuple[Record, ...]
+    rejected: tuple[Rejected, ...]
+    warnings: tuple[str, ...]
+
+
+class _RowError(Exception):
+    """Why one row is not taken."""
+
+
+def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        field, equals, column = pair.partition("=")
+        if not equals or not column or field not in FIELDS:
+            raise StudyError(f"--map {pair}: give field=column, with a field out of {', '.join(FIELDS)}")
+        if field in mapping:
+            raise StudyError(
+                f"--map {pair}: field {field} is already mapped to {mapping[field]!r}; map it once"
+            )
+        mapping[field] = column
+    return mapping
+
+
+def read_answers(
+    path: Path,
+    items: Sequence[Item],
+    *,
+    model: str,
+    run: int,
+    mapping: Mapping[str, str] | None = None,
+    wording: Wording | None = None,
+    condition: str = BASELINE,
+) -> Imported:
+    """Read the answers in ``path`` (CSV, TSV, JSON Lines, JSON or Parquet).
+
+    Parameters
+    ----------
+    items
+        The items of the study; rows about others are rejected.
+    model, run
+        What the answers are kept under.
+    mapping
+        {field: column}; fields not mapped are found by their usual names.
+    wording
+        Says which conditions there are; the shipped one by default.
+    condition
+        Of rows without a condition of their own.
+
+    Raises
+    ------
+    StudyError
+        When the file cannot be read, a mapped column is not there, or no column names the item or the answer.
+    """
+    rows = read_rows(path)
+    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
+    reader = _Reader(
+        items, _resolve(path, columns, dict(mapping or {})), wording or load_wording(), model, run, condition
+    )
+    for row in rows:
+        reader.take(row)
+    return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings))
+
+
+def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dict[str, str]:
+    """Return the column of every field that has one."""
+    there = ", ".join(map(repr, columns)) or "none"
+    for field, column in mapping.items():
+        if field not in FIELDS:
+            raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(FIELDS)}")
+        if column not in columns:
+            raise StudyError(f"{path}: no column {column!r} to map {field} to; the columns are: {there}")
+    if "response" in mapping and ("choice" in mapping or "confidence" in mapping):
+        raise StudyError(
+            f"{path}: map response, or choice and confidence, not both: which of them is the answer?"
+        )
+    found = dict(mapping)
+    for field in FIELDS:
+        if field not in found and not _settled(field, mapping):
+            usual = _usual(field, [name for name in columns if name not in found.values()])
+            if usual is not None:
+                found[field] = usual
+    if not any(field in found for field in ITEM_FIELDS):
+        raise StudyError(
+            f"{path}: no column names the item; use --map item_id=…, position=… or question=…; the columns are: {there}"
+        )
+    if "choice" not in found and "response" not in found:
+        raise StudyError(
+            f"{path}: no column holds the answer; use --map choice=… or response=…; the columns are: {there}"
+        )
+    return found
+
+
+def _settled(field: str, mapping: Mapping[str, str]) -> bool:
+    """Whether what the user mapped already answers the question ``field`` is about."""
+    if field in ITEM_FIELDS:
+        return any(other in mapping for other in ITEM_FIELDS)
+    if field == "choice" or field == "confidence":
+        return "response" in mapping
+    return field == "response" and ("choice" in mapping or "confidence" in mapping)
+
+
+def _usual(field: str, columns: Sequence[str]) -> str | None:
+    plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(columns)}
+    return next((plain[name] for name in USUAL_NAMES[field] if name in plain), None)
+
+
+class _Reader:
+    """Turns rows into records, one after the other."""
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        columns: Mapping[str, str],
+        wording: Wording,
+        model: str,
+        run: int,
+        condition: str,
+    ) -> None:
+        self.columns = columns
+        self.wording = wording
+        self.model = model
+        self.run = run
+        self.condition = wording.condition(condition)
+        self.records: list[Record] = []
+        self.rejected: list[Rejected] = []
+        self.warnings: list[str] = []
+        self._seen: dict[tuple[str, str], int] = {}
+        self._by_id = {item.item_id: item for item in items}
+        self._by_position = {item.position: item for item in items}
+        self._by_question: dict[str, list[Item]] = {}
+        for item in items if "question" in columns else ():
+            self._by_question.setdefault(fold(item.question), []).append(item)
+
+    def take(self, row: FileRow) -> None:
+        """Add the row's record, or the reason there is none."""
+        try:
+            if row.broken is not None:
+                raise _RowError(row.broken)
+            item = self._item(row.cells)
+            condition = self._condition(row.cells)
+            text = self._text(row.cells)
+            first = self._seen.setdefault((item.item_id, condition), row.number)
+            if first != row.number:
+                raise _RowError(
+                    f"item {item.item_id} is given twice, first in row {first}; the first one counts"
+                )
+        except _RowError as error:
+            self.rejected.append(Rejected(row.number, one_line(str(error))))
+            return
+        parsed = parse(text, item.options)
+        if parsed.reason is not None:
+            self.warnings.append(
+                one_line(f"{parsed.reason} in item {item.item_id} (run {self.run}): recorded as unparsable")
+            )
+        self.records.append(self._record(item, condition, text))
+
+    def _item(self, cells: Mapping[str, Any]) -> Item:
+        field = next(
+            (f for f in ITEM_FIELDS if f in self.columns and not _absent(self._cell(cells, f))), None
+        )
+        if field is None:
+            raise _RowError("the row names no item")
+        value = self._cell(cells, field)
+        found: Item | None = None
+        if field == "item_id":
+            found = self._by_id.get(str(value).strip())
+        elif field == "position":
+            place = _whole(value)
+            found = None if place is None else self._by_position.get(place)
+        else:
+            same = self._by_question.get(fold(str(value)), [])
+            if len(same) > 1:
+                raise _RowError(
+                    f"question {_show(value)} belongs to {len(same)} items; give item_id or position"
+                )
+            found = same[0] if same else None
+        if found is None:
+            raise _RowError(
+                f"unknown item: {field} {_show(value)} is none of the {len(self._by_id)} items of this study"
+            )
+        return found
+
+    def _condition(self, cells: Mapping[str, Any]) -> str:
+        value = self._cell(cells, "condition") if "condition" in self.columns else None
+        if _absent(value):
+            return self.condition
+        try:
+            return self.wording.condition(str(value).strip())
+        except StudyError as error:
+            raise _RowError(str(error)) from None
+
+    def _text(self, cells: Mapping[str, Any]) -> str:
+        """Return the raw response, or the answer in the two lines a model is asked for."""
+        if "response" in self.columns:
+            value = self._cell(cells, "response")
+            if value is None or (isinstance(value, float) and math.isnan(value)):
+                raise _RowError("there is no response")
+            return value if isinstance(value, str) else str(value)
+        letter = _letter(self._cell(cells, "choice"))
+        confidence = self._cell(cells, "confidence") if "confidence" in self.columns else None
+        return (
+            f"Answer: {letter}"
+            if _absent(confidence)
+            else f"Answer: {letter}\nConfidence: {_rating(confidence)}"
+        )
+
+    def _cell(self, cells: Mapping[str, Any], field: str) -> Any:
+        return cells.get(self.columns[field])
+
+    def _record(self, item: Item, condition: str, text: str) -> Record:
+        identity = [BENCHMARK, self.model, self.run, item.item_id, condition, text, "import"]
+        return Record(
+            answer_id=sha256_hex(canonical_json(identity)),
+            benchmark=BENCHMARK,
+            model=self.model,
+            run=self.run,
+            item_id=item.item_id,
+            item_hash=item.item_hash,
+            condition=condition,
+            step="answer",
+            source="imported",
+            provider="replay",
+            model_id="",
+            model_reported=None,
+            mode="import",
+            request_json="{}",
+            status="ok",
+            text=text,
+            finish_reason=None,
+            logprobs_json=None,
+            input_tokens=None,
+            output_tokens=None,
+            cost_usd=None,
+            attempts=0,
+            started_at=datetime.now(UTC),
+            latency_s=0.0,
+            http_status=None,
+            error_kind=None,
+            error_code=None,
+            error_message=None,
+        )
+
+
+def _absent(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number given as a number or as text (``3``, ``3.0``), else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    text = str(value).strip()
+    return int(float(text)) if re.fullmatch(r"-?[0-9]{1,9}(?:\.0+)?", text) else None
+
+
+def _letter(value: object) -> str:
+    if _absent(value):
+        raise _RowError("there is no choice")
+    index = _whole(value)
+    if index is not None and 0 <= index < len(LETTERS):
+        return LETTERS[index]
+    letter = str(value).strip().strip("()[].:").upper()
+    if letter in LETTERS:
+        return letter
+    raise _RowError(f"choice {_show(value)} is neither a letter A–F nor an index 0–5")
+
+
+def _rating(value: object) -> str:
+    """Return the rating as a reply would state it; what is no whole number is kept for the parser to refuse."""
+    number = _whole(value)
+    return one_line(str(value), _SHOWN) if number is None else str(number)
+
+
+def _show(value: object) -> str:
+    return repr(one_line(str(value), _SHOWN))
