@@ -123,7 +123,7 @@ def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult:
 
             outcome = stages.query(partition, tasks, show)
     except MetacogError as error:
-        stages.write_failure(partition, str(error))
+        stages.write_failure(partition, error)
         raise _stop(error) from None
     if outcome.stopped is not None:
         raise Failure(f"{label} stopped: {outcome.stopped}", metadata=_facts(outcome), allow_retries=False)

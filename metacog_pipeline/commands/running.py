@@ -6,16 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import astuple
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.progress import ENVIRONMENT, style_for
 from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.warehouse.output import to_table
+from metacog_pipeline.warehouse.query import Rows
 
 
 @click.command()
@@ -30,8 +31,7 @@ def plan(study_file: Path) -> None:
 
     study = load_study(study_file)
     result = plan_study(study)
-    table = Table(title=f"Plan for {study.study.name}")
-    for heading in (
+    headings = (
         "model",
         "benchmark",
         "runs",
@@ -41,25 +41,14 @@ def plan(study_file: Path) -> None:
         "tokens in",
         "tokens out",
         "dollars",
-    ):
-        table.add_column(heading, justify="left" if heading in ("model", "benchmark") else "right")
-    for row in result.rows:
-        dollars = "no price" if row.dollars is None else f"{row.dollars:.4f}"
-        table.add_row(
-            row.model,
-            row.benchmark,
-            str(row.runs),
-            f"{row.calls:,}",
-            f"{row.answered:,}",
-            f"{row.to_ask:,}",
-            f"{row.tokens_in:,}",
-            f"{row.tokens_out:,}",
-            dollars,
-        )
-    console = Console()
-    console.print(table)
+    )
+    rows = tuple(
+        (*astuple(row)[:8], "no price" if row.dollars is None else f"{row.dollars:.4f}")
+        for row in result.rows
+    )
+    click.echo(to_table(Rows(headings, rows), title=f"Plan for {study.study.name}"))
     for line in result.notes:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        click.echo(line)
 
 
 @click.command()

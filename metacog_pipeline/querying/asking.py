@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record, Source
 from metacog_pipeline.transcripts.store import PartitionStore
 
@@ -173,7 +173,7 @@ class Asker:
             status=completion.status.value,
             text=completion.text,
             finish_reason=completion.finish_reason,
-            logprobs_json=_logprobs_json(completion),
+            logprobs_json=encode_logprobs(completion.logprobs),
             input_tokens=completion.usage.input_tokens,
             output_tokens=completion.usage.output_tokens,
             cost_usd=completion.cost_usd,
@@ -197,10 +197,3 @@ def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:
 def is_fatal(error: StepFailed) -> bool:
     """Whether every further call to this model would fail the same way."""
     return error.completion.error_kind is ErrorKind.FATAL
-
-
-def _logprobs_json(completion: Completion) -> str | None:
-    if not completion.logprobs:
-        return None
-    rows = [[t.token, t.logprob, [list(pair) for pair in t.top]] for t in completion.logprobs]
-    return json.dumps(rows, separators=(",", ":"))

@@ -14,9 +14,7 @@ from metacog_pipeline.querying.asking import Profile, sampling_for
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.journal import read_records
-from metacog_pipeline.transcripts.parquet import FILE_NAME as PARQUET_NAME
-from metacog_pipeline.transcripts.store import read_partition
+from metacog_pipeline.transcripts.store import kept_records
 
 Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
@@ -140,14 +138,9 @@ def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) ->
 def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:
     """Return what was answered in a partition, read without opening it for writing."""
     answers: dict[str, tuple[str, str]] = {}
-    for record in read_records(folder):
+    for record in kept_records(folder):
         if record.status != Status.FAILED:
             answers.setdefault(record.answer_id, (record.status, record.text))
-    if not answers and (folder / PARQUET_NAME).exists():
-        table = read_partition(folder, ["answer_id", "status", "text"])
-        for identity, status, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            if status != Status.FAILED:
-                answers.setdefault(identity, (status, text))
     return answers
 
 

@@ -29,7 +29,14 @@ from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.store import PartitionStore, partition_folder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import (
+    PartitionStore,
+    kept_records,
+    partition_folder,
+    read_manifest,
+    write_manifest,
+)
 
 State = Literal["complete", "incomplete", "failed", "missing"]
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
@@ -111,11 +118,10 @@ def query_partition(
     started = datetime.now(UTC)
     with PartitionStore.open(partition.folder) as store:
         if partition.spec.provider == "replay":
-            outcome = _replayed(store, tasks)
-            current = None
+            outcome, current = _replayed(partition, store, tasks)
         else:
             outcome = asyncio.run(_ask(partition, store, tasks, modes, respond, on_progress))
-            current = outcome.tally.current if outcome.complete else None
+            current = outcome.tally.current
         store.compact(current)
     _write_down(partition, outcome, fingerprint, started)
     return outcome
@@ -168,11 +174,32 @@ def _interrupt(crew: Crew, number: signal.Signals, previous: object) -> None:
     crew.stop("interrupted; calls in flight were finished and kept")
 
 
-def _replayed(store: PartitionStore, tasks: Sequence[Task]) -> Outcome:
-    """Account for imported answers; nobody is asked."""
-    kept = store.answered_items()
-    answered = sum((task.item_id, task.condition) in kept for task in tasks)
-    return Outcome(len(tasks), answered, 0, Profile("import"), Tally())
+def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
+    """Keep answers collected elsewhere; one that is kept already is not kept twice.
+
+    An item imported again with another answer gets the new one; the old stays, superseded.
+
+    Raises
+    ------
+    StoreError
+        If the partition cannot be read or written, or is being asked by another process.
+    """
+
+    async def keep(store: PartitionStore) -> None:
+        await asyncio.gather(*(store.keep(record) for record in records))
+
+    with PartitionStore.open(partition.folder) as store:
+        asyncio.run(keep(store))
+
+
+def _replayed(partition: Partition, store: PartitionStore, tasks: Sequence[Task]) -> tuple[Outcome, set[str]]:
+    """Account for imported answers, of each item the newest; nobody is asked."""
+    newest: dict[tuple[str, str], str] = {}
+    for record in kept_records(partition.folder):
+        newest[record.item_id, record.condition] = record.answer_id
+    answered = sum((task.item_id, task.condition) in newest for task in tasks)
+    outcome = Outcome(len(tasks), answered, 0, Profile("import"), Tally(reused=answered))
+    return outcome, set(newest.values())
 
 
 def record_failure(partition: Partition, message: str, expected: int) -> None:

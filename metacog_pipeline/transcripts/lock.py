@@ -14,6 +14,10 @@ from metacog_pipeline.transcripts.journal import make_folder
 LOCK_NAME = ".lock"
 
 
+class PartitionBusyError(StoreError):
+    """Another process is asking this partition right now."""
+
+
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
@@ -39,7 +43,7 @@ def _acquire(folder: Path, descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
-        raise StoreError(
+        raise PartitionBusyError(
             f"{folder} is in use by process {holder}: wait until it has finished, or stop it, and run again"
         ) from error
     except OSError as error:

@@ -23,7 +23,12 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from metacog_pipeline.benchmarks.metamedqa import declarations
-from metacog_pipeline.benchmarks.metamedqa.confidence import confidence_line, rating_of, read_normal
+from metacog_pipeline.benchmarks.metamedqa.confidence import (
+    NONE_FOUND,
+    confidence_line,
+    rating_of,
+    read_normal,
+)
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
 from metacog_pipeline.benchmarks.metamedqa.declarations import Found
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
@@ -172,8 +177,8 @@ def _value_letters(value: object, options: Sequence[str]) -> Found:
 def _value_rating(value: object) -> tuple[int | None, str | None]:
     if isinstance(value, bool) or value is None or not isinstance(value, int | float | str):
         return None, "the confidence of the JSON object is not a number"
-    shown = value if isinstance(value, str) else f"{value}" if abs(value) < 1e6 else "1000000"
-    return rating_of(normalise(shown[:_WHOLE_REPLY])) or (None, "no confidence from 1 to 5 found")
+    shown = str(value) if isinstance(value, str) or not abs(value) >= 1e6 else "1000000"
+    return rating_of(normalise(shown[:_WHOLE_REPLY])) or (None, NONE_FOUND)
 
 
 def _without_confidence_lines(normal: str) -> str:

@@ -1,0 +1,139 @@
+"""From items to kept answers, asked or imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
+from metacog_pipeline.benchmarks.metamedqa.importing import Imported, read_answers
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.protocol import MODES, ask_item
+from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
+    construct,
+    expected_rows,
+    items_current,
+    selected_items,
+)
+from metacog_pipeline.benchmarks.metamedqa.stages.settings import BENCHMARK, conditions, wording
+from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.session import (
+    Partition,
+    asked_as,
+    keep_imported,
+    query_partition,
+    record_failure,
+)
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.lock import PartitionBusyError
+from metacog_pipeline.transcripts.store import read_partition
+
+
+def modes(spec: ModelSpec) -> tuple[str, ...]:
+    """Return the answer modes to try, best first."""
+    if spec.answer_mode != "auto":
+        return (spec.answer_mode,)
+    if spec.provider == "simulated":
+        return ("text",)
+    return tuple(mode for mode in MODES if mode != "logit_bias" or spec.token_ids)
+
+
+def tasks(study: Study, spec: ModelSpec) -> list[Task]:
+    """Return one task per item and condition."""
+    words = wording(study)
+
+    def task(item: Item, item_hash: str, condition: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await ask_item(item, condition, mode, ask, words, spec)
+
+        return Task(item.item_id, item_hash, condition, run)
+
+    hashed = [(item, item.item_hash) for item in selected_items(study)]
+    return [task(item, digest, condition) for condition in conditions(study) for item, digest in hashed]
+
+
+def query(
+    partition: Partition, todo: Sequence[Task], on_progress: Callable[[Progress], None] | None = None
+) -> Outcome:
+    """Ask what the partition lacks. Raises StoreError, BudgetError or ProviderError when that cannot start."""
+    respond = None
+    if partition.spec.provider == "simulated":
+        respond = Responder(selected_items(partition.study), partition.spec.observer)
+    return query_partition(
+        partition,
+        todo,
+        modes(partition.spec),
+        fingerprint=fingerprint(partition),
+        respond=respond,
+        on_progress=on_progress,
+    )
+
+
+def import_answers(
+    study: Study, file: Path, model: str, run: int, mapping: Mapping[str, str], condition: str
+) -> Imported:
+    """Keep answers collected elsewhere as those of a replayed model; nothing is kept when the file is unreadable.
+
+    Raises
+    ------
+    StudyError
+        If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
+    """
+    spec = study.model(model)
+    if spec.provider != "replay":
+        raise StudyError(
+            f'{study.path.name}: model "{model}" has provider = "{spec.provider}"; imported answers need a model with '
+            'provider = "replay", so that they are never mixed with answers asked here'
+        )
+    if run not in study.runs:
+        raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    study.home.prepare()
+    if not items_current(study):
+        construct(study)
+    items = read_items(items_path(study.home.path))
+    partition = Partition(study, BENCHMARK, spec, run)
+    found = read_answers(
+        file, items, model=model, run=run, mapping=mapping, wording=wording(study), condition=condition
+    )
+    keep_imported(partition, found.records)
+    return found
+
+
+def write_failure(partition: Partition, error: MetacogError) -> None:
+    """Note in the partition's manifest why it could not be asked, so that the boards can name it.
+
+    Nothing is noted while another process asks it: that one will say how it went.
+    """
+    if not isinstance(error, PartitionBusyError):
+        record_failure(partition, str(error), expected_rows(partition.study))
+
+
+def fingerprint(partition: Partition) -> str:
+    """Return a digest of everything a partition's answers depend on."""
+    study = partition.study
+    words = wording(study)
+    texts = {name: words.system_message(name) for name in conditions(study)}
+    asked: dict[str, object] = {
+        "items": [[item.item_id, item.item_hash] for item in selected_items(study)],
+        "words": [words.instructions, words.confidence_request, texts],
+        "model": asked_as(partition.spec),
+        "seed": partition.seed,
+    }
+    if partition.spec.provider == "replay":
+        asked["imported"] = sorted(
+            (p.name, p.stat().st_size) for p in partition.folder.glob("journal-*.jsonl")
+        )
+    return sha256_hex(canonical_json(asked))
+
+
+def transcript_preview(partition: Partition) -> pl.DataFrame:
+    """Return a few answers to look at."""
+    columns = ["item_id", "condition", "step", "status", "text", "latency_s"]
+    return pl.DataFrame(pl.from_arrow(read_partition(partition.folder, columns).slice(0, 20)))
