@@ -1,0 +1,71 @@
+"""Run ``metacog`` as a user does: arguments in; exit code, output and errors out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.cli import main
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def refused_in_one_line(self, *parts: str) -> None:
+        """Hold what every user mistake gives: one line saying what, where, what to do; no traceback."""
+        assert self.code not in (0, None)
+        lines = self.err.strip().splitlines()
+        assert len(lines) == 1, self.err
+        assert "Traceback" not in self.err + self.out
+        for part in parts:
+            assert part in lines[0], lines[0]
+
+
+Metacog = Callable[..., Result]
+
+
+@pytest.fixture
+def metacog(capfd: pytest.CaptureFixture[str]) -> Metacog:
+    def run(*arguments: str | Path) -> Result:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        code = ended.value.code
+        return Result(code if isinstance(code, int) else 0 if code is None else 1, out, err)
+
+    return run
+
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+
+[[models]]
+name = "sim"
+provider = "simulated"
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 10
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path

@@ -1,0 +1,245 @@
+"""Bad input gives one line that says what, where and what to do; an exit code; nothing lost; no traceback."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.files import shipped
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import kept_records
+
+LISTED = "[benchmarks.metamedqa]"
+
+
+def edited(study: Path, old: str, new: str) -> Path:
+    study.write_text(study.read_text().replace(old, new), encoding="utf-8")
+    return study
+
+
+def test_an_unknown_provider(metacog, study: Path) -> None:
+    result = metacog("plan", edited(study, '"simulated"', '"simulatd"'))
+    result.refused_in_one_line("study.toml", "models[0].provider", "'simulatd'", "'simulated'")
+    assert result.code == 2
+
+
+def test_a_missing_key_variable(metacog, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOT_SET_ANYWHERE", raising=False)
+    edited(
+        study,
+        LISTED,
+        f'[[models]]\nname = "api"\nprovider = "openai"\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"\n{LISTED}',
+    )
+    result = metacog("run", study, "--model", "api", "--quiet")
+    result.refused_in_one_line("NOT_SET_ANYWHERE", "api")
+    assert result.code == 7
+
+
+def test_a_duplicate_model_name_differing_only_in_case(metacog, study: Path) -> None:
+    edited(study, LISTED, f'[[models]]\nname = "SIM"\nprovider = "simulated"\n{LISTED}')
+    metacog("plan", study).refused_in_one_line('"SIM"', "models[0]", "ignoring case")
+
+
+@pytest.mark.parametrize("name", ["a/b", "a|b", "../up", "a b", ""])
+def test_a_name_that_cannot_be_a_partition(metacog, study: Path, name: str) -> None:
+    metacog("plan", edited(study, '"sim"', f'"{name}"')).refused_in_one_line("models[0].name", "[a-z0-9]")
+
+
+def test_a_negative_limit(metacog, study: Path) -> None:
+    metacog("plan", edited(study, "limit = 10", "limit = -1")).refused_in_one_line(
+        "benchmarks.metamedqa.limit", "-1"
+    )
+
+
+def test_a_study_with_no_model(metacog, tmp_path: Path) -> None:
+    path = tmp_path / "empty.toml"
+    path.write_text('[study]\nname = "x"\n')
+    metacog("run", path).refused_in_one_line("empty.toml", "no model", "[[models]]")
+
+
+def test_a_home_that_is_a_file(metacog, study: Path) -> None:
+    (study.parent / "home").write_text("in the way")
+    metacog("run", study).refused_in_one_line("home", "is a file", "choose another")
+    assert (study.parent / "home").read_text() == "in the way"
+
+
+def test_an_unknown_condition(metacog, study: Path) -> None:
+    edited(study, "limit = 10", 'limit = 10\nconditions = ["role-ful"]')
+    metacog("plan", study).refused_in_one_line("role-ful", "role-full")
+
+
+def test_an_unknown_model_benchmark_or_run(metacog, study: Path) -> None:
+    metacog("run", study, "--model", "simm").refused_in_one_line('"simm"', 'did you mean "sim"')
+    metacog("run", study, "--benchmark", "medley").refused_in_one_line('"medley"', "metamedqa")
+    metacog("run", study, "--run", "2").refused_in_one_line("--run 2", "1 to 1")
+
+
+def test_an_edit_whose_before_text_does_not_match(metacog, study: Path) -> None:
+    folder = study.parent / "own"
+    folder.mkdir()
+    for name in ("parent.jsonl", "edits.jsonl", "fictional.jsonl"):
+        (folder / name).write_bytes(shipped("data", "metamedqa", "sample", name).read_bytes())
+    records = [json.loads(line) for line in (folder / "edits.jsonl").read_text().splitlines()]
+    chosen = next(record for record in records if any("before" in change for change in record["changes"]))
+    chosen["changes"][0]["before"] += " but not quite"
+    (folder / "edits.jsonl").write_text("\n".join(map(json.dumps, records)))
+    edited(study, 'dataset = "sample"', 'dataset = "custom"\nfolder = "own"')
+    result = metacog("plan", study)
+    result.refused_in_one_line(chosen["item_id"], chosen["changes"][0]["field"], "but not quite")
+    assert result.code == 3
+
+
+def test_a_source_with_one_changed_byte(metacog, study: Path, tmp_path: Path, medqa: Path) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    raw = gzip.decompress(medqa.read_bytes())
+    place = raw.index(b"physician")
+    (folder / "medqa_usmle_4opt_test.jsonl").write_bytes(raw[:place] + b"P" + raw[place + 1 :])
+    result = metacog("fetch", "medqa", "--study", study, "--from", folder, "--quiet")
+    result.refused_in_one_line("medqa_usmle_4opt_test.jsonl", "expected", "found")
+    assert result.code == 3
+    assert not list((study.parent / "home" / "sources").rglob("*.jsonl"))
+
+
+def test_a_source_that_is_not_there(metacog, study: Path, tmp_path: Path) -> None:
+    metacog("fetch", "--study", study, "--from", tmp_path / "nowhere").refused_in_one_line(
+        "nowhere", "no such folder"
+    )
+    (tmp_path / "bare").mkdir()
+    metacog("fetch", "medqa", "--study", study, "--from", tmp_path / "bare").refused_in_one_line(
+        "medqa", "looked for"
+    )
+    metacog("fetch", "medqq", "--study", study).refused_in_one_line("medqq", "medqa")
+
+
+def answers(study: Path, text: str, name: str = "answers.csv") -> Path:
+    path = study.parent / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, study: Path) -> None:
+    rows = "item_id,choice,confidence\nsample-0001,A,5\nno-such-item,B,4\nsample-0002,2,3\n"
+    result = metacog(
+        "import", "metamedqa", answers(study, rows), "--study", study, "--model", "theirs", "--run", "1"
+    )
+    assert result.code == 8
+    assert "row 3: not taken: unknown item: item_id 'no-such-item'" in result.err
+    assert "2 answers kept" in result.out
+    loaded = load_study(study)
+    kept = kept_records(Partition(loaded, stages.BENCHMARK, loaded.model("theirs"), 1).folder)
+    assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
+
+
+def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study: Path) -> None:
+    rows = answers(study, "item_id,choice,confidence\nsample-0001,A,7\n")
+    result = metacog("import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1")
+    assert result.code == 0
+    assert "confidence 7 is outside 1–5 in item sample-0001 (run 1): recorded as unparsable" in result.err
+
+
+def test_an_import_for_a_model_that_is_asked_here(metacog, study: Path) -> None:
+    rows = answers(study, "item_id,choice\nsample-0001,A\n")
+    arguments = ("import", "metamedqa", rows, "--study", study, "--run", "1")
+    metacog(*arguments, "--model", "sim").refused_in_one_line("sim", 'provider = "replay"')
+    metacog(*arguments, "--model", "thiers").refused_in_one_line('"theirs"')
+
+
+@pytest.mark.parametrize(
+    ("pairs", "parts"),
+    [
+        (["item_id=nope"], ["nope", "item_id", "choice"]),
+        (["colour=choice"], ["colour", "item_id"]),
+        (["item_id"], ["field=column"]),
+    ],
+)
+def test_a_mapping_that_does_not_fit(metacog, study: Path, pairs: list[str], parts: list[str]) -> None:
+    rows = answers(study, "item_id,choice\nsample-0001,A\n")
+    result = metacog(
+        "import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1", "--map", *pairs
+    )
+    result.refused_in_one_line(*parts)
+
+
+def test_an_import_file_that_is_missing_or_empty(metacog, study: Path) -> None:
+    common = ("--study", study, "--model", "theirs", "--run", "1")
+    metacog("import", "metamedqa", study.parent / "gone.csv", *common).refused_in_one_line("gone.csv")
+    metacog("import", "metamedqa", answers(study, ""), *common).refused_in_one_line("answers.csv")
+
+
+def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, study: Path) -> None:
+    huge = "thinking " * 1_200_000 + "\nAnswer: B\nConfidence: 4"
+    rows = [
+        {"item_id": "sample-0001", "response": huge},
+        {"item_id": "sample-0002", "response": "Answer: A\x00\nConfidence: 3\x00"},
+        {"item_id": "sample-0003", "response": "\ud800 Answer: C\nConfidence: 2 \udfff"},
+    ]
+    file = answers(study, "\n".join(json.dumps(row) for row in rows), "answers.jsonl")
+    edited(study, "limit = 10\n", "")
+    edited(study, '[[models]]\nname = "sim"\nprovider = "simulated"\n', "")
+    assert (
+        metacog(
+            "import", "metamedqa", file, "--study", study, "--model", "theirs", "--run", "1", "--quiet"
+        ).code
+        == 0
+    )
+    assert metacog("run", study, "--quiet").code == 0
+    loaded = load_study(study)
+    partition = Partition(loaded, stages.BENCHMARK, loaded.model("theirs"), 1)
+    kept = {record.item_id: record.text for record in kept_records(partition.folder)}
+    assert kept == {row["item_id"]: row["response"] for row in rows}
+    sql = "select item_id, answer from stg_metamedqa_observations where status <> 'not_run' order by item_id"
+    result = metacog("sql", sql, "--study", study, "--format", "csv")
+    assert result.code == 0
+    assert result.out.splitlines()[1:] == ["sample-0001,B", "sample-0002,A", "sample-0003,C"]
+
+
+def test_a_corrupt_parquet_file_in_the_store_is_named_and_the_answers_survive(metacog, study: Path) -> None:
+    assert metacog("run", study, "--model", "sim", "--quiet").code == 0
+    loaded = load_study(study)
+    partition = Partition(loaded, stages.BENCHMARK, loaded.model("sim"), 1)
+    before = [record.answer_id for record in kept_records(partition.folder)]
+    copy = partition.folder / "transcripts.parquet"
+    copy.write_bytes(copy.read_bytes()[:100])
+    board = (study.parent / "home" / "leaderboard.duckdb").read_bytes()
+    result = metacog("run", study, "--force", "--quiet")
+    assert result.code != 0
+    assert "transcripts.parquet" in result.err
+    assert "Traceback" not in result.err
+    assert [record.answer_id for record in kept_records(partition.folder)] == before
+    assert (study.parent / "home" / "leaderboard.duckdb").read_bytes() == board
+    copy.rename(copy.with_name("transcripts.aside"))
+    assert metacog("run", study, "--force", "--model", "sim", "--quiet").code in (0, 7)
+    assert [record.answer_id for record in kept_records(partition.folder)] == before
+
+
+def test_a_query_that_is_wrong_or_writes(metacog, study: Path) -> None:
+    assert metacog("run", study, "--model", "sim", "--quiet").code in (0, 7)
+    metacog("sql", "selct 1", "--study", study).refused_in_one_line("query")
+    metacog("sql", "select * from no_such_table", "--study", study).refused_in_one_line("no_such_table")
+    metacog("sql", "drop table board", "--study", study).refused_in_one_line("not allowed")
+    metacog("sql", "select * from read_csv('/etc/passwd')", "--study", study).refused_in_one_line("query")
+    metacog("board", "medley", "--study", study).refused_in_one_line('"medley"', "metamedqa")
+
+
+def test_a_board_before_anything_ran(metacog, study: Path) -> None:
+    metacog("board", "--study", study).refused_in_one_line("leaderboard.duckdb", "run")
+
+
+def test_an_unknown_option_and_a_missing_argument(metacog, study: Path) -> None:
+    for arguments in (("plan",), ("plan", study, "--limitt", "3"), ("nonsense",)):
+        result = metacog(*arguments)
+        assert result.code == 2
+        assert "Traceback" not in result.err
+
+
+def test_a_fault_that_does_not_exist(metacog, study: Path) -> None:
+    arguments = ("simulate-server", "--study", study, "--port", "0", "--fault")
+    metacog(*arguments, "meteor=0.5").refused_in_one_line("meteor", "rate_limit")
+    metacog(*arguments, "rate_limit").refused_in_one_line("NAME=SHARE")
+    metacog(*arguments, "rate_limit=7").refused_in_one_line("0 to 1")
