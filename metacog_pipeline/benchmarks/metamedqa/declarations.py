@@ -21,7 +21,7 @@ _DECLARED = re.compile(
     (?: [(\[] (?P<hint> [^()\[\]\n]{{0,60}}+ ) [)\]] [\s_"']*+ (?= [:=\-–—→] | is\b ) )?+
     (?: (?:to|for)\s++(?:this|the|that|your)\s++ (?:question|problem|item|case)\s++ (?=is\b) )?+
     (?P<link> is\b | [:=>→–—-] )?+
-    (?P<open> (?: {_LATEX} | [{_OPEN_MARKS}}}] )*+ )
+    (?P<open> (?: {_LATEX} | [}}{_OPEN_MARKS}] )*+ )
     (?: (?:option|choice|letter)\b [{_OPEN_MARKS}]*+ )?+
     (?P<letter> [A-F] )
     """,

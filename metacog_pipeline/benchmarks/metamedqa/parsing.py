@@ -48,8 +48,8 @@ _WHOLE_REPLY = 20_000  # longer replies cannot be one letter or one option text
 _REMOVED = (0x2A, 0x60, 0xAD, 0x61C, 0x20E3, 0xFE0E, 0xFE0F, 0xFEFF)
 _REMOVED_RANGES = ((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F))
 _CLEAN: dict[int, str | None] = {
-    **dict.fromkeys(range(32), " "),
-    0x7F: " ",
+    **dict.fromkeys((*range(0x20), 0x7F, *range(0xD800, 0xE000)), " "),
+    0xFFFD: " ",  # what a lone surrogate becomes in Parquet
     **dict.fromkeys(_REMOVED),
     **{code: None for low, high in _REMOVED_RANGES for code in range(low, high + 1)},
     **{ord(c): "\n" for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"},

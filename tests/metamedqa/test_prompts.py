@@ -1,0 +1,123 @@
+"""What a model is sent, and what a user's own wording may change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.prompts import (
+    ALIASES,
+    CONDITIONS,
+    Wording,
+    load_wording,
+    user_message,
+)
+from metacog_pipeline.errors import StudyError
+
+
+def test_user_message_is_question_options_instructions(items: list[Item], wording: Wording) -> None:
+    item = items[3]
+    lines = user_message(item, wording).split("\n")
+    assert lines[0] == item.question
+    assert lines[1:7] == [f"{letter}. {text}" for letter, text in zip("ABCDEF", item.options, strict=True)]
+    assert "\n".join(lines[7:]) == wording.instructions
+
+
+def test_instructions_ask_for_two_labelled_lines_and_nothing_else(wording: Wording) -> None:
+    text = wording.instructions
+    assert text.index("Answer:") < text.index("Confidence:")
+    for required in (
+        "A, B, C, D, E or F",
+        "1 to 5",
+        "not confident at all",
+        "absolutely sure",
+        "disqualifies",
+    ):
+        assert required in text
+
+
+def test_the_eight_conditions_say_what_each_must(wording: Wording) -> None:
+    assert tuple(wording.conditions) == CONDITIONS
+    assert wording.system_message("baseline") is None
+    texts = {name: wording.system_message(name) or "" for name in CONDITIONS[1:]}
+    role = texts["role"]
+    assert all(text.startswith(role) for text in texts.values())
+    assert re.search(r"medical assistant.*multiple-choice questions.*doctor", role)
+    warn = texts["role-warn"]
+    assert "tricky" in warn and "careful" in warn
+    assert texts["role-warn-consequence"].startswith(warn) and "lives" in texts["role-warn-consequence"]
+    assert texts["role-explicit-unknown"].startswith(warn) and "impossible" in texts["role-explicit-unknown"]
+    incomplete = texts["role-explicit-unknown-incomplete"]
+    assert "incomplete" in incomplete and "lack" in incomplete and "tricky" not in incomplete
+    assert all(
+        word in texts["role-full"]
+        for word in ("trick you", "does not exist", "incomplete", "may not contain")
+    )
+    assert all(number in texts["role-omniscient"] for number in ("100", "55", "125", "1373", "six"))
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_alias_gives_the_canonical_name_and_words(alias: str, name: str, wording: Wording) -> None:
+    assert wording.condition(alias) == name
+    assert wording.system_message(alias) == wording.system_message(name)
+
+
+def test_unknown_condition_is_named_with_a_suggestion(wording: Wording) -> None:
+    with pytest.raises(StudyError, match=r"unknown condition 'role-ful'.*did you mean 'role-full'"):
+        wording.condition("role-ful")
+
+
+def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path: Path, wording: Wording) -> None:
+    path = tmp_path / "exact.toml"
+    path.write_text(
+        'instructions = "\\nSay it {exactly}."\n[conditions]\nrole = "R"\nmine = "M"\nrole-explit-unknown = "U"\n',
+        encoding="utf-8",
+    )
+    own = load_wording(path)
+    assert own.id == "own:exact"
+    assert own.instructions == "\nSay it {exactly}."
+    assert own.confidence_request == wording.confidence_request
+    assert (own.system_message("role"), own.system_message("mine")) == ("R", "M")
+    assert own.system_message("role-explicit-unknown") == "U"
+    assert own.system_message("role-full") == wording.system_message("role-full")
+    assert tuple(own.conditions) == (*CONDITIONS, "mine")
+    assert own.digest != wording.digest
+
+
+def test_digest_is_that_of_the_words_not_of_the_id(tmp_path: Path, wording: Wording) -> None:
+    path = tmp_path / "same.toml"
+    path.write_text('id = "other"\n', encoding="utf-8")
+    same = load_wording(path)
+    assert same.id == "other" and same.digest == wording.digest
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'instruction = "x"', "unknown key 'instruction' \\(did you mean 'instructions'"),
+        (b'instructions = ""', "must be a text that is not empty"),
+        (b"instructions = 3", "must be a text"),
+        (b"conditions = 3", "must be a table"),
+        (b"[conditions]\nrole = 3", "conditions.role = 3 must be a text"),
+        (b'[conditions]\n"a b" = "x"', "condition name 'a b'"),
+        (b'[conditions]\nrole-explicit-unknown = "x"\nrole-explit-unknown = "y"', "given twice"),
+        (b"not toml", "cannot be read"),
+        (b"id = '\xff'", "cannot be read"),
+    ],
+)
+def test_wrong_wording_file_is_one_line_naming_file_and_value(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
+    path = tmp_path / "words.toml"
+    path.write_bytes(content)
+    with pytest.raises(StudyError, match=says) as caught:
+        load_wording(path)
+    assert "words.toml" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_wording_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="cannot be read"):
+        load_wording(tmp_path / "nowhere.toml")
