@@ -10,7 +10,7 @@ import click
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse.leaderboard import render_board
+from metacog_pipeline.warehouse.leaderboard import notes, render_board
 from metacog_pipeline.warehouse.output import FORMATS, Format, render
 from metacog_pipeline.warehouse.query import board as read_board
 from metacog_pipeline.warehouse.query import run_query
@@ -36,7 +36,10 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `board`.
     """
     home = load_study(study_file).home.path
-    click.echo(render_board(read_board(home, benchmark, official=official), form), nl=False)
+    rows = read_board(home, benchmark, official=official)
+    click.echo(render_board(rows, form), nl=False)
+    if form in ("table", "markdown"):
+        click.echo(f"\n{notes(home)}", nl=False)
 
 
 @click.command()

@@ -13,7 +13,7 @@ from metacog_pipeline.commands.running import launch
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse.leaderboard import render_board
+from metacog_pipeline.warehouse.leaderboard import notes, render_board
 from metacog_pipeline.warehouse.query import board
 
 
@@ -47,6 +47,7 @@ def demo(folder: Path, quiet: bool) -> None:
     if quiet:
         return
     click.echo(render_board(board(study.home.path), "table"), nl=False)
+    click.echo(f"\n{notes(study.home.path)}", nl=False)
     click.echo(
         f"\nThis is the sample set with simulated respondents, not a result about any real model.\n"
         f"Study file:   {study_file}\n"

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from metacog_pipeline.warehouse.output import NOT_AVAILABLE, Format, render, shown, to_markdown, to_table
-from metacog_pipeline.warehouse.query import Rows
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.warehouse.output import (
+    NOT_AVAILABLE,
+    Format,
+    Stacked,
+    render,
+    shown,
+    to_markdown,
+    to_table,
+)
+from metacog_pipeline.warehouse.query import Rows, run_query
 
 _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
@@ -14,23 +24,30 @@ _SHOWN = (
     "accuracy",
     "mean_confidence",
     "high_confidence_accuracy",
-    "medium_confidence_accuracy",
-    "low_confidence_accuracy",
     "missing_answer_recall",
     "unknown_recall",
     "fictional_accuracy",
     "ece",
-    "brier",
     "auroc2",
 )
 _SHORT = {
     "mean_confidence": "confidence",
-    "high_confidence_accuracy": "acc. high conf.",
-    "medium_confidence_accuracy": "acc. medium",
-    "low_confidence_accuracy": "acc. low",
-    "missing_answer_recall": "missing recall",
-    "unknown_recall": "unknown recall",
+    "high_confidence_accuracy": "when sure",
+    "missing_answer_recall": "missing",
+    "unknown_recall": "unknown",
     "fictional_accuracy": "fictional",
+    "ece": "ECE",
+    "auroc2": "AUROC2",
+}
+_LEGEND = (
+    "Below each value its 95 % interval. confidence: mean, 1 to 5; when sure: accuracy at confidence 5; missing: recall\n"
+    'of "none of the above"; unknown: recall of "I don\'t know or cannot answer"; N/A: no such answers.\n'
+    "More measures: --format csv.\n"
+)
+_ABOUT = {
+    "sample": " (written for this project; not comparable with the literature)",
+    "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
+    "custom": " (the study's own)",
 }
 
 
@@ -55,7 +72,31 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
             parts.append(f"### {title}\n\n{to_markdown(table)}")
         else:
             parts.append(to_table(table, title=title, width=width))
+    if parts:
+        parts.append(_LEGEND)
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
+
+
+def notes(home: Path) -> str:
+    """Return what a reader of the board must know: which question set, and what is not complete."""
+    lines = []
+    for (dataset,) in run_query(
+        home, "select distinct dataset from int_metamedqa_question_sets order by all"
+    ).rows:
+        lines.append(f"Question set: {dataset}{_ABOUT.get(str(dataset), '')}")
+    states = run_query(
+        home,
+        "select model, run, state, n_answered, n_expected, message from board_partitions order by model, run",
+    ).rows
+    waiting = [row for row in states if row[2] != "complete"]
+    if waiting:
+        lines.append(
+            f"PROVISIONAL: {len(states) - len(waiting)} of {len(states)} partitions are complete. Waiting for:"
+        )
+        for model, run, state, answered, expected, message in waiting:
+            why = f": {message}" if message else ""
+            lines.append(one_line(f"  {model}, run {run}: {state}, {answered} of {expected} answered{why}"))
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def _sections(rows: Rows) -> list[tuple[str, Rows]]:
@@ -77,14 +118,19 @@ def _section(lines: Sequence[_Line]) -> Rows:
     measures = [name for name in _SHOWN if any(name in line.measures for line in lines)]
     columns = (
         "model",
-        "source",
+        *(("source",) if _mixed(lines) else ()),
         *(_SHORT.get(name, name) for name in measures),
         "coverage",
         "failed",
         "unparsable",
     )
     ordered = sorted(lines, key=_rank)
-    return Rows(columns, tuple(_row(line, measures) for line in ordered))
+    return Rows(columns, tuple(_row(line, measures, _mixed(lines)) for line in ordered))
+
+
+def _mixed(lines: Sequence[_Line]) -> bool:
+    """Whether measured and published models stand together, so that each line must say which it is."""
+    return len({line.source for line in lines}) > 1
 
 
 def _rank(line: _Line) -> tuple[bool, float, str]:
@@ -92,12 +138,12 @@ def _rank(line: _Line) -> tuple[bool, float, str]:
     return (True, 0.0, line.model) if not isinstance(value, float) else (False, -value, line.model)
 
 
-def _row(line: _Line, measures: Sequence[str]) -> tuple[object, ...]:
+def _row(line: _Line, measures: Sequence[str], mixed: bool) -> tuple[object, ...]:
     cells = [_cell(line.measures.get(name)) for name in measures]
     about = line.measures.get("coverage") or next(iter(line.measures.values()))
     return (
         line.model,
-        line.source,
+        *((line.source,) if mixed else ()),
         *cells,
         _number(about["coverage"]),
         shown(about["n_failed"]),
@@ -111,7 +157,12 @@ def _cell(row: Mapping[str, object] | None) -> str:
     value = _number(row["estimate"])
     if row["low"] is None or row["high"] is None:
         return value
-    return f"{value} ({_number(row['low'])} to {_number(row['high'])})"
+    return Stacked(f"{value}\n{_short(row['low'])}–{_short(row['high'])}")
+
+
+def _short(value: object) -> str:
+    """Return an interval's end, short: 0.223 as .22."""
+    return f"{value:.2f}".removeprefix("0") if isinstance(value, float) else shown(value)
 
 
 def _number(value: object) -> str:

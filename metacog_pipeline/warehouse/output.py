@@ -41,6 +41,10 @@ _FORMULA = (
 )  # the full-width ones fool spreadsheets too
 
 
+class Stacked(str):
+    """A number of our own making with something below it; only its line breaks survive in a terminal table."""
+
+
 def render(rows: Rows, form: Format, *, width: int | None = None) -> str:
     """Return ``rows`` as text ending in a line break; ``width`` is the terminal's, for ``table``."""
     writers: dict[Format, Callable[[Rows], str]] = {"csv": to_csv, "json": to_json, "markdown": to_markdown}
@@ -77,10 +81,10 @@ def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) 
     """Return a table for a terminal ``width`` columns wide (default: as wide as it needs)."""
     table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for position, name in enumerate(rows.columns):
-        numeric = any(isinstance(row[position], int | float | Decimal) for row in rows.rows)
+        numeric = any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
         table.add_column(Text(_printable(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows.rows:
-        table.add_row(*(Text(_printable(shown(value))) for value in row))
+        table.add_row(*(Text(_lines(value)) for value in row))
     out = io.StringIO()
     console = Console(file=out, width=width or 10_000, color_system=None, force_terminal=False)
     console.print(table)
@@ -123,6 +127,12 @@ def shown(value: object) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+def _lines(value: object) -> str:
+    if isinstance(value, Stacked):
+        return "\n".join(map(_printable, value.split("\n")))
+    return _printable(shown(value))
 
 
 def _csv_cell(value: object) -> object:
