@@ -100,8 +100,9 @@ def test_settling_twice_counts_once(virtual: Run, budget: Open) -> None:
     reservation = virtual(opened.reserve(0.2))
     opened.settle(reservation, 0.2)
     opened.settle(reservation, 0.2)
-    opened.close()
     assert opened.figures().spent == pytest.approx(0.2)
+    assert opened.spent_here_usd == pytest.approx(0.2)
+    opened.close()
 
 
 def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Open) -> None:
@@ -237,6 +238,23 @@ def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(
             virtual(opened.reserve(0.01))
     opened.close()
     assert opened.figures().spent == pytest.approx(0.05)
+
+
+def test_a_grant_that_is_not_durable_is_not_used(
+    virtual: Run, budget: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = budget(1.0)
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("metacog_pipeline.llm.ledger.os.fsync", fail)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="Input/output error"):
+                virtual(opened.reserve(0.01))
+    opened.settle(virtual(opened.reserve(0.01)), 0.01)
+    opened.close()
 
 
 @given(usd=st.floats(0, 1e6, allow_subnormal=False))

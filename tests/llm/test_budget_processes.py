@@ -1,6 +1,8 @@
 """Several real processes spending from one home, some of them killed."""
 
+import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -64,6 +66,17 @@ def test_processes_together_spend_the_budget_and_never_more(tmp_path: Path) -> N
     assert figures.spent == pytest.approx(sum(calls) * COST)
     assert figures.leaked == 0
     assert figures.spent >= CAP - 3 * 8 * WORST
+
+
+def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path: Path) -> None:
+    Budget.open(tmp_path, CAP).close()
+    with (tmp_path / "ledger" / ".lock").open("rb+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = start(tmp_path)
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 1.0)
+        assert ready == []
+    assert sent(process) > 0
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.05, 0.2])
