@@ -1,0 +1,189 @@
+"""A study whose only model is a local server, and a process that queries it and can be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.study import load_study
+
+LONGEST_SESSION_S = 60
+
+
+def respond(model: str, request: ChatRequest) -> str:
+    """Answer the same words the same way, whoever asks and however often."""
+    drawn = int(sha256_hex("".join(message.content for message in request.messages))[:8], 16)
+    letter, rating = "ABCDEF"[drawn % 6], drawn // 6 % 5 + 1
+    if request.constraint is None:
+        return f"Answer: {letter}\nConfidence: {rating}"
+    return str(rating) if any(m.role == "assistant" for m in request.messages) else letter
+
+
+class Events:
+    """What one session reported, as ``victim.py`` describes it."""
+
+    def __init__(self, path: Path) -> None:
+        text = path.read_text() if path.exists() else ""
+        lines = [line.split(" ", 2) for line in text.splitlines()]
+        self.digest_of = {
+            answer: digest for word, answer, *rest in lines if word == "asked" for digest in rest
+        }
+        self.kept = [line[1] for line in lines if line[0] == "kept"]
+        self.error = next((" ".join(line[1:]) for line in lines if line[0] == "error"), None)
+        self._sent = Counter(line[1] for line in lines if line[0] == "sent")
+        self._back = Counter(line[1] for line in lines if line[0] == "back")
+
+    @property
+    def in_flight(self) -> Counter[str]:
+        """Bodies of the calls that had left and whose answer was not durable when the session ended."""
+        return self._sent - self._back - Counter(self.digest_of[answer] for answer in self.kept)
+
+
+class Victim:
+    """The process of ``victim.py``: one session at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sessions = 0
+        self._child = 0
+        self.events = folder
+        script = Path(__file__).with_name("victim.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def start(self, study: Path, die: tuple[str, int] | None = None) -> None:
+        """Start a session on ``study``; ``die`` as in ``victim.py``."""
+        self._sessions += 1
+        self.events = self._folder / f"session-{self._sessions:03d}"
+        job = {"study": str(study), "events": str(self.events), "die": die}
+        self._say(json.dumps(job))
+        self._child = self._number()
+
+    def wait_for(self, word: str, count: int) -> bool:
+        """Wait until the session has reported ``word`` so often; ``False`` when it ended before."""
+        until = time.monotonic() + LONGEST_SESSION_S
+        while time.monotonic() < until:
+            seen = self.events.read_bytes() if self.events.exists() else b""
+            if sum(line.startswith(word.encode()) for line in seen.splitlines()) >= count:
+                return True
+            if _has_ended(self._child):
+                return False
+            time.sleep(0.0005)
+        raise AssertionError(f"no {count} × {word!r} within {LONGEST_SESSION_S} s")
+
+    def kill(self) -> bool:
+        """Kill the session with SIGKILL; return whether it was still running."""
+        os.kill(self._child, signal.SIGKILL)  # not collected yet, so the id is its own even when it has ended
+        return self.end() == -signal.SIGKILL
+
+    def end(self) -> int:
+        """Wait until the session has ended; return its exit code, -9 when killed."""
+        self._say("")
+        return self._number()
+
+    def reported(self) -> Events:
+        """Return what the session has reported."""
+        return Events(self.events)
+
+    def run(self, study: Path, die: tuple[str, int] | None = None) -> tuple[int, Events]:
+        """Run a session to its end; return its exit code and what it reported."""
+        self.start(study, die)
+        return self.end(), self.reported()
+
+    def stop(self) -> None:
+        self._process.communicate(timeout=LONGEST_SESSION_S)
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _number(self) -> int:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the forking process has ended"
+        return int(line)
+
+
+def _has_ended(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+class Provider:
+    """The local server and its call log."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "calls.jsonl"
+        self.server = ServerThread(respond, log=self._log)
+
+    def use(self, plan: FaultPlan) -> None:
+        self.server.provider.use(plan)
+
+    def calls(self) -> list[tuple[str, str]]:
+        """Return the body's digest and the outcome of every call received so far, in order of arrival."""
+        rows = [json.loads(line) for line in self._log.read_text().splitlines()]
+        return [(row["digest"], row["outcome"]) for row in rows]
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Victim]:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    started = Victim(folder)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[Provider]:
+    started = Provider(tmp_path)
+    with started.server:
+        yield started
+
+
+@pytest.fixture
+def make_study(tmp_path: Path, provider: Provider) -> Callable[..., Path]:
+    """Write a study with its questions built; return its file. Keywords go to the model, ``budget_usd`` to the study."""
+
+    def make(
+        name: str,
+        *,
+        limit: int | None = None,
+        conditions: tuple[str, ...] = ("baseline",),
+        budget_usd: float | None = None,
+        **model: Any,
+    ) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        fields = {"max_concurrency": 10, "top_logprobs": 0, "answer_mode": "text", **model}
+        lines = [
+            '[study]\nname = "crash"\nhome = "home"',
+            "" if budget_usd is None else f"budget_usd = {budget_usd}",
+            '[[models]]\nname = "local"\nprovider = "openai"\nmodel = "local"',
+            f'base_url = "{provider.server.url}/v1"',
+            *(f"{key} = {json.dumps(value)}" for key, value in fields.items()),
+            '[benchmarks.metamedqa]\ndataset = "sample"',
+            f"conditions = {json.dumps(list(conditions))}",
+            "" if limit is None else f"limit = {limit}",
+        ]
+        path = folder / "study.toml"
+        path.write_text("\n".join(lines) + "\n")
+        stages.construct(load_study(path))
+        return path
+
+    return make

@@ -1,0 +1,207 @@
+"""Kill -9 anywhere in a run: no answer is lost, none that was acknowledged is paid for twice, the end is the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.benchmarks.metamedqa.protocol import steps
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.server import FaultPlan
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import read_manifest, read_partition
+
+pytestmark = pytest.mark.slow
+
+MakeStudy = Callable[..., Path]
+
+KILLS = 50
+IN_FLIGHT = 10
+EIGHT_CONDITIONS = (
+    "baseline",
+    "role",
+    "role-warn",
+    "role-warn-consequence",
+    "role-explicit-unknown",
+    "role-explicit-unknown-incomplete",
+    "role-full",
+    "role-omniscient",
+)
+ROUGH = FaultPlan(
+    seed=3,
+    latency_s=0.03,
+    slow_s=0.05,
+    retry_after_s=0.02,
+    rates={"rate_limit": 0.05, "server_error": 0.05, "cut": 0.05, "slow": 0.05, "invalid_json": 0.02},
+)
+WHOLE = ("ok", "slow")  # outcomes that give a whole answer
+BILLED = ("ok", "slow", "cut", "invalid_json")
+INCOMPLETE = 3  # the exit code of victim.py
+PARTITION = Path("home/transcripts/benchmark=metamedqa/model=local/run=1")
+TIMES = ("started_at", "latency_s", "attempts")
+
+
+def content(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of the Parquet copy without what depends on when and how often a call was tried."""
+    rows: list[dict[str, Any]] = read_partition(folder).drop_columns(list(TIMES)).to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["text", "choice"])
+def test_a_run_killed_fifty_times_ends_as_if_it_never_was(
+    mode: str, victim: Any, provider: Any, make_study: MakeStudy
+) -> None:
+    chance = random.Random(f"fifty kills {mode}")
+    study = make_study("killed", conditions=EIGHT_CONDITIONS, answer_mode=mode, max_concurrency=IN_FLIGHT)
+    provider.use(ROUGH)
+    expected = stages.expected_rows(load_study(study)) * len(steps(mode))
+    sessions: list[Any] = []
+    boundaries: list[int] = []
+    while len(sessions) < KILLS:
+        boundaries.append(len(provider.calls()))
+        victim.start(study)
+        if chance.random() < 0.15:
+            time.sleep(chance.random() * 0.1)  # while it starts
+        else:
+            left = expected - sum(len(session.kept) for session in sessions)
+            victim.wait_for("kept", chance.randrange(1, max(2, left // (KILLS - len(sessions) + 10) * 2)))
+            time.sleep(chance.random() * 0.01)
+        assert victim.kill(), "the run ended before it had been killed often enough"
+        sessions.append(victim.reported())
+    boundaries.append(len(provider.calls()))
+    code, last = victim.run(study)
+    assert code == 0
+    sessions.append(last)
+
+    digest_of = {answer: digest for session in sessions for answer, digest in session.digest_of.items()}
+    kept = Counter(answer for session in sessions for answer in session.kept)
+    calls = provider.calls()
+    rows = content(study.parent / PARTITION)
+    assert len(rows) == expected and {row["status"] for row in rows} == {"ok"}
+    assert set(kept.values()) == {1} and set(kept) <= {row["answer_id"] for row in rows}
+
+    for number, session in enumerate(sessions[:-1], start=1):
+        acknowledged = {digest_of[answer] for answer in session.kept}
+        again = acknowledged & {digest for digest, _ in calls[boundaries[number] :]}
+        assert not again, f"session {number}: acknowledged and asked again later"
+        assert session.in_flight.total() <= IN_FLIGHT
+
+    given = Counter(digest for digest, outcome in calls if outcome in WHOLE)
+    interrupted = sum((session.in_flight for session in sessions), Counter[str]())
+    assert given.total() == provider.server.stats["answered"]
+    assert set(given) == {digest_of[row["answer_id"]] for row in rows}
+    assert not given - Counter(set(given)) - interrupted, "an answer was given twice that no kill explains"
+    assert given.total() - len(rows) <= interrupted.total() <= KILLS * IN_FLIGHT
+    assert interrupted.total() > 0
+
+    provider.use(FaultPlan())
+    undisturbed = make_study(
+        "undisturbed", conditions=EIGHT_CONDITIONS, answer_mode=mode, max_concurrency=IN_FLIGHT
+    )
+    assert victim.run(undisturbed)[0] == 0
+    assert content(undisturbed.parent / PARTITION) == rows
+
+
+def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, Any]]:
+    """Bring a grown study to the moment ``function`` begins, with the copy of a smaller one there; return what follows.
+
+    The journals hold every answer then, the copy and the manifest are those of the first ten items.
+    """
+    whole = study.read_text()
+    study.write_text(whole.replace("limit = 25", "limit = 10"))
+    assert victim.run(study)[0] == 0
+    study.write_text(whole)
+    assert victim.run(study, (function, 0))[0] == -9
+    finished = shutil.copytree(study.parent, study.parent.with_name("finished"))
+    assert victim.run(finished / study.name)[0] == 0
+    return content(finished / PARTITION)
+
+
+@pytest.mark.parametrize("function", ["compact_folder", "write_manifest"])
+def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
+    function: str, victim: Any, provider: Any, make_study: MakeStudy, tmp_path: Path
+) -> None:
+    study = make_study("grown", limit=25)
+    expected = crashed_before(function, victim, study)
+    calls = len(provider.calls())
+    for step in itertools.count():
+        copy = shutil.copytree(study.parent, tmp_path / f"step-{step}") / study.name
+        folder = copy.parent / PARTITION
+        code, _ = victim.run(copy, (function, step))
+        if code == 0:
+            break
+        assert code == -9
+        assert len(content(folder)) in (10, 25), "the copy is the one before or the whole new one"
+        assert read_manifest(folder)["n_expected"] in (10, 25)
+        code, resumed = victim.run(copy)
+        assert (code, resumed.digest_of) == (0, {})
+        assert content(folder) == expected
+        assert read_manifest(folder)["state"] == "complete"
+    assert step > 5, "there are steps at which to be killed"
+    assert len(provider.calls()) == calls
+
+
+def test_killed_runs_together_never_spend_more_than_the_budget(
+    victim: Any, provider: Any, make_study: MakeStudy
+) -> None:
+    chance = random.Random("budget")
+    asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "max_concurrency": 4}
+    free = make_study("unlimited", conditions=EIGHT_CONDITIONS[:4], **asked)
+    _, everything = victim.run(free)
+    cost_of = {
+        everything.digest_of[row["answer_id"]]: row["cost_usd"] for row in content(free.parent / PARTITION)
+    }
+    cap = round(sum(cost_of.values()) * 0.6, 6)
+    study = make_study("capped", conditions=EIGHT_CONDITIONS[:4], budget_usd=cap, **asked)
+    provider.use(dataclasses.replace(ROUGH, rates={"cut": 0.05, "rate_limit": 0.05}))
+    before = len(provider.calls())
+
+    code, kills = -9, 0
+    while code == -9:
+        victim.start(study)
+        if kills < 15 and victim.wait_for("kept", chance.randrange(1, 4)):
+            time.sleep(chance.random() * 0.02)
+            victim.kill()
+            kills += 1
+        else:
+            code = victim.end()
+        budget = Budget.open(study.parent / "home", cap)
+        figures = budget.figures()
+        budget.close()
+        bill = sum(cost_of[digest] for digest, outcome in provider.calls()[before:] if outcome in BILLED)
+        assert bill <= figures.spent + figures.reserved + 1e-9 <= cap + 1e-9
+    assert code == INCOMPLETE and kills >= 10
+    state = read_manifest(study.parent / PARTITION)
+    assert state["state"] == "failed" and "budget" in str(state["message"])
+
+    study.write_text(study.read_text().replace(f"budget_usd = {cap}", "budget_usd = 1"))
+    assert victim.run(study)[0] == 0
+    assert len(content(study.parent / PARTITION)) == len(cost_of)
+
+
+def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_nothing(
+    victim: Any, provider: Any, make_study: MakeStudy
+) -> None:
+    study = make_study("shared", limit=20)
+    provider.use(FaultPlan(latency_s=0.3))
+    victim.start(study)
+    assert victim.wait_for("sent", 1)
+    loaded = load_study(study)
+    partition = Partition(loaded, stages.BENCHMARK, loaded.models[0], 1)
+    with pytest.raises(StoreError, match=r"is in use by process \d+") as refusal:
+        stages.query(partition, stages.tasks(loaded, partition.spec))
+    assert "\n" not in str(refusal.value)
+    assert victim.end() == 0
+    assert len(provider.calls()) == 20 == len(content(study.parent / PARTITION))

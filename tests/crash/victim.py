@@ -1,0 +1,181 @@
+"""A process that is killed while it queries a partition: run by the tests here, told its jobs on standard input.
+
+Imports are most of what a start costs, so this process imports once and forks for every job. A job is one line of
+JSON: ``study`` the study file, ``events`` a file for what the child reports, ``die`` either null or
+``[function, step]``: once ``function`` has begun, the child kills itself before its ``step``-th step on the disk. For
+each job the process prints the child's id; told so by an empty line, it waits for the child to end and prints its
+exit code (-9 when killed). Until then the id cannot become another process's.
+
+The child appends to ``events``, one unbuffered write a line, so that a kill loses none::
+
+    asked ANSWER DIGEST   an answer is wanted; DIGEST is the SHA-256 of the request body
+    sent DIGEST           an attempt leaves
+    back DIGEST           the attempt ended without an answer
+    kept ANSWER           the answer is durable: from now on it must never be asked for again
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.llm import client
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.transport import Reply, SendFailure
+from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
+from metacog_pipeline.llm.wire import HttpCall, wire_for
+from metacog_pipeline.querying import session
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts import store
+from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.schema import Record
+
+QUICK_RETRIES = RetryPolicy(backoff_base_s=0.01, backoff_cap_s=0.05)
+INCOMPLETE, REFUSED = 3, 4  # exit codes: items without an answer remain; a one-line error, written to events
+
+
+class Reporter:
+    """Appends events to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def __call__(self, *words: str) -> None:
+        os.write(self._file, (" ".join(words) + "\n").encode())
+
+
+class Watched:
+    """A model that reports what is wanted of it."""
+
+    def __init__(self, model: Any, report: Reporter) -> None:
+        self._model = model
+        self._report = report
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        spec = self._model.spec
+        body = wire_for(spec.provider).build(spec, request, None).body
+        self._report("asked", answer_id(spec, request), sha256_hex(body))
+        completion: Completion = await self._model.complete(request)
+        return completion
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def holds_an_answer(reply: Reply) -> bool:
+    """Whether this was a whole answer; every other reply leads to another attempt or to a failure."""
+    with contextlib.suppress(ValueError):
+        return reply.status == 200 and "choices" in json.loads(reply.body)
+    return False
+
+
+def watch(report: Reporter) -> None:
+    """Have everything that happens to a call reported; only watches, and makes waiting between attempts short."""
+    engine: Any = session
+    http: Any = client
+    open_model, send, keep = engine.open_model, http.send, store.PartitionStore.keep
+
+    def watched_model(*args: Any, **kwargs: Any) -> ChatModel:
+        return Watched(open_model(*args, **kwargs), report)
+
+    async def watched_send(connections: object, call: HttpCall, *args: Any, **kwargs: Any) -> Reply:
+        digest = sha256_hex(call.body)
+        report("sent", digest)
+        try:
+            reply: Reply = await send(connections, call, *args, **kwargs)
+        except SendFailure:
+            report("back", digest)
+            raise
+        if not holds_an_answer(reply):
+            report("back", digest)
+        return reply
+
+    async def watched_keep(self: store.PartitionStore, record: Record) -> None:
+        await keep(self, record)
+        if record.status != "failed":
+            report("kept", record.answer_id)
+
+    engine.open_model = watched_model
+    engine.Clients = functools.partial(engine.Clients, retries=QUICK_RETRIES)
+    http.send = watched_send
+    store.PartitionStore.keep = watched_keep  # type: ignore[method-assign]
+
+
+def die_within(function: str, step: int) -> None:
+    """Kill this process before the ``step``-th (0 first) step on the disk that ``function`` takes."""
+    begun, taken = False, 0
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal taken
+            if begun and taken == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            taken += begun
+            return original(*args, **kwargs)
+
+        return call
+
+    def begins(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal begun
+            begun = True
+            result = original(*args, **kwargs)
+            counted(lambda: None)()  # the last step is to return
+            begun = False
+            return result
+
+        return call
+
+    for name in ("open", "write", "fsync", "close", "replace", "rename", "unlink", "chmod"):
+        setattr(os, name, counted(getattr(os, name)))
+    pq.ParquetWriter.write_batch = counted(pq.ParquetWriter.write_batch)
+    pq.ParquetWriter.close = counted(pq.ParquetWriter.close)
+    owner: Any = {"compact_folder": store, "write_manifest": session}[function]
+    setattr(owner, function, begins(getattr(owner, function)))
+
+
+def work(job: dict[str, Any]) -> int:
+    """Do ``job`` and return the exit code."""
+    report = Reporter(Path(job["events"]))
+    watch(report)
+    if job["die"] is not None:
+        die_within(*job["die"])
+    try:
+        study = load_study(Path(job["study"]))
+        partition = session.Partition(study, stages.BENCHMARK, study.models[0], 1)
+        outcome = stages.query(partition, stages.tasks(study, partition.spec))
+    except MetacogError as error:
+        report("error", one_line(str(error)))
+        return REFUSED
+    return 0 if outcome.complete else INCOMPLETE
+
+
+def main() -> None:
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = work(json.loads(line))
+            finally:
+                os._exit(code)
+        print(child, flush=True)
+        sys.stdin.readline()
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()
