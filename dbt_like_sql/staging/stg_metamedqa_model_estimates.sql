@@ -2,8 +2,6 @@
 -- Key: dataset, condition, model, measure.
 -- Source: estimates/metamedqa/models.
 -- materialized: view
--- #UNIQUE(dataset, condition, model, measure)
--- #NOT_NULL(dataset, condition, model, measure, n)
 -- columns:
 --   estimate: null when there is no value; status says why
 --   low: lower end of the 95 % interval

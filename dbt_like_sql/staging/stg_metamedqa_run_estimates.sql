@@ -2,8 +2,6 @@
 -- Key: dataset, condition, model, run, measure.
 -- Source: estimates/metamedqa/runs.
 -- materialized: view
--- #UNIQUE(dataset, condition, model, run, measure)
--- #NOT_NULL(dataset, condition, model, run, measure, n)
 -- columns:
 --   estimate: null when there is no value; status says why
 --   low: lower end of the 95 % interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,10 +66,10 @@ def reads_of(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> Rea
 
 def _walk(node: Any, scope: frozenset[str], where: str) -> Iterator[tuple[bool, str]]:
     """Yield ``(is_file, name)`` below ``node``; ``scope`` holds the expression names visible here."""
-    if isinstance(node, Sequence) and not isinstance(node, str):
+    if isinstance(node, list):
         for child in node:
             yield from _walk(child, scope, where)
-    elif isinstance(node, Mapping):
+    elif isinstance(node, dict):
         expressions = (node.get("cte_map") or {}).get("map") or []
         for entry in expressions:
             name = str(entry["key"]).lower()

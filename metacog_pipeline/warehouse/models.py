@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import graphlib
 import re
 from collections.abc import Iterable, Mapping
@@ -89,16 +90,22 @@ def load_project(folder: Path | None = None) -> Project:
         If a file is not one SELECT, a name is used twice or unknown, or files read each other in a circle.
     """
     root = folder or shipped("dbt_like_sql")
-    files = {layer: _sql_files(root / layer) for layer in LAYERS}
-    test_files = _sql_files(root / TESTS)
-    if not any(files.values()):
+    paths = [path for part in (*LAYERS, TESTS) for path in _sql_files(root / part)]
+    return _parsed(root, tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
+    """Read the files once per change: a process that rebuilds after every answered model would parse them each time."""
+    paths = [path for path, _, _ in files]
+    if not any(path.parent.name in LAYERS for path in paths):
         raise StoreError(f"{root}: no SQL file in {', '.join(LAYERS)}; is this the folder of the SQL models?")
     connection = duckdb.connect(":memory:")
     try:
-        tests = tuple(_test(connection, path) for path in test_files)
+        tests = tuple(_test(connection, path) for path in paths if path.parent.name == TESTS)
         found: dict[str, SqlModel] = {}
-        for layer, paths in files.items():
-            for path in paths:
+        for layer in LAYERS:
+            for path in (each for each in paths if each.parent.name == layer):
                 model = _model(connection, layer, path, tests)
                 if model.name in found:
                     raise StoreError(

@@ -21,7 +21,6 @@ from metacog_pipeline.warehouse.database import (
     building,
     identifier,
     new_database,
-    open_database,
     text,
 )
 from metacog_pipeline.warehouse.datasets import prepare, torn_file_error
@@ -83,39 +82,34 @@ def build(home: Path, *, only: Sequence[str] | None = None, folder: Path | None 
     project = load_project(folder)
     target = home / LEADERBOARD
     with building(home):
-        notes = _move_unreadable(home, target)
-        fresh = only is None or not target.exists()
-        with new_database(home, target, copy=not fresh) as connection:
-            if fresh:
-                _carry_over(connection, target)
-            chosen = _chosen(project, only, _objects(connection))
+        notes: tuple[str, ...] = ()
+        copy = only is not None and target.exists()
+        with new_database(home, target, copy=copy) as connection:
+            if not copy:
+                notes = _carry_over(connection, target)
+            present = _objects(connection)
+            chosen = _chosen(project, only, present)
             prepare(home, [pattern for model in chosen for pattern in model.datasets])
+            connection.execute(
+                "set parquet_metadata_cache = true"
+            )  # several tables read the same hundreds of files
             connection.begin()  # one transaction: statement by statement each would be synced to disk
-            reports = tuple(_make(connection, home, project, model) for model in chosen)
+            reports = tuple(_make(connection, home, project, model, present) for model in chosen)
             tests = _run_tests(connection, home, project, chosen)
             connection.commit()
     return BuildReport(target, reports, tests, time.perf_counter() - started, notes)
 
 
-def _move_unreadable(home: Path, target: Path) -> tuple[str, ...]:
+def _carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> tuple[str, ...]:
+    """Copy the kept tables from the old board, and return what people should know about it."""
     if not target.exists():
         return ()
-    probe = open_database(home)
     try:
-        attach(probe, target, "old")
+        attach(connection, target, "old")
     except StoreError as error:
         aside = target.with_name("leaderboard.unreadable.duckdb")
         target.replace(aside)
         return (f"the old board was unreadable and now stands at {aside}: {error}",)
-    finally:
-        probe.close()
-    return ()
-
-
-def _carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
-    if not target.exists():
-        return
-    attach(connection, target, "old")
     rows = connection.execute(
         "select table_name, comment from duckdb_tables() where database_name = 'old'"
     ).fetchall()
@@ -124,6 +118,7 @@ def _carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
             connection.execute(f"create table {identifier(name)} as from old.{identifier(name)}")
             connection.execute(f"comment on table {identifier(name)} is {text(comment or '')}")
     connection.execute("detach old")
+    return ()
 
 
 def _objects(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
@@ -153,12 +148,16 @@ def _chosen(project: Project, only: Sequence[str] | None, present: Mapping[str, 
 
 
 def _make(
-    connection: duckdb.DuckDBPyConnection, home: Path, project: Project, model: SqlModel
+    connection: duckdb.DuckDBPyConnection,
+    home: Path,
+    project: Project,
+    model: SqlModel,
+    present: Mapping[str, str],
 ) -> ModelReport:
     started = time.perf_counter()
     name, kind = identifier(model.name), model.materialized
     try:
-        if existing := _objects(connection).get(model.name):
+        if existing := present.get(model.name):
             connection.execute(f"drop {existing} {name}")
         connection.execute(f"create {kind} {name} as\n{model.sql}")
     except duckdb.Error as error:
@@ -184,9 +183,9 @@ def _run_tests(
     for model in chosen:
         try:
             count += check_model(connection, model)
-        except StoreError as error:
-            # A view is read for the first time here, so a torn file may show up as a test that cannot run.
-            raise _explained(home, project, model, str(error)) from None
+        except duckdb.Error as error:
+            # A view is read for the first time here: a torn file shows up as a test that cannot run.
+            raise _explained(home, project, model, f"{model.file}: its tests cannot run: {error}") from None
     # A query over several tables speaks of one moment: it runs when all of them were built now (views always are).
     now = built | {model.name for model in project.models if model.materialized == "view"}
     for test in project.tests:

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.metamedqa.comparisons import COMPARISON_SCHEMA
 from metacog_pipeline.benchmarks.metamedqa.construction.files import ITEMS_SCHEMA
 from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.metamedqa.scoring import ESTIMATE_SCHEMA
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA as TRANSCRIPTS
 
 #: One row per model ever seen. ``source`` is measured, imported or simulated; ``listed`` whether the study file names
@@ -43,42 +45,11 @@ STUDY_PARTITIONS = pa.schema(
     ]
 )
 
-#: Polars writes what its owner declares; an empty frame says how that looks in Parquet.
-_OBSERVATIONS = OBSERVATION_SCHEMA.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
-_ESTIMATES = pa.schema(
-    [
-        pa.field("benchmark", pa.string(), nullable=False),
-        pa.field("dataset", pa.string(), nullable=False),
-        pa.field("condition", pa.string(), nullable=False),
-        pa.field("model", pa.string(), nullable=False),
-        pa.field("run", pa.int32()),
-        pa.field("measure", pa.string(), nullable=False),
-        pa.field("estimate", pa.float64()),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("n", pa.int64(), nullable=False),
-        pa.field("n_failed", pa.int64(), nullable=False),
-        pa.field("n_unparsable", pa.int64(), nullable=False),
-        pa.field("coverage", pa.float64()),
-        pa.field("sem", pa.float64()),
-        pa.field("method", pa.string()),
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
-    ]
-)
+def _arrow(schema: pl.Schema) -> pa.Schema:
+    """Return what Polars writes for ``schema``."""
+    return schema.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
-_COMPARISONS = pa.schema(
-    [
-        pa.field("family", pa.string(), nullable=False),
-        pa.field("measure", pa.string(), nullable=False),
-        pa.field("a", pa.string()),
-        pa.field("b", pa.string()),
-        pa.field("statistic", pa.float64()),
-        pa.field("p", pa.float64()),
-        pa.field("p_adjusted", pa.float64()),
-    ]
-)
 
 #: File pattern, as the SQL files write it relative to the study home, to the schema of what it matches.
 DATASETS: Mapping[str, pa.Schema] = {
@@ -86,8 +57,8 @@ DATASETS: Mapping[str, pa.Schema] = {
     "study/partitions.parquet": STUDY_PARTITIONS,
     "items/metamedqa*.parquet": ITEMS_SCHEMA,
     "transcripts/**/*.parquet": TRANSCRIPTS,
-    "observations/metamedqa/**/*.parquet": _OBSERVATIONS,
-    "estimates/metamedqa/runs/**/*.parquet": _ESTIMATES,
-    "estimates/metamedqa/models/*.parquet": _ESTIMATES,
-    "estimates/metamedqa/comparisons/*.parquet": _COMPARISONS,
+    "observations/metamedqa/**/*.parquet": _arrow(OBSERVATION_SCHEMA),
+    "estimates/metamedqa/runs/**/*.parquet": _arrow(ESTIMATE_SCHEMA),
+    "estimates/metamedqa/models/*.parquet": _arrow(ESTIMATE_SCHEMA),
+    "estimates/metamedqa/comparisons/*.parquet": _arrow(COMPARISON_SCHEMA),
 }

@@ -1,10 +1,8 @@
 -- One row: one question under one condition, over the listed models: how hard it is and what it tempts them to.
--- Real models and simulated observers are counted apart.
+-- Real models and simulated observers are counted apart. Reads every observation, so it is worked out when asked.
 -- Key: dataset, condition, item_id, source.
 -- Source: stg_metamedqa_observations, int_listed_models, int_metamedqa_question_sets.
--- #UNIQUE(dataset, condition, item_id, source)
--- #NOT_NULL(dataset, condition, item_id, source)
--- #SET{source: measured|simulated}
+-- materialized: view
 -- columns:
 --   n: answers asked for, over models and runs
 --   n_models: models asked

@@ -1,0 +1,173 @@
+"""How long a board takes: a million observations over a hundred models, and one model refreshed.
+
+The scoring step is measured by its own benchmark; here its output is synthetic. Wall seconds, best of three, on files
+that are in the page cache, as they are right after scoring wrote them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline.warehouse import build, run_query
+from metacog_pipeline.warehouse.schemas import DATASETS, STUDY_MODELS, STUDY_PARTITIONS
+
+pytestmark = pytest.mark.bench
+
+MODELS = 100
+ITEMS = 10_000
+FULL_S = 2.0  # the whole rebuild, of which SQL may take half
+SQL_SHARE_S = 1.0
+ONE_MODEL_S = 0.5
+MEASURES = 40
+
+_OBSERVATIONS = """
+select
+    'metamedqa' as benchmark, 'published' as dataset, 'baseline' as condition, $model as model, 1::int as run,
+    'item-' || lpad(i::varchar, 5, '0') as item_id, i::int as position,
+    ['Original', 'Original', 'Original', 'Original', 'Answer removed', 'Fictional'][1 + i % 6] as kind,
+    target, answer, (1 + hash(i, 1, $model) % 5)::tinyint as confidence, (answer = target)::int::tinyint as correct,
+    'ok' as status, null::varchar as reason,
+    [0.1, 0.2, 0.3, 0.1, 0.1, (hash(i, 2, $model) % 1000) / 1000] as choice_probs,
+    [0.1, 0.2, 0.3, 0.1, (hash(i, 3, $model) % 1000) / 1000] as confidence_probs,
+    0.01 as off_menu_mass, (hash(i, 4, $model) % 1000) / 500 as latency_s, 0.0004 as cost_usd,
+    300::bigint as input_tokens, 12::bigint as output_tokens, 'json_schema' as mode,
+    sha256($model || i) as answer_id, 'measured' as source, []::varchar[] as tags, 'step1' as meta_info,
+    null::varchar as source_target
+from (
+    select
+        i, substr('ABCDEF', (1 + i % 6)::bigint, 1) as target,
+        substr('ABCDEF', (1 + hash(i, $model) % 6)::bigint, 1) as answer
+    from range({items}) as r(i)
+)
+""".replace("{items}", str(ITEMS))
+
+
+def _write(path: Path, rows: list[dict[str, object]], schema: pa.Schema) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    filled = [{name: row.get(name) for name in schema.names} for row in rows]
+    pq.write_table(pa.Table.from_pylist(filled, schema=schema), path)
+
+
+def _estimates(model: str, run: int | None) -> list[dict[str, object]]:
+    shared = {
+        "benchmark": "metamedqa",
+        "dataset": "published",
+        "condition": "baseline",
+        "model": model,
+        "run": run,
+        "n": ITEMS,
+        "n_failed": 0,
+        "n_unparsable": 0,
+        "coverage": 1.0,
+        "method": "wilson",
+        "status": "ok",
+        "source": "measured",
+        "low": 0.4,
+        "estimate": 0.5,
+        "high": 0.6,
+    }
+    names = ["accuracy", "coverage", *(f"measure_{i}" for i in range(MEASURES - 2))]
+    return [{**shared, "measure": name} for name in names]
+
+
+def _write_model(home: Path, model: str) -> None:
+    seen = home / "observations" / "metamedqa" / f"model={model}"
+    seen.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(":memory:") as connection:
+        table = connection.sql(_OBSERVATIONS, params={"model": model}).to_arrow_table()
+    pq.write_table(table, seen / "run=1.parquet", compression="zstd")
+    schema = DATASETS["estimates/metamedqa/models/*.parquet"]
+    folder = home / "estimates" / "metamedqa"
+    _write(folder / "runs" / f"model={model}" / "run=1.parquet", _estimates(model, 1), schema)
+    _write(folder / "models" / f"{model}.parquet", _estimates(model, None), schema)
+    calls = pa.table(
+        {
+            **{name: table[name] for name in table.column_names if name in _SHARED},
+            "status": pa.array(["ok"] * ITEMS),
+            "text": pa.array([f"Answer: A\nConfidence: {i % 5 + 1}" for i in range(ITEMS)]),
+            "superseded": pa.array([False] * ITEMS),
+        }
+    )
+    kept = home / "transcripts" / "benchmark=metamedqa" / f"model={model}" / "run=1"
+    kept.mkdir(parents=True, exist_ok=True)
+    pq.write_table(calls, kept / "transcripts.parquet", compression="zstd")
+
+
+_SHARED = (
+    *("answer_id", "benchmark", "model", "run", "item_id", "condition", "source", "mode"),
+    *("input_tokens", "output_tokens", "cost_usd", "latency_s"),
+)
+
+
+@pytest.fixture(scope="module")
+def big_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("board") / "home"
+    names = [f"model-{i:03d}" for i in range(MODELS)]
+    for name in names:
+        _write_model(home, name)
+    listed = [
+        {
+            "model": name,
+            "provider": "openai",
+            "model_id": name,
+            "source": "measured",
+            "listed": True,
+            "runs": 1,
+        }
+        for name in names
+    ]
+    states = [
+        {
+            "benchmark": "metamedqa",
+            "model": name,
+            "run": 1,
+            "state": "complete",
+            "n_expected": ITEMS,
+            "n_answered": ITEMS,
+            "n_failed": 0,
+        }
+        for name in names
+    ]
+    _write(home / "study" / "models.parquet", listed, STUDY_MODELS)
+    _write(home / "study" / "partitions.parquet", states, STUDY_PARTITIONS)
+    yield home
+
+
+def _best_of_three(action: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
+
+
+def test_a_board_from_a_million_observations(
+    big_home: Path, record_property: Callable[[str, object], None]
+) -> None:
+    seconds = _best_of_three(lambda: build(big_home))
+    rows = run_query(big_home, "select sum(n) from int_metamedqa_cells").rows
+    assert rows == ((MODELS * ITEMS,),)
+    record_property("board rebuild, 1 M observations, 100 models, SQL only (s)", round(seconds, 3))
+    print(f"\nboard rebuild, {MODELS * ITEMS:,} observations, {MODELS} models, SQL only: {seconds:.3f} s")
+    assert seconds <= SQL_SHARE_S
+
+
+def test_one_model_refreshed(big_home: Path, record_property: Callable[[str, object], None]) -> None:
+    build(big_home)
+
+    def refresh() -> None:
+        build(big_home)
+
+    _write_model(big_home, "model-007")
+    seconds = _best_of_three(refresh)
+    record_property("board after one model of 100 refreshed, SQL only (s)", round(seconds, 3))
+    print(f"\nboard after one model of {MODELS} was refreshed, SQL only: {seconds:.3f} s")
+    assert seconds <= ONE_MODEL_S
