@@ -5,8 +5,9 @@ from __future__ import annotations
 from dagster import AssetSelection, Definitions, define_asset_job, in_process_executor
 
 from assets import metamedqa, warehouse
-from assets.automation import automation, study_models
+from assets.automation import automation
 from assets.partitions import MODEL_RUNS
+from assets.sensors import study_models
 
 CONSTRUCT = "metamedqa_construct"
 MEASURE = "metamedqa_measure"
@@ -14,25 +15,18 @@ PUBLISH = "publish_boards"
 
 construct = define_asset_job(
     CONSTRUCT,
-    AssetSelection.assets(
-        metamedqa.medqa_source,
-        metamedqa.glianorex_source,
-        metamedqa.metamedqa_edits,
-        metamedqa.metamedqa_items,
-    ),
+    AssetSelection.assets(*metamedqa.CONSTRUCTION),
     description="Build the questions from their sources.",
 )
 measure = define_asset_job(
     MEASURE,
-    AssetSelection.assets(
-        metamedqa.metamedqa_transcripts, metamedqa.metamedqa_observations, metamedqa.metamedqa_estimates
-    ),
+    AssetSelection.assets(*metamedqa.MEASUREMENT),
     partitions_def=MODEL_RUNS,
     description="Ask one model in one run, parse, score.",
 )
 publish = define_asset_job(
     PUBLISH,
-    AssetSelection.assets(metamedqa.metamedqa_comparisons, warehouse.sql_models, warehouse.board_official),
+    AssetSelection.assets(metamedqa.metamedqa_comparisons, *warehouse.ASSETS),
     description="Compare models and rebuild the boards.",
 )
 

@@ -11,38 +11,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import click
-from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult, MultiPartitionKey
+from dagster import AssetKey, DagsterInstance, MultiPartitionKey
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
-from assets.metamedqa import metamedqa_comparisons
-from assets.partitions import MODELS
+from assets.outcomes import exit_code_of, reason_of
+from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
-from assets.warehouse import MODELS as SQL_MODELS
-from assets.warehouse import key_of
+from assets.warehouse import board_official
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.warehouse.status import board_current, partition_states
 
 SOME_FAILED = 7
+STOPPED = 130
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @dataclass(slots=True)
 class Launcher:
-    """Launches runs one after another and remembers which failed and why."""
+    """Launches runs one after another and remembers what went wrong, by what was being done."""
 
     study: Study
     instance: DagsterInstance
-    quiet: bool
+    quiet: bool = False
     launched: int = 0
+    exit_code: int = 0
     failures: list[str] = field(default_factory=list)
 
     def say(self, line: str) -> None:
         """Print one line of progress."""
         if not self.quiet:
             print(line, file=sys.stderr, flush=True)
+
+    def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
+        """Remember a failure; the first one decides the exit code."""
+        self.failures.append(f"{what}: {reason}")
+        self.exit_code = self.exit_code or code
 
     def run(
         self,
@@ -66,31 +73,8 @@ class Launcher:
             tags={"metacog/launched_by": "metacog run"},
         )
         if not result.success:
-            self.failures.append(f"{what}: {_reason(result)}")
+            self.fail(what, reason_of(result), SOME_FAILED if partition else exit_code_of(result))
         return result.success
-
-
-def _reason(result: ExecuteInProcessResult) -> str:
-    for event in result.all_events:
-        if event.is_step_failure:
-            data = event.step_failure_data
-            if data.user_failure_data is not None and data.user_failure_data.description:
-                return str(data.user_failure_data.description)
-            if data.error is not None:
-                deepest = data.error.cause or data.error
-                return one_line(
-                    f"{deepest.message} (a fault of the program; run {result.run_id} in the UI has more)"
-                )
-    return f"run {result.run_id} failed; see it in the UI"
-
-
-def sync_partitions(study: Study, instance: DagsterInstance) -> None:
-    """Make the model partitions equal to the study's models."""
-    name = str(MODELS.name)
-    wanted = [spec.name for spec in study.models]
-    instance.add_dynamic_partitions(name, wanted)
-    for retired in set(instance.get_dynamic_partitions(name)) - set(wanted):
-        instance.delete_dynamic_partition(name, retired)
 
 
 @click.command()
@@ -106,59 +90,71 @@ def main(
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     try:
         with DagsterInstance.get() as instance:
-            launcher = Launcher(current_study(), instance, quiet)
-            code = launch(launcher, models, runs, force)
+            code = launch(Launcher(current_study(), instance, quiet), models, runs, force)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+        print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
+        sys.exit(STOPPED)
     sys.exit(code)
 
 
-def launch(launcher: Launcher, models: Sequence[str], runs: Sequence[int], force: bool) -> int:
-    """Launch the runs; return the exit code."""
+def launch(
+    launcher: Launcher, models: Sequence[str] = (), runs: Sequence[int] = (), force: bool = False
+) -> int:
+    """Launch the runs that are needed; return the exit code."""
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    if (force or not stages.items_current(study)) and not launcher.run(
-        CONSTRUCT, "metamedqa: building the questions"
-    ):
+    current = stages.items_current(study) and not force
+    if not current and not launcher.run(CONSTRUCT, "metamedqa: building the questions"):
         return _report(launcher)
-    changed = force
-    for spec in study.models:
-        for number in study.runs:
-            if (models and spec.name not in models) or (runs and number not in runs) or INTERRUPTED.is_set():
-                continue
-            partition = Partition(study, stages.BENCHMARK, spec, number)
-            stale = stages.STAGES if force else stages.stale(partition)
-            if stale:
-                launcher.run(
-                    MEASURE,
-                    f"metamedqa: {spec.name}, run {number}",
-                    [AssetKey(name) for name in stale],
-                    partition,
-                )
-                changed = True
-    if changed or not board_current(study):
+    wanted = [
+        Partition(study, stages.BENCHMARK, spec, number)
+        for spec in study.models
+        for number in study.runs
+        if (not models or spec.name in models) and (not runs or number in runs)
+    ]
+    changed = [measure(launcher, partition, force) for partition in wanted]
+    if force or any(changed) or not board_current(study):
         publish(launcher)
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")
     return _report(launcher)
 
 
+def measure(launcher: Launcher, partition: Partition, force: bool) -> bool:
+    """Ask, parse and score one partition where that is needed; return whether there was anything to do."""
+    stale = stages.STAGES if force else stages.stale(partition)
+    if not stale or INTERRUPTED.is_set():
+        return False
+    what = f"metamedqa: {partition.spec.name}, run {partition.run}"
+    done = launcher.run(MEASURE, what, _keys(stale), partition)
+    if not done and stages.STAGES[0] in stale and stages.has_answers(partition):
+        # Stopped on the way: what was answered is shown all the same, with its coverage.
+        launcher.run(MEASURE, f"{what}: scoring what was answered", _keys(stages.STAGES[1:]), partition)
+    state = partition.manifest()
+    if done and state.get("state") != "complete":
+        launcher.fail(what, f"{state.get('message')}; run again to ask for the rest")
+    return True
+
+
 def publish(launcher: Launcher) -> None:
     """Rebuild the boards; the official one only when nothing is missing."""
     complete = all(state.state == "complete" for state in partition_states(launcher.study))
-    tables = [model.name for model in SQL_MODELS] + (["board_official"] if complete else [])
-    launcher.run(PUBLISH, "boards", [metamedqa_comparisons.key, *map(key_of, tables)])
+    launcher.run(PUBLISH, "boards", [*PROVISIONAL, *([board_official.key] if complete else [])])
     if not complete:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
+
+
+def _keys(stale: Sequence[str]) -> list[AssetKey]:
+    return [AssetKey(name) for name in stale]
 
 
 def _report(launcher: Launcher) -> int:
     for failure in launcher.failures:
         print(f"metacog: {failure}", file=sys.stderr)
-    if INTERRUPTED.is_set():
-        return 130
-    return SOME_FAILED if launcher.failures else 0
+    return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
 
 
 if __name__ == "__main__":

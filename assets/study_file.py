@@ -14,11 +14,28 @@ from metacog_pipeline.study import Study, load_study
 VARIABLE = "METACOG_STUDY"
 
 
-@functools.cache
 def current_study() -> Study:
-    """Return the study named by ``METACOG_STUDY``, or the shipped demo kept in ``metacog-demo`` below this folder."""
+    """Return the study named by ``METACOG_STUDY``, or the shipped demo kept in ``metacog-demo`` below this folder.
+
+    The file is read again when it has changed: a model added while the UI is open can be asked at once.
+    """
     if named := os.environ.get(VARIABLE):
-        return load_study(Path(named))
+        path = Path(named)
+        try:
+            found = path.stat()
+        except OSError:
+            return load_study(path)  # which says what is wrong with it
+        return _loaded(path, found.st_mtime_ns, found.st_size)
+    return _demo()
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(path: Path, changed: int, size: int) -> Study:
+    return load_study(path)
+
+
+@functools.cache
+def _demo() -> Study:
     get_dagster_logger().info(f"{VARIABLE} is not set: showing the demo study, kept in ./metacog-demo")
     demo = load_study(shipped("data", "demo", "study.toml"))
     section = demo.study.model_copy(update={"home": str(Path("metacog-demo/home").resolve())})

@@ -1,8 +1,18 @@
 """The SQL models as assets: each file with its own edges, one process writes, readers are never blocked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from dagster import AssetExecutionContext, AssetKey, AssetSpec, Failure, MaterializeResult, asset, multi_asset
+from dagster import (
+    AssetCheckKey,
+    AssetCheckResult,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetSpec,
+    MaterializeResult,
+    asset,
+    multi_asset,
+)
 
 from assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
 from assets.metamedqa import (
@@ -12,14 +22,16 @@ from assets.metamedqa import (
     metamedqa_observations,
     metamedqa_transcripts,
 )
+from assets.reporting import ROWS, one_line_failure
 from assets.study_file import current_study
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.warehouse.models import SqlModel, load_project
 from metacog_pipeline.warehouse.official import publish_official
 from metacog_pipeline.warehouse.runner import BuildReport, build
 from metacog_pipeline.warehouse.status import note_board, write_status
 
-GROUP = "warehouse"
+GROUP = "leaderboard"
+TESTED = "sql_tests"
 # Which asset writes the Parquet files a staging model reads; the longest prefix counts.
 DATASETS = {
     "items/metamedqa": metamedqa_items.key,
@@ -37,6 +49,11 @@ def key_of(table: str) -> AssetKey:
     return AssetKey(["leaderboard", table])
 
 
+def tests_of(model: SqlModel) -> list[str]:
+    """Return what is tested about a table before the board is swapped in: its assertions, then its queries."""
+    return [*map(str, model.assertions), *model.tests]
+
+
 def _spec(model: SqlModel) -> AssetSpec:
     dependencies = [key_of(name) for name in model.depends_on]
     for dataset in model.datasets:
@@ -49,49 +66,68 @@ def _spec(model: SqlModel) -> AssetSpec:
         description=model.description,
         group_name=GROUP,
         kinds={"duckdb", model.layer},
+        code_version=sha256_hex(model.sql)[:12],
         automation_condition=FOLLOW_WHAT_THERE_IS,
     )
 
 
-@multi_asset(specs=[_spec(model) for model in MODELS], can_subset=True, name="warehouse")
-def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
+@multi_asset(
+    specs=[_spec(model) for model in MODELS],
+    check_specs=[
+        AssetCheckSpec(
+            TESTED, asset=key_of(model.name), description="Tested before the new board replaces the old."
+        )
+        for model in MODELS
+        if tests_of(model)
+    ],
+    can_subset=True,
+    name="warehouse",
+)
+def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult | AssetCheckResult]:
     """Build, test, then swap the DuckDB file; a failed test leaves the old one in place."""
     study = current_study()
     wanted = {key.path[-1] for key in context.selected_asset_keys}
-    try:
+    everything = wanted == {model.name for model in MODELS}
+    with one_line_failure():
         write_status(study)
-        everything = wanted == {model.name for model in MODELS}
         report = build(study.home.path, only=None if everything else sorted(wanted))
-    except MetacogError as error:
-        raise Failure(str(error), allow_retries=False) from None
-    if everything:
-        note_board(study)
+        if everything:
+            note_board(study)
     for model in MODELS:
         if model.name in wanted:
-            yield MaterializeResult(asset_key=key_of(model.name), metadata=_facts(report, model.name))
+            yield MaterializeResult(
+                asset_key=key_of(model.name),
+                metadata=_facts(report, model.name),
+                check_results=_checked(model, context.selected_asset_check_keys),
+            )
 
 
 @asset(
     key=key_of("board_official"),
     group_name=GROUP,
-    deps=[key_of("board"), metamedqa_estimates],
+    deps=[key_of("board"), metamedqa_transcripts, metamedqa_estimates],
     kinds={"duckdb"},
     automation_condition=WHEN_COMPLETE,
 )
 def board_official() -> MaterializeResult:
     """The board at a moment when every partition of every model was complete."""
-    try:
-        rows = publish_official(current_study().home.path)
-    except MetacogError as error:
-        raise Failure(str(error), allow_retries=False) from None
-    return MaterializeResult(metadata={"rows": rows})
+    with one_line_failure():
+        return MaterializeResult(metadata={ROWS: publish_official(current_study().home.path)})
 
 
-def _facts(report: BuildReport, name: str) -> dict[str, int | float]:
-    found = next((model for model in report.models if model.name == name), None)
-    if found is None:
-        return {}
-    return {"seconds": round(found.seconds, 4)} | ({"rows": found.rows} if found.rows is not None else {})
+def _checked(model: SqlModel, selected: set[AssetCheckKey]) -> Sequence[AssetCheckResult]:
+    """Return that the tests of a table held: a build with a failed one has raised and replaced nothing."""
+    if AssetCheckKey(key_of(model.name), TESTED) not in selected:
+        return []
+    held = AssetCheckResult(
+        asset_key=key_of(model.name), check_name=TESTED, passed=True, metadata={"tests": tests_of(model)}
+    )
+    return [held]
 
 
-ASSETS = [sql_models, board_official]
+def _facts(report: BuildReport, name: str) -> dict[str, int | float | str]:
+    facts = report.facts(name)
+    return facts | ({ROWS: facts["rows"]} if "rows" in facts else {})
+
+
+ASSETS = (sql_models, board_official)

@@ -68,6 +68,11 @@ def stale(partition: Partition) -> tuple[str, ...]:
     return ()
 
 
+def has_answers(partition: Partition) -> bool:
+    """Whether there is anything to score: something was answered, or scored before."""
+    return bool(partition.manifest().get("n_answered")) or observations_path(partition).exists()
+
+
 def observe(partition: Partition) -> Observed:
     """Parse the partition's answers into one row per item and condition."""
     study = partition.study
@@ -81,14 +86,18 @@ def observe(partition: Partition) -> Observed:
         run=partition.run,
         source=_source(partition),
     )
-    write_frame(frame, observations_path(partition), _observed_from(partition))
+    expected = len(items) * len(names)
+    # A file of the wrong length is never taken for up to date: the check that refused it must be met again.
+    write_frame(
+        frame, observations_path(partition), _observed_from(partition) if frame.height == expected else ""
+    )
     by_status = dict(frame["status"].value_counts().iter_rows())
     unparsable = sum(by_status.get(name, 0) for name in ("answer_unparsed", "confidence_unparsed"))
     return Observed(
         facts={"rows": frame.height, **by_status},
         frame=frame,
         rows=frame.height,
-        expected_rows=len(items) * len(names),
+        expected_rows=expected,
         unparsable_share=unparsable / max(frame.height, 1),
     )
 
