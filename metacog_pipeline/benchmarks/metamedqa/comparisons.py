@@ -41,6 +41,7 @@ _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "low_confidence_accuracy": (pl.col("confidence").is_in([1, 2]), _CORRECT),
     "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
 }
+_GROUP_KEYS = ("dataset", "source", "condition", "model")
 _PAIRED = ("accuracy", "missing_answer_recall", "unknown_recall")
 _RECALLS = ("missing_answer_recall", "unknown_recall")
 
@@ -117,7 +118,7 @@ def compare(
     a minus b, for a correlation the slope of b on a with ``statistic`` r. ``p_adjusted``: family-wise for Tukey, Holm's
     for the other pairs.
     """
-    ready = _complete(observations)
+    ready = _per_item(observations)
     rows: list[tuple[object, ...]] = []
     for (dataset, source, condition), part in ready.partition_by(
         "dataset", "source", "condition", as_dict=True
@@ -142,16 +143,34 @@ def _finished(
     return (BENCHMARK, dataset, condition, model, source, *astuple(test), mark)
 
 
-def _complete(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the observations of models and conditions without an unanswered item."""
-    key = ["dataset", "condition", "model"]
-    answered = ~pl.col("status").is_in(UNANSWERED).any().over(key)
+def _per_item(observations: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per group and item, of models and conditions without an unanswered item.
+
+    For every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs; ``e`` and ``rows`` for the share of E.
+    """
+    unanswered = pl.col("status").is_in(UNANSWERED).any().over("dataset", "condition", "model")
     origin = pl.when((pl.col("source") == "simulated").any().over("model")).then(pl.lit("simulated"))
-    return observations.filter(answered).with_columns(source=origin.otherwise(pl.lit("measured"))).sort(*key)
+    found = observations.lazy().filter(~unanswered)
+    found = found.select(
+        *("dataset", "condition", "model", "run"),
+        source=origin.otherwise(pl.lit("measured")),
+        item=pl.col("item_id").rank("dense"),
+        e=(pl.col("answer") == "E").fill_null(False).cast(pl.Int64),
+        rows=pl.lit(1, dtype=pl.Int64),
+        **{name: pl.when(counts).then(value) for name, (counts, value) in _MEASURES.items()},
+    )
+    sums = {f"{name}.sum": pl.col(name).sum() for name in _MEASURES}
+    numbers = {f"{name}.n": pl.col(name).count().cast(pl.Int64) for name in _MEASURES}
+    if observations["run"].n_unique() <= 1:  # an item is asked once: nothing to add up
+        sums = {f"{name}.sum": pl.col(name).fill_null(0) for name in _MEASURES}
+        numbers = {f"{name}.n": pl.col(name).is_not_null().cast(pl.Int64) for name in _MEASURES}
+        return found.select(*_GROUP_KEYS, "item", "e", "rows", **sums, **numbers).sort(*_GROUP_KEYS).collect()
+    totals = {"e": pl.col("e").sum(), "rows": pl.col("rows").sum(), **sums, **numbers}
+    return found.group_by(*_GROUP_KEYS, "item").agg(**totals).sort(*_GROUP_KEYS, "item").collect()
 
 
 def _set(frame: pl.DataFrame, column: str) -> _Set:
-    named = frame.with_columns(group=pl.col(column))
+    named = frame.rename({column: "group"})
     groups = named["group"].unique().sort().to_list()
     if BASELINE in groups:
         groups = [BASELINE, *(name for name in groups if name != BASELINE)]
@@ -184,13 +203,15 @@ def _between(compared: _Set, suffix: str, seed: int) -> Iterator[_Row]:
 
 
 def _anova(compared: _Set, measure: str) -> tuple[Anova, list[int], list[float], list[float]]:
-    counts, value = _MEASURES[measure]
-    by_item = compared.frame.filter(counts).group_by("group", "item_id").agg(value=value.mean())
-    summary = by_item.group_by("group").agg(n=pl.len(), mean=pl.col("value").mean(), sd=pl.col("value").std())
+    value, number = pl.col(f"{measure}.sum"), pl.col(f"{measure}.n")
+    mean = value / number
+    summary = (
+        compared.frame.filter(number > 0).group_by("group").agg(n=pl.len(), mean=mean.mean(), sd=mean.std())
+    )
     found = {row[0]: row[1:] for row in summary.iter_rows()}
     rows = [found.get(name, (0, None, None)) for name in compared.groups]
-    n, mean, sd = ([row[place] or 0 for row in rows] for place in range(3))
-    return anova(n, mean, sd), n, mean, sd
+    n, means, sds = ([row[place] or 0 for row in rows] for place in range(3))
+    return anova(n, means, sds), n, means, sds
 
 
 def _tukey_pairs(result: Anova) -> list[Comparison]:
@@ -289,18 +310,14 @@ def _paired(compared: _Set, suffix: str, measure: str, seed: int) -> Iterator[_R
 
 def _tables(compared: _Set, measure: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return right answers and answers asked, both items × groups."""
-    counts, _ = _MEASURES[measure]
-    table = (
-        compared.frame.filter(counts)
-        .group_by("item_id", "group")
-        .agg(hits=pl.col("correct").cast(pl.Int64).sum(), asked=pl.len().cast(pl.Int64))
-    )
-    items = table["item_id"].rank("dense").to_numpy().astype(np.int64) - 1
+    asked_of = pl.col(f"{measure}.n")
+    table = compared.frame.filter(asked_of > 0).select("group", "item", hits=f"{measure}.sum", asked=asked_of)
+    names, items = np.unique(table["item"].to_numpy(), return_inverse=True)
     place = {name: number for number, name in enumerate(compared.groups)}
-    group = np.array([place[name] for name in table["group"]], dtype=np.int64)
-    size = (int(items.max()) + 1 if len(items) else 0, len(compared.groups))
+    group = table["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+    size = (len(names), len(compared.groups))
     hits, asked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    hits[items, group] = table["hits"].to_numpy()
+    hits[items, group] = table["hits"].to_numpy().astype(np.int64)
     asked[items, group] = table["asked"].to_numpy()
     return hits, asked
 
@@ -318,7 +335,7 @@ def _pairs(
 
 def _model_correlations(compared: _Set, exclude: Mapping[str, str] | None) -> Iterator[_Row]:
     if exclude is None:
-        share = compared.frame.group_by("group").agg(share=(pl.col("answer") == "E").fill_null(False).mean())
+        share = compared.frame.group_by("group").agg(share=pl.col("e").sum() / pl.col("rows").sum())
         exclude = {
             name: f"E is {s:.1%} of all choices"
             for name, s in share.sort("group").iter_rows()

@@ -57,6 +57,7 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source": pl.String,
 }
 ESTIMATE_SCHEMA = pl.Schema(_TYPES)
+_COVERAGE = list(SHARES).index("coverage")
 _GROUP = ("benchmark", "dataset", "condition", "model")
 _LEVELS = np.repeat(
     np.arange(1.0, N_LEVELS + 1), 2
@@ -67,21 +68,29 @@ _ALL = np.ones(2 * N_LEVELS)
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Counted observations of one model and condition: items × cells, equal items merged.
+    """Counted observations of one model and condition.
 
-    ``counts`` has shape ``(patterns, cells)``, ``weights`` the number of items of each pattern, ``cells`` the number
-    of each cell.
+    Over several runs ``counts`` has shape ``(patterns, cells)``, items with equal counts being one pattern, and
+    ``weights`` the number of items of each. In one run an item is its cell: ``counts`` is None, ``weights`` the number
+    of items in each cell. ``cells`` holds the number of each cell.
     """
 
     key: tuple[str, ...]
     run: int | None
     source: str
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | None
     weights: NDArray[np.int64]
     cells: NDArray[np.int64]
 
+    def per_item(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the weighted counts of one item of each pattern, for weights ``(all cells, k)``."""
+        own = weights[self.cells]
+        summed: NDArray[np.float64] = own if self.counts is None else self.counts @ own
+        return summed.astype(np.int64)
+
     def total(self, weight: NDArray[np.float64]) -> int:
-        return int(self.weights @ self.counts @ weight[self.cells])
+        """Return the weighted count over all items."""
+        return int(self.weights @ self.per_item(weight))
 
 
 def score(observations: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
@@ -178,10 +187,9 @@ def _groups(observations: pl.DataFrame, keys: Sequence[str]) -> Iterator[_Group]
         yield _Group(key[: len(_GROUP)], run, row["source"], counts, weights, numbers)
 
 
-def _single(frame: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _single(frame: pl.DataFrame) -> tuple[None, NDArray[np.int64], NDArray[np.int64]]:
     """One run: every item is its cell."""
-    cells = frame["cell"].to_numpy().astype(np.int64)
-    return np.eye(len(cells), dtype=np.int64), frame["number"].to_numpy().astype(np.int64), cells
+    return None, frame["number"].to_numpy().astype(np.int64), frame["cell"].to_numpy().astype(np.int64)
 
 
 def _patterns(frame: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -197,7 +205,7 @@ def _patterns(frame: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def _rows(group: _Group, seed: int, allow_incomplete: bool) -> Iterator[tuple[object, ...]]:
     """Yield the finished rows of one group, measure by measure."""
     weights = tables()
-    asked = int(group.weights @ group.counts.sum(axis=1))
+    asked = group.total(weights.counts[:, _COVERAGE])
     n_failed, n_unparsable = group.total(weights.unanswered), group.total(weights.unparsed)
     incomplete = f"incomplete: {n_failed} of {asked} not answered" if n_failed else None
     estimates = {**_shares(group), **_confidence(group, seed)}
@@ -226,15 +234,15 @@ def _rows(group: _Group, seed: int, allow_incomplete: bool) -> Iterator[tuple[ob
 
 
 def _shares(group: _Group) -> dict[str, Estimate]:
-    weights = tables()
-    hits = group.counts @ weights.hit[group.cells]
-    counted = group.counts @ weights.counts[group.cells]
+    hits, counted = group.per_item(tables().hit), group.per_item(tables().counts)
+    hit_totals, totals = group.weights @ hits, group.weights @ counted
+    most = counted.max(axis=0, initial=0)
     found: dict[str, Estimate] = {}
     for place, name in enumerate(SHARES):
-        top, bottom = hits[:, place].astype(np.int64), counted[:, place].astype(np.int64)
-        if not len(bottom) or int(bottom.max()) <= 1:  # no item counts twice
-            found[name] = proportion(int(group.weights @ top), int(group.weights @ bottom))
+        if most[place] <= 1:  # no item counts twice
+            found[name] = proportion(int(hit_totals[place]), int(totals[place]))
             continue
+        top, bottom = hits[:, place], counted[:, place]
         patterns = merge_patterns(np.column_stack([top, bottom - top]), group.weights)
         found[name] = ratio_estimate(patterns, [1.0, 0.0], [1.0, 1.0])
     return found
@@ -242,7 +250,7 @@ def _shares(group: _Group) -> dict[str, Estimate]:
 
 def _confidence(group: _Group, seed: int) -> dict[str, Estimate]:
     """Return the measures of level × correct, over the items that have a confidence."""
-    rated = (group.counts @ tables().rated[group.cells]).astype(np.int64)
+    rated = group.per_item(tables().rated)
     kept = rated.any(axis=1)
     patterns = merge_patterns(rated[kept], group.weights[kept])
     table = patterns.totals.reshape(N_LEVELS, 2)

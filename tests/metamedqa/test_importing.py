@@ -1,0 +1,293 @@
+"""Answers collected elsewhere: every usual shape is read, every row not taken is listed with its reason."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.metamedqa.importing import Imported, parse_mapping, read_answers
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.observe import observe
+from metacog_pipeline.benchmarks.metamedqa.records import SUMMARY_NAMES, read_summary, samples, summary
+from metacog_pipeline.benchmarks.metamedqa.scoring import score
+from metacog_pipeline.errors import SourceError, StudyError
+
+
+def take(path: Path, items: Sequence[Item], content: str | bytes | None = None, **more: Any) -> Imported:
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return read_answers(path, items, **{"model": "theirs", "run": 2, **more})
+
+
+def texts(found: Imported) -> list[tuple[str, str]]:
+    return [(record.item_id, record.text) for record in found.records]
+
+
+def reasons(found: Imported) -> list[tuple[int, str]]:
+    return [(rejected.row, rejected.reason) for rejected in found.rejected]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "item_id,choice,confidence\ntest-0001,B,4\n",
+        "\ufeffItem ID;Prediction;Conf\r\ntest-0001;b;4\r\n",
+        "doc_id\tanswer\tconfidence\n1\t1\t4\n",
+        "position,answer,confidence\n1,1.0,4.0\n\n",
+        'index,pred,certainty\n"1","(B)"," 4 "\n',
+        "question,choice,confidence\nPATIENT 1  has finding 7. Which mechanism explains it?,B,4\n",
+    ],
+)
+def test_usual_columns_are_found_in_csv(content: str, tmp_path: Path, items: list[Item]) -> None:
+    found = take(tmp_path / "answers.csv", items, content)
+    assert texts(found) == [("test-0001", "Answer: B\nConfidence: 4")]
+    assert not found.rejected and not found.warnings
+
+
+def test_record_says_it_was_imported(tmp_path: Path, items: list[Item]) -> None:
+    (record,) = take(tmp_path / "a.csv", items, "item_id,choice\ntest-0001,B\n").records
+    assert (record.source, record.provider, record.mode, record.step, record.status) == (
+        "imported",
+        "replay",
+        "import",
+        "answer",
+        "ok",
+    )
+    assert (record.benchmark, record.model, record.run, record.condition) == (
+        "metamedqa",
+        "theirs",
+        2,
+        "baseline",
+    )
+    assert record.item_hash == items[1].item_hash and len(record.answer_id) == 64
+
+
+def test_same_answer_has_the_same_identity_and_another_has_another(tmp_path: Path, items: list[Item]) -> None:
+    path = tmp_path / "a.csv"
+    one = take(path, items, "item_id,choice\ntest-0001,B\n").records[0].answer_id
+    assert take(path, items).records[0].answer_id == one
+    assert take(path, items, run=3).records[0].answer_id != one
+    assert take(path, items, "item_id,choice\ntest-0001,C\n").records[0].answer_id != one
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.tsv"])
+def test_other_formats_give_the_same(name: str, tmp_path: Path, items: list[Item]) -> None:
+    rows = [
+        {"item_id": f"test-{n:04d}", "choice": "ABCDEF"[n % 6], "confidence": 1 + n % 5} for n in range(20)
+    ]
+    path = tmp_path / name
+    frame = pl.DataFrame(rows)
+    if name.endswith("jsonl"):
+        path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    elif name.endswith("json"):
+        path.write_text(json.dumps({"version": 1, "samples": rows}))
+    elif name.endswith("tsv"):
+        frame.write_csv(path, separator="\t")
+    else:
+        frame.write_parquet(path)
+    found = take(path, items)
+    assert texts(found) == [
+        (r["item_id"], f"Answer: {r['choice']}\nConfidence: {r['confidence']}") for r in rows
+    ]
+
+
+def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path: Path, items: list[Item]) -> None:
+    raw = [
+        "**Answer:** B\nConfidence: 4",
+        "Answer: C\x00\nConfidence: 3",
+        "Answer: \ud800D\nConfidence: 2",
+        "x" * 10_000_000,
+    ]
+    lines = [json.dumps({"item_id": f"test-{n:04d}", "response": text}) for n, text in enumerate(raw)]
+    found = take(tmp_path / "a.jsonl", items, "\n".join(lines))
+    assert [record.text for record in found.records] == raw
+    assert found.warnings == (
+        "no answer letter is declared in item test-0003 (run 2): recorded as unparsable",
+    )
+
+
+def test_confidence_out_of_range_is_taken_and_reported(tmp_path: Path, items: list[Item]) -> None:
+    content = "item_id,choice,confidence\ntest-0000,A,7\ntest-0001,B,4.5\ntest-0002,C,\ntest-0003,D,5\n"
+    found = take(tmp_path / "a.csv", items, content)
+    assert len(found.records) == 4 and not found.rejected
+    assert (
+        found.warnings[0] == "confidence 7 is outside 1–5 in item test-0000 (run 2): recorded as unparsable"
+    )
+    assert "4.5" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
+
+
+def test_every_row_not_taken_is_listed_with_its_reason(tmp_path: Path, items: list[Item]) -> None:
+    content = (
+        "item_id,choice,condition\n"
+        "test-0000,A,\n"
+        "nobody,A,\n"
+        "test-0001,G,\n"
+        "test-0002,9,\n"
+        "test-0003,,\n"
+        ",A,\n"
+        "test-0000,B,\n"
+        "test-0000,B,role-explit-unknown\n"
+        "test-0004,A,wrong\n"
+        "test-0005,A\n"
+        "test-0006,None of the above,\n"
+    )
+    found = take(tmp_path / "a.csv", items, content)
+    assert [(r.item_id, r.condition) for r in found.records] == [
+        ("test-0000", "baseline"),
+        ("test-0000", "role-explicit-unknown"),
+    ]
+    listed = dict(reasons(found))
+    assert list(listed) == [3, 4, 5, 6, 7, 8, 10, 11, 12]
+    for row, part in {
+        3: "unknown item: item_id 'nobody'", 4: "choice 'G' is neither a letter A–F nor an index 0–5", 5: "choice '9'",
+        6: "there is no choice", 7: "names no item", 8: "given twice, first in row 2", 10: "unknown condition 'wrong'",
+        11: "the row has 2 cells, the header 3", 12: "neither a letter",
+    }.items():  # fmt: skip
+        assert part in listed[row], row
+
+
+def test_json_rows_that_are_none_are_listed(tmp_path: Path, items: list[Item]) -> None:
+    lines = [
+        '{"item_id": "test-0000", "choice": "A"}',
+        "not json",
+        "[1]",
+        '{"item_id": "test-0001", "choice": true}',
+        "[" * 100_000,
+    ]
+    found = take(tmp_path / "a.jsonl", items, "\n".join(lines))
+    assert [row for row, _ in reasons(found)] == [2, 3, 4, 5] and len(found.records) == 1
+
+
+def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles(
+    tmp_path: Path, items: list[Item]
+) -> None:
+    content = "doc_id,answer,mine,sure,text\n1,A,C,2,Answer: D\n"
+    path = tmp_path / "a.csv"
+    assert texts(take(path, items, content, mapping={"choice": "mine", "confidence": "sure"})) == [
+        ("test-0001", "Answer: C\nConfidence: 2")
+    ]
+    assert texts(take(path, items, content, mapping={"response": "text"})) == [("test-0001", "Answer: D")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "mapping", "says"),
+    [
+        ("a.csv", "", {}, "the file is empty"),
+        ("a.csv", "item_id,choice\n", {}, "no row"),
+        ("a.csv", b"item_id,choice\ntest-0001,\xff\n", {}, "not UTF-8 at byte 25"),
+        ("a.csv", "item_id,choice\nx,A\n", {"choice": "pick"}, "no column 'pick' to map choice to; the columns"),
+        ("a.csv", "item_id,choice\nx,A\n", {"letter": "choice"}, "unknown field 'letter'"),
+        ("a.csv", "thing,choice\nx,A\n", {}, "no column names the item"),
+        ("a.csv", "item_id,thing\nx,A\n", {}, "no column holds the answer"),
+        ("a.csv", "item_id,choice,choice\nx,A,B\n", {}, "column 'choice' is there twice"),
+        ("a.csv", "item_id,choice,raw\nx,A,B\n", {"choice": "choice", "response": "raw"}, "not both"),
+        ("a.json", "{", {}, "not JSON"),
+        ("a.json", "3", {}, "must be a list"),
+        ("a.json", "[" * 100_000, {}, "not JSON"),
+        ("a.parquet", "PAR1 torn", {}, "not a readable Parquet file"),
+        ("a.xlsx", "x", {}, "answers are read from .csv"),
+    ],
+)  # fmt: skip
+def test_file_that_cannot_be_used_is_one_line(
+    name: str, content: str | bytes, mapping: dict[str, str], says: str, tmp_path: Path, items: list[Item]
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        take(tmp_path / name, items, content, mapping=mapping)
+    assert says in str(caught.value) and name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_missing_file_and_folder_are_one_line(tmp_path: Path, items: list[Item]) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("nowhere.csv", "folder.csv", "nowhere.parquet", "folder.parquet"):
+        with pytest.raises(StudyError, match="cannot be read"):
+            take(tmp_path / name, items)
+
+
+def test_map_options_are_field_equals_column() -> None:
+    assert parse_mapping(["choice=my answer", "confidence=a=b"]) == {
+        "choice": "my answer",
+        "confidence": "a=b",
+    }
+    for wrong in (["choice"], ["choice="], ["nothing=x"], ["choice=a", "choice=b"]):
+        with pytest.raises(StudyError, match="--map"):
+            parse_mapping(wrong)
+
+
+def test_question_shared_by_two_items_is_not_guessed(tmp_path: Path, items: list[Item]) -> None:
+    twins = [
+        items[0],
+        items[1].__class__(**{**asdict(items[1]), "question": items[0].question.upper() + "."}),
+    ]
+    found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
+    assert "belongs to 2 items" in reasons(found)[0][1]
+
+
+def frame_of(found: Imported) -> pl.DataFrame:
+    columns = list(asdict(found.records[0]))
+    return pl.DataFrame([asdict(r) for r in found.records], schema_overrides=dict.fromkeys(
+        [c for c in columns if c in ("logprobs_json", "error_code", "error_message")], pl.String
+    ), infer_schema_length=None).with_columns(superseded=pl.lit(False))  # fmt: skip
+
+
+def test_samples_go_out_and_come_back_equal(tmp_path: Path, items: list[Item]) -> None:
+    content = io.StringIO()
+    writer = csv.writer(content)
+    writer.writerow(["position", "choice", "confidence"])
+    writer.writerows([item.position, n % 6, 1 + n % 5] for n, item in enumerate(items))
+    found = take(tmp_path / "a.csv", items, content.getvalue())
+    seen = observe(items, frame_of(found), conditions=["baseline"], model="theirs", run=2)
+    path = tmp_path / "samples.json"
+    path.write_text(json.dumps(samples(seen, items)))
+    again = take(path, items)
+    assert texts(again) == texts(found)
+    estimates = score(seen, seed=1)
+    assert estimates["n_failed"].max() == 0
+    out = tmp_path / "summary.json"
+    out.write_text(json.dumps(summary(estimates)))
+    assert set(summary(estimates)) == set(SUMMARY_NAMES.values())
+    back = read_summary(out)
+    assert (
+        back["accuracy"]
+        == estimates.row(by_predicate=pl.col("measure") == "accuracy", named=True)["estimate"]
+    )
+
+
+def test_wrong_summary_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    for content in ("[1]", "{", "["):
+        path.write_text(content)
+        with pytest.raises(SourceError, match="summary"):
+            read_summary(path)
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=6),
+    st.lists(st.integers(), max_size=2),
+)
+NAMES = st.sampled_from(["item_id", "position", "choice", "confidence", "condition", "x"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.dictionaries(NAMES, CELLS)))
+def test_no_row_is_lost_whatever_its_cells_hold(
+    rows: list[dict[str, Any]], tmp_path: Path, items: list[Item]
+) -> None:
+    header = {"item_id": "test-0000", "choice": "A"}
+    path = tmp_path / "fuzz.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in [header, *rows]))
+    found = take(path, items)
+    assert len(found.records) + len(found.rejected) == 1 + len(rows)

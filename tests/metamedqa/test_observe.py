@@ -1,0 +1,225 @@
+"""From transcripts to observations: which call counts, and what each ending means."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA, observe
+from metacog_pipeline.benchmarks.metamedqa.records import item_records, write_records
+from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+
+Transcript = Callable[..., dict[str, Any]]
+Table = Callable[[Sequence[dict[str, Any]]], pl.DataFrame]
+GOOD = "Answer: A\nConfidence: 4"
+
+
+def seen(items: Sequence[Item], frame: pl.DataFrame, **more: Any) -> pl.DataFrame:
+    return observe(items, frame, **{"conditions": ["baseline"], "model": "m", "run": 1, **more})
+
+
+def first(items: Sequence[Item], frame: pl.DataFrame) -> dict[str, Any]:
+    return seen(items[:1], frame).row(0, named=True)
+
+
+def test_every_item_and_condition_has_one_row_also_when_never_asked(items: list[Item], table: Table) -> None:
+    frame = seen(items, table([]), conditions=["baseline", "role"])
+    assert frame.schema == OBSERVATION_SCHEMA
+    assert frame.height == 2 * len(items) == frame.select("item_id", "condition").n_unique()
+    assert set(frame["status"]) == {"not_run"} and frame["correct"].sum() == 0
+
+
+def test_one_answer_is_read_with_its_costs(items: list[Item], transcript: Transcript, table: Table) -> None:
+    row = first(items, table([transcript(items[0], GOOD)]))
+    assert (row["answer"], row["confidence"], row["correct"], row["status"]) == ("A", 4, 1, "ok")
+    assert (row["latency_s"], row["cost_usd"], row["input_tokens"], row["output_tokens"]) == (
+        0.5,
+        0.001,
+        100,
+        8,
+    )
+    assert row["mode"] == "text" and row["source"] == "measured" and len(row["answer_id"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "answer"),
+    [
+        ({"text": "I cannot help."}, "answer_unparsed", None),
+        ({"text": ""}, "answer_unparsed", None),
+        ({"text": "Answer: A\nConfidence: 7"}, "confidence_unparsed", "A"),
+        ({"status": "refused", "text": GOOD}, "refused", None),
+        ({"status": "truncated", "text": GOOD}, "too_long", None),
+        ({"status": "failed", "error_message": "status 503"}, "transport_error", None),
+    ],
+)
+def test_each_ending_has_its_status(
+    changed: dict[str, Any],
+    status: str,
+    answer: str | None,
+    items: list[Item],
+    transcript: Transcript,
+    table: Table,
+) -> None:
+    row = first(items, table([transcript(items[0], **{"text": "", **changed})]))
+    assert (row["status"], row["answer"]) == (status, answer)
+    assert row["correct"] == int(answer == "A") and row["confidence"] is None and row["reason"]
+
+
+def test_latest_answer_counts_and_a_failure_never_hides_one(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    old, new = transcript(items[0], "Answer: B\nConfidence: 1"), transcript(items[0], GOOD)
+    failed = transcript(items[0], status="failed", error_code="timeout")
+    assert first(items, table([new, failed, old]))["answer"] == "A"
+    assert first(items, table([failed]))["reason"] == "timeout"
+
+
+def test_rows_of_others_and_superseded_rows_are_ignored(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    others = [
+        transcript(items[0], GOOD, **changed)
+        for changed in (
+            {"superseded": True},
+            {"model": "other"},
+            {"run": 2},
+            {"benchmark": "medley"},
+            {"condition": "role"},
+            {"item_id": "unknown"},
+            {"step": "unknown"},
+        )
+    ]
+    assert first(items, table(others))["status"] == "not_run"
+
+
+def test_arrow_tables_are_taken_too(items: list[Item], transcript: Transcript, table: Table) -> None:
+    assert seen(items[:1], table([transcript(items[0], GOOD)]).to_arrow())["answer"].to_list() == ["A"]
+
+
+def two_steps(
+    transcript: Transcript, item: Item, second: dict[str, Any] | None, **first_step: Any
+) -> list[dict[str, Any]]:
+    rows = [transcript(item, **{"text": "A", "step": "choice", "mode": "choice", **first_step})]
+    if second is not None:
+        rows.append(transcript(item, **{"step": "confidence", "mode": rows[0]["mode"], **second}))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("second", "status", "confidence"),
+    [
+        ({"text": "4"}, "ok", 4),
+        ({"text": "Confidence: 4"}, "ok", 4),
+        ({"text": "nine"}, "confidence_unparsed", None),
+        ({"text": "", "status": "refused"}, "confidence_unparsed", None),
+        ({"text": "", "status": "failed"}, "transport_error", None),
+        ({"text": "4", "status": "truncated"}, "too_long", None),
+        (None, "not_run", None),
+    ],
+)
+def test_choice_and_confidence_are_joined(
+    second: dict[str, Any] | None,
+    status: str,
+    confidence: int | None,
+    items: list[Item],
+    transcript: Transcript,
+    table: Table,
+) -> None:
+    row = first(items, table(two_steps(transcript, items[0], second)))
+    assert (row["status"], row["confidence"]) == (status, confidence)
+    if status == "ok":
+        assert row["latency_s"] == 1.0 and row["input_tokens"] == 200
+
+
+def test_one_token_stopped_by_its_limit_is_whole_under_logit_bias(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    rows = two_steps(
+        transcript, items[0], {"text": "4", "status": "truncated"}, mode="logit_bias", status="truncated"
+    )
+    assert first(items, table(rows))["status"] == "ok"
+
+
+def test_a_newer_mode_wins_over_an_older_one(items: list[Item], transcript: Transcript, table: Table) -> None:
+    older = two_steps(transcript, items[0], {"text": "2"})
+    newer = transcript(items[0], "Answer: B\nConfidence: 5")
+    assert first(items, table([*older, newer]))["confidence"] == 5
+    failed = transcript(items[0], status="failed")
+    assert first(items, table([*older, failed]))["confidence"] == 2
+
+
+def test_choice_probabilities_sum_to_one_and_the_rest_is_off_menu(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    tokens = (
+        TokenLogprob("Answer", -0.1),
+        TokenLogprob(
+            " A",
+            math.log(0.5),
+            ((" A", math.log(0.5)), ("A", math.log(0.1)), (" B", math.log(0.2)), ("The", math.log(0.2))),
+        ),
+        TokenLogprob(" 4", math.log(0.5), (("5", math.log(0.25)),)),
+    )
+    row = first(items, table([transcript(items[0], GOOD, logprobs_json=encode_logprobs(tokens))]))
+    assert row["choice_probs"] == pytest.approx([0.75, 0.25, 0, 0, 0, 0])
+    assert row["off_menu_mass"] == pytest.approx(0.2)
+    assert row["confidence_probs"] == pytest.approx([0, 0, 0, 2 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("logprobs", [None, "not json", "[]", '[["A", null, []]]', "[[1]]"])
+def test_useless_log_probabilities_give_none(
+    logprobs: str | None, items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    row = first(items, table([transcript(items[0], GOOD, logprobs_json=logprobs)]))
+    assert row["status"] == "ok" and row["choice_probs"] is None and row["off_menu_mass"] is None
+
+
+def test_order_of_items_and_rows_does_not_matter(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    rows = [
+        transcript(item, f"Answer: {'ABCDEF'[n % 6]}\nConfidence: {1 + n % 5}")
+        for n, item in enumerate(items)
+    ]
+    straight = seen(items, table(rows)).sort("item_id")
+    shuffled = seen(items[::-1], table(rows[::-1])).sort("item_id")
+    assert straight.equals(shuffled)
+
+
+def test_source_comes_from_the_transcripts_unless_given(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    frame = table([transcript(items[0], GOOD, source="imported")])
+    assert seen(items, frame)["source"].unique().to_list() == ["imported"]
+    assert seen(items, frame, source="simulated")["source"].unique().to_list() == ["simulated"]
+
+
+def test_item_records_hold_raw_text_and_digest(
+    items: list[Item], transcript: Transcript, table: Table, tmp_path: Any
+) -> None:
+    frame = table([transcript(items[0], "Answer: A \x00\nConfidence: 4")])
+    records = item_records(seen(items[:2], frame), frame)
+    assert [record["raw"] for record in records] == ["Answer: A \x00\nConfidence: 4", None]
+    assert len(records[0]["request_digest"]) == 64 and records[1]["request_digest"] is None
+    assert {
+        "item_id",
+        "position",
+        "kind",
+        "target",
+        "answer",
+        "confidence",
+        "correct",
+        "status",
+        "choice_probs",
+        "adapter",
+    } <= set(records[0])
+    path = tmp_path / "records.jsonl"
+    write_records(path, records)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == records

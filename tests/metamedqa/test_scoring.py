@@ -1,0 +1,313 @@
+"""Measures: definitions on hand-made observations, failures, empty sets, repeated runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.measures import SHARES, tables
+from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA, observe
+from metacog_pipeline.benchmarks.metamedqa.scoring import ESTIMATE_SCHEMA, by_confidence, pool, score
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import ece
+
+Answered = Callable[..., pl.DataFrame]
+Transcript = Callable[..., dict[str, Any]]
+Table = Callable[[Sequence[dict[str, Any]]], pl.DataFrame]
+BOARD = (
+    *(
+        "accuracy",
+        "mean_confidence",
+        "high_confidence_accuracy",
+        "medium_confidence_accuracy",
+        "low_confidence_accuracy",
+    ),
+    *(
+        "missing_answer_recall",
+        "unknown_recall",
+        "fictional_accuracy",
+        "malformed_accuracy",
+        "positive_confidence",
+    ),
+    *("negative_confidence", "weighted_accuracy", "ece", "brier", "auroc2", "coverage"),
+    *(f"choice_share_{letter}" for letter in "ABCDEF"),
+)
+
+
+def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any) -> pl.DataFrame:
+    """Rows of (target, answer, confidence); no answer is unparsed."""
+    made = []
+    for n, (target, answer, confidence) in enumerate(rows):
+        status = (
+            "answer_unparsed" if answer is None else "confidence_unparsed" if confidence is None else "ok"
+        )
+        made.append(
+            {
+                **dict.fromkeys(OBSERVATION_SCHEMA.names()),
+                "benchmark": "metamedqa",
+                "dataset": "sample",
+                "condition": "baseline",
+                "model": "m",
+                "run": 1,
+                "item_id": f"i{n}",
+                "position": n,
+                "kind": "Original",
+                "target": target,
+                "answer": answer,
+                "confidence": confidence,
+                "correct": int(target == answer),
+                "status": status,
+                "source": "measured",
+                "tags": [],
+                **{key: value[n] if isinstance(value, list) else value for key, value in more.items()},
+            }
+        )
+    return pl.DataFrame(made, schema=OBSERVATION_SCHEMA)
+
+
+def of(frame: pl.DataFrame, measure: str) -> dict[str, Any]:
+    return frame.row(by_predicate=pl.col("measure") == measure, named=True)
+
+
+def test_every_measure_of_the_board_is_there_once(items: list[Item], answered: Answered) -> None:
+    frame = score(answered(items, ObserverSpec()), seed=1)
+    assert frame.schema == ESTIMATE_SCHEMA
+    assert frame["measure"].is_unique().all() and set(BOARD) <= set(frame["measure"])
+
+
+def test_hand_made_observations_give_hand_made_numbers() -> None:
+    frame = observations(
+        [
+            ("A", "A", 5), ("A", "B", 5), ("B", "B", 4), ("C", "E", 3), ("D", "D", None),
+            ("E", "E", 2), ("E", "A", 5), ("F", "F", 1), ("F", None, None), ("F", "B", 5),
+        ]
+    )  # fmt: skip
+    found = {row["measure"]: row for row in score(frame, seed=1).iter_rows(named=True)}
+    values = {name: row["estimate"] for name, row in found.items()}
+    assert values["accuracy"] == 0.5
+    assert values["accuracy_answered"] == pytest.approx(5 / 9)
+    assert values["coverage"] == 0.9
+    assert values["missing_answer_recall"] == 0.5
+    assert values["unknown_recall"] == pytest.approx(1 / 3)
+    assert values["high_confidence_accuracy"] == 0.25
+    assert values["medium_confidence_accuracy"] == 0.5
+    assert values["low_confidence_accuracy"] == 1.0
+    assert values["mean_confidence"] == pytest.approx(30 / 8)
+    assert values["positive_confidence"] == pytest.approx(12 / 4)
+    assert values["negative_confidence"] == pytest.approx(18 / 4)
+    assert values["weighted_accuracy"] == pytest.approx(12 / 30)
+    assert values["precision_E"] == 0.5 and values["precision_F"] == 1.0
+    assert values["false_alarm_E"] == 0.2 and values["false_alarm_F"] == 0.0
+    assert values["accuracy_answerable"] == 0.6
+    assert values["choice_share_B"] == pytest.approx(0.3)
+    assert (found["mean_confidence"]["n"], found["accuracy"]["n"], found["auroc2"]["n"]) == (8, 10, 8)
+    assert found["accuracy"]["n_unparsable"] == 2 and found["accuracy"]["n_failed"] == 0
+    stated = np.array([1, 1, 0.75, 0.5, 0.25, 1, 0, 1])
+    right = np.array([1, 0, 1, 0, 1, 0, 1, 0])
+    assert values["brier"] == pytest.approx(((stated - right) ** 2).mean())
+    assert values["auroc2"] == pytest.approx(auroc(stated, right).value)
+    assert values["ece"] == pytest.approx((4 * 0.75 + 0.25 + 0.5 + 0.75 + 1) / 8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=2, max_size=60))
+def test_calibration_agrees_with_the_plain_definition(pairs: list[tuple[int, bool]]) -> None:
+    frame = observations([("A", "A" if right else "B", level) for level, right in pairs])
+    found = score(frame, seed=1)
+    level, right = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    plain = sum(
+        (level == value).mean() * abs(right[level == value].mean() - (value - 1) / 4)
+        for value in range(1, 6)
+        if (level == value).any()
+    )
+    assert of(found, "ece")["estimate"] == pytest.approx(plain)
+    assert of(found, "ece_fifths")["estimate"] == pytest.approx(ece(level / 5, right.astype(int), 5).value)
+    assert of(found, "brier_fifths")["estimate"] == pytest.approx(((level / 5 - right) ** 2).mean())
+    for row in found.iter_rows(named=True):
+        assert (row["low"] is None) == (row["high"] is None)
+        if row["low"] is not None:
+            assert row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9
+
+
+def test_empty_sets_are_null_with_n_zero_and_single_items_have_no_interval() -> None:
+    found = score(observations([("A", "A", 5), ("B", "C", 5), ("E", "E", 1)]), seed=1)
+    low, unknown = of(found, "low_confidence_accuracy"), of(found, "unknown_recall")
+    assert (unknown["estimate"], unknown["n"], unknown["status"]) == (None, 0, "no items")
+    assert (low["estimate"], low["n"], low["low"], low["sem"]) == (1.0, 1, None, None)
+    assert of(found, "medium_confidence_accuracy")["estimate"] is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "status"),
+    [
+        ([("A", "A", 5), ("A", "A", 4)], "all correct"),
+        ([("A", "B", 5), ("A", "B", 4)], "all wrong"),
+        ([("A", "A", 3), ("A", "B", 3)], "confidence analysis: not informative (one confidence level)"),
+        ([("A", "A", None), ("A", None, None)], "no items"),
+    ],
+)
+def test_auroc_is_not_available_with_the_reason(rows: list[Any], status: str) -> None:
+    found = of(score(observations(rows), seed=1), "auroc2")
+    assert (found["estimate"], found["status"]) == (None, status)
+
+
+def test_sem_uses_n_minus_one_as_the_published_table_does() -> None:
+    found = of(score(observations([("A", "A", 1), *[("A", "B", 1)] * 5]), seed=1), "low_confidence_accuracy")
+    assert 1.96 * found["sem"] * 100 == pytest.approx(32.667, abs=1e-3)
+    assert 0 <= found["low"] < 1 / 6 < found["high"] <= 1
+
+
+def test_unparsed_and_refused_items_count_as_wrong_never_as_f() -> None:
+    frame = observations(
+        [("F", None, None), ("F", None, None), ("A", "A", 5)], status=["answer_unparsed", "refused", "ok"]
+    )
+    found = score(frame, seed=1)
+    assert of(found, "unknown_recall")["estimate"] == 0.0
+    assert of(found, "accuracy")["estimate"] == pytest.approx(1 / 3)
+    assert of(found, "choice_share_F")["estimate"] == 0.0
+    assert of(found, "refusal_rate")["estimate"] == pytest.approx(1 / 3)
+    assert of(found, "accuracy")["n_unparsable"] == 1
+
+
+@pytest.mark.parametrize("status", ["transport_error", "too_long", "not_run"])
+def test_incomplete_run_withholds_its_numbers_unless_allowed(status: str) -> None:
+    rows: list[Any] = [("A", "A", 5), ("A", "B", 4), ("A", None, None)]
+    frame = observations(rows, status=["ok", "ok", status])
+    withheld, allowed = score(frame, seed=1), score(frame, seed=1, allow_incomplete=True)
+    assert of(withheld, "accuracy")["estimate"] is None and of(withheld, "accuracy")["low"] is None
+    assert of(withheld, "accuracy")["status"] == "incomplete: 1 of 3 not answered"
+    assert of(withheld, "coverage")["estimate"] == pytest.approx(2 / 3)
+    shown = of(allowed, "accuracy")
+    assert (shown["estimate"], shown["n"], shown["n_failed"], shown["status"]) == (
+        0.5,
+        2,
+        1,
+        "incomplete: 1 of 3 not answered",
+    )
+
+
+def test_subsets_by_kind_tag_and_the_pools_own_key() -> None:
+    frame = observations(
+        [("F", "F", 1), ("F", "B", 5), ("F", "F", 2), ("F", "A", 3), ("F", "F", 3), ("A", "A", 5)],
+        kind=["Fictional", "Fictional", "Bad", "Question modified", "Question modified", "Original"],
+        source_target=["C", "B", None, None, None, None],
+        tags=[[], [], [], [], [], ["media_absent_but_answerable"]],
+    )
+    found = score(frame, seed=1)
+    expected = {
+        "fictional_accuracy": (0.5, 2),
+        "malformed_accuracy": (1.0, 1),
+        "altered_question_recall": (0.5, 2),
+        "media_absent_accuracy": (1.0, 1),
+        "fiction_guess_accuracy": (0.5, 2),
+    }
+    for measure, (value, n) in expected.items():
+        assert (of(found, measure)["estimate"], of(found, measure)["n"]) == (value, n), measure
+
+
+def test_overuse_of_e_is_noted_beside_the_recall() -> None:
+    found = score(observations([("E", "E", 3), ("A", "E", 3), ("B", "B", 3)]), seed=1)
+    assert "E is 66.7% of all choices" in of(found, "missing_answer_recall")["method"]
+    assert ";" not in of(score(observations([("E", "A", 3)]), seed=1), "missing_answer_recall")["method"]
+
+
+@pytest.mark.parametrize(("letter", "measure"), [("E", "missing_answer_recall"), ("F", "unknown_recall")])
+def test_constant_responder_has_the_share_of_its_letter(
+    letter: str, measure: str, items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    rows = [transcript(item, f"Answer: {letter}\nConfidence: 3") for item in items]
+    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
+    assert of(found, measure)["estimate"] == 1.0
+    assert of(found, "accuracy")["estimate"] == sum(i.target == letter for i in items) / len(items)
+
+
+def test_key_itself_scores_one_hundred_percent(
+    items: list[Item], transcript: Transcript, table: Table
+) -> None:
+    rows = [transcript(item, f"Answer: {item.target}\nConfidence: 5") for item in items]
+    found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
+    for measure in (
+        "accuracy",
+        "missing_answer_recall",
+        "unknown_recall",
+        "fictional_accuracy",
+        "malformed_accuracy",
+    ):
+        assert of(found, measure)["estimate"] == 1.0
+
+
+def test_one_run_pooled_is_that_run(items: list[Item], answered: Answered) -> None:
+    frame = answered(items, ObserverSpec(sloppiness=0.3))
+    one, all_runs = score(frame, seed=1), pool(frame, seed=1)
+    assert all_runs["run"].null_count() == all_runs.height
+    assert one.drop("run").equals(all_runs.drop("run"))
+
+
+def test_pooling_identical_runs_does_not_narrow_the_interval(items: list[Item], answered: Answered) -> None:
+    frame = answered(items, ObserverSpec())
+    copies = pl.concat([frame.with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in (1, 2, 3)])
+    one, three = score(frame, seed=1), pool(copies, seed=1)
+    for measure in ("accuracy", "mean_confidence", "weighted_accuracy", "auroc2", "brier"):
+        a, b = of(one, measure), of(three, measure)
+        assert b["estimate"] == pytest.approx(a["estimate"]) and b["n"] == 3 * a["n"]
+        assert b["high"] - b["low"] == pytest.approx(a["high"] - a["low"], rel=0.15), measure
+
+
+def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(
+    items: list[Item], answered: Answered
+) -> None:
+    runs = [answered(items, ObserverSpec(), run=run) for run in (1, 2)]
+    both = pool(pl.concat(runs), seed=1)
+    mean = np.mean([run["correct"].mean() for run in runs])
+    assert of(both, "accuracy")["estimate"] == pytest.approx(mean)
+    broken = runs[1].with_columns(
+        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status")
+    )
+    found = pool(pl.concat([runs[0], broken]), seed=1)
+    assert of(found, "accuracy")["status"] == f"incomplete: 1 of {2 * len(items)} not answered"
+
+
+def test_order_of_rows_and_other_models_do_not_change_a_score(items: list[Item], answered: Answered) -> None:
+    frame = answered(items, ObserverSpec(sloppiness=0.2))
+    other = answered(items, ObserverSpec(accuracy=0.2), model="other")
+    shuffled = pl.concat([other, frame]).sample(fraction=1.0, shuffle=True, seed=3)
+    alone = score(frame, seed=1)
+    assert score(shuffled, seed=1).filter(pl.col("model") == "m").equals(alone)
+    assert score(frame, seed=1).equals(alone)
+
+
+def test_imported_answers_are_measured_and_simulated_stay_simulated() -> None:
+    rows: list[Any] = [("A", "A", 5), ("B", "C", 2)]
+    assert score(observations(rows, source="imported"), seed=1)["source"].unique().to_list() == ["measured"]
+    assert score(observations(rows, source="simulated"), seed=1)["source"].unique().to_list() == ["simulated"]
+
+
+def test_no_observation_gives_no_estimate_and_no_error() -> None:
+    empty = observations([])
+    assert score(empty, seed=1).height == pool(empty, seed=1).height == 0
+    assert by_confidence(empty)["n"].to_list() == [0] * 5
+
+
+def test_by_confidence_has_all_five_levels() -> None:
+    found = by_confidence(observations([("A", "A", 5), ("A", "B", 5), ("A", "A", 2), ("A", None, None)]))
+    assert found["confidence"].to_list() == [1, 2, 3, 4, 5]
+    assert found["n"].to_list() == [0, 1, 0, 0, 2]
+    assert found["accuracy"].to_list() == [None, 1.0, None, None, 0.5]
+
+
+def test_a_hit_always_counts_and_shares_of_choices_add_up() -> None:
+    weights = tables()
+    assert (weights.hit <= weights.counts).all()
+    names = list(SHARES)
+    letters = sum(weights.hit[:, names.index(f"choice_share_{letter}")] for letter in "ABCDEF")
+    assert (letters <= 1).all()
+    assert math.isclose(float((weights.rated.sum(axis=1) > 1).sum()), 0)

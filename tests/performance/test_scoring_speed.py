@@ -1,0 +1,91 @@
+"""How long scoring takes: a million observations over a hundred models. Wall seconds, best of three."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa.comparisons import compare
+from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.metamedqa.scoring import pool, score
+
+pytestmark = pytest.mark.bench
+
+MODELS, ROWS = 100, 10_000
+ALL_MODELS_S = 1.2
+ONE_MODEL_S = 0.2
+COMPARISONS_S = 10.0
+
+
+def one_model(name: str, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    letters = np.array(list("ABCDEF"))
+    target, answer = rng.integers(0, 6, ROWS), rng.integers(0, 6, ROWS)
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"item-{n:05d}" for n in range(ROWS)],
+            "position": np.arange(ROWS),
+            "target": letters[target],
+            "answer": letters[answer],
+            "confidence": rng.integers(1, 6, ROWS),
+            "correct": target == answer,
+            "kind": rng.choice(["Original", "Fictional", "Bad", "Question modified"], ROWS),
+            "tags": [[]] * ROWS,
+        }
+    )
+    fixed = {
+        "benchmark": "metamedqa",
+        "dataset": "published",
+        "condition": "baseline",
+        "model": name,
+        "run": 1,
+        "status": "ok",
+        "source": "measured",
+    }
+    frame = frame.with_columns(**{key: pl.lit(value) for key, value in fixed.items()})
+    missing = [
+        pl.lit(None).alias(column) for column in OBSERVATION_SCHEMA.names() if column not in frame.columns
+    ]
+    return frame.with_columns(missing).select(
+        pl.col(name).cast(kind) for name, kind in OBSERVATION_SCHEMA.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def million() -> pl.DataFrame:
+    return pl.concat([one_model(f"m{n:03d}", n) for n in range(MODELS)]).rechunk()
+
+
+def seconds(run: Callable[[], object], times: int = 3) -> float:
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def report(what: str, taken: float, reach: float) -> None:
+    print(f"\n{what}: {taken:.3f} s (reach {reach} s)")
+    assert taken <= reach
+
+
+def test_a_million_observations_over_a_hundred_models_are_scored(million: pl.DataFrame) -> None:
+    report("scoring 1,000,000 observations, 100 models", seconds(lambda: pool(million, seed=1)), ALL_MODELS_S)
+
+
+def test_one_model_is_scored_again(million: pl.DataFrame) -> None:
+    one = million.filter(pl.col("model") == "m050")
+    report(
+        "scoring one model, 10,000 observations",
+        seconds(lambda: (score(one, seed=1), pool(one, seed=1))),
+        ONE_MODEL_S,
+    )
+
+
+def test_a_hundred_models_are_compared(million: pl.DataFrame) -> None:
+    report("comparing 100 models", seconds(lambda: compare(million, seed=1), times=1), COMPARISONS_S)
