@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.llm.ledger import NANO, Ledger, nano
+from metacog_pipeline.llm.ledger import FOLDER, NANO, Ledger, nano
+from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
 
 
 class BudgetSpent(BudgetError):
@@ -75,7 +76,7 @@ class Budget:
         StoreError
             The ledger cannot be read or written.
         """
-        cap = None if cap_usd is None else int(cap_usd * NANO + 1e-6)
+        cap = _cap(cap_usd)
         return cls(Ledger(home, cap, nano(known_spent_usd)), cap)
 
     @property
@@ -129,10 +130,7 @@ class Budget:
 
     def figures(self) -> Figures:
         """Return the dollars of the whole home now; reads the ledger's few files."""
-        totals = self._ledger.totals()
-        remaining = None if self._cap is None else max(0, self._cap - totals.counted) / NANO
-        cap = None if self._cap is None else self._cap / NANO
-        return Figures(cap, totals.spent / NANO, totals.leaked / NANO, totals.held / NANO, remaining)
+        return _figures(self._ledger.totals(), self._cap)
 
     def close(self) -> None:
         """Give back what is not spent. What is still reserved counts as spent."""
@@ -171,3 +169,23 @@ class Budget:
             f"call could cost ${amount / NANO:.4f}: raise budget_usd in the study file and run again; the answers so "
             "far are kept"
         )
+
+
+def read_figures(home: Path, cap_usd: float | None) -> Figures:
+    """Return what ``home`` has spent and may still spend, writing nothing. Raises `StoreError` as `Budget.open`."""
+    return _figures(totals_of(home / FOLDER, boot_id(), {}), _cap(cap_usd))
+
+
+def _cap(cap_usd: float | None) -> int | None:
+    return None if cap_usd is None else int(cap_usd * NANO + 1e-6)
+
+
+def _figures(totals: Totals, cap: int | None) -> Figures:
+    remaining = None if cap is None else max(0, cap - totals.counted) / NANO
+    return Figures(
+        cap=None if cap is None else cap / NANO,
+        spent=totals.spent / NANO,
+        leaked=totals.leaked / NANO,
+        reserved=totals.held / NANO,
+        remaining=remaining,
+    )

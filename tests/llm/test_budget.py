@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.llm.budget import Budget, BudgetSpent
+from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, nano
 
 Run = Callable[[Any], Any]
@@ -207,13 +207,34 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(
     ["", "{", "[]", '{"granted": 1}', '{"boot":"x","closed":true,"granted":-1,"settled":0,"reserved":0}'],
 )
 def test_a_damaged_record_stops_spending_and_names_the_file(
-    tmp_path: Path, budget: Open, content: str
+    virtual: Run, tmp_path: Path, budget: Open, content: str
 ) -> None:
-    budget(1.0).close()
+    used = budget(1.0)
+    used.settle(virtual(used.reserve(0.1)), 0.1)
+    used.close()
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     record.write_text(content)
     with pytest.raises(StoreError, match=f"{record.name} is damaged"):
         budget(1.0)
+
+
+def test_a_session_that_spent_nothing_leaves_no_record(virtual: Run, tmp_path: Path, budget: Open) -> None:
+    opened = budget(1.0)
+    opened.settle(virtual(opened.reserve(0.1)), 0.0)
+    opened.close()
+    assert list((tmp_path / "home" / "ledger").glob("*.json")) == []
+
+
+def test_figures_are_read_without_writing_anything(virtual: Run, tmp_path: Path, budget: Open) -> None:
+    home = tmp_path / "home"
+    assert read_figures(home, 2.0).remaining == 2.0
+    assert not home.exists()
+    opened = budget(2.0)
+    opened.settle(virtual(opened.reserve(0.5)), 0.25)
+    names = sorted(home.rglob("*"))
+    assert read_figures(home, 2.0) == opened.figures()
+    assert sorted(home.rglob("*")) == names
+    opened.close()
 
 
 def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path: Path) -> None:
@@ -264,10 +285,18 @@ def test_rounding_never_counts_less_than_was_spent(usd: float) -> None:
     assert nano(usd) <= usd * NANO + 1
 
 
-@pytest.mark.parametrize("usd", [-1.0, float("nan"), float("inf"), 1e300])
+@pytest.mark.parametrize("usd", [-1.0, float("nan")])
 def test_amounts_that_are_no_dollars_are_rejected(usd: float) -> None:
     with pytest.raises(ValueError, match="not an amount"):
         nano(usd)
+
+
+def test_absurd_amounts_are_refused_as_too_much(virtual: Run, budget: Open) -> None:
+    opened = budget(1.0)
+    for usd in (1e12, 1e300, float("inf")):
+        with pytest.raises(BudgetSpent):
+            virtual(opened.reserve(usd))
+    opened.close()
 
 
 @given(costs=st.lists(st.tuples(st.floats(0, 0.3), st.floats(0, 1)), min_size=1, max_size=40))
