@@ -156,7 +156,7 @@ def summarise(study: Study) -> dict[str, int]:
             )
             write_frame(frame, target, made_from)
             pooled += 1
-    for retired in set(models.glob("*.parquet")) - _listed_files(study):
+    for retired in set(models.glob("[a-z0-9]*.parquet")) - _listed_files(study):
         retired.unlink()
     rows = _write_comparisons(study, frames)
     return {"models": len(frames), "models pooled anew": pooled, "comparisons": rows}
