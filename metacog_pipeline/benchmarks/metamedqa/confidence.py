@@ -39,6 +39,9 @@ _SCALE = re.compile(r"\s{0,3}+(?:/|⁄|out\s{1,3}+of|of)\s{0,3}+(\S{0,8})", re.I
 _FIVE = re.compile(r"5(?![0-9]|[.,][0-9]|%)")
 _PERCENT = re.compile(r"\s{0,3}+(?:%|٪|per\s?cent)", re.IGNORECASE)
 _RANGE = re.compile(r"\s{0,3}+(?:-|–|—|,|to\b|or\b|and\b)\s{0,3}+[0-9]", re.IGNORECASE)
+_WIDER_SCALE = re.compile(
+    r"(?:\b[01]\s{0,2}+(?:-|–|to)\s{0,2}+|/\s{0,2}+|out\s{1,2}+of\s{1,2}+)(?:7|9|10|100)\b", re.IGNORECASE
+)
 _TRAILING = re.compile(r"[\s\"'”’)\]}.,;!>$\\_|~]*+")
 _LOOK = 40
 _LINE_LIMIT = 200
@@ -108,6 +111,8 @@ def _judge(number: str, tail: str) -> Rating:
     if not number.lstrip("+-−").isdigit() or number[0] in "+-−":
         return None, f"confidence {shown} is not an integer 1–5"
     if (scale := _SCALE.match(tail)) is not None and _FIVE.match(scale[1]) is None:
+        return None, f"confidence {shown} is given on another scale than 1–5"
+    if _WIDER_SCALE.search(tail.split("\n", 1)[0]):
         return None, f"confidence {shown} is given on another scale than 1–5"
     if _RANGE.match(tail):
         return None, f"confidence {shown} is given as a range"
