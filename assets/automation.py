@@ -25,8 +25,8 @@ FILL_MISSING = (
     & ~AutomationCondition.any_deps_missing()
 ).with_label("fill what is missing, unless it failed")
 
-# New answers or new scoring code make a partition's numbers stale; both are cheap to redo.
-FOLLOW_PARTITION = (
+# New inputs or new code make questions and numbers stale; those are cheap to redo, unlike answers.
+FOLLOW = (
     FILL_MISSING
     | (
         (AutomationCondition.any_deps_updated() | NEW_CODE).since_last_handled()
@@ -34,7 +34,7 @@ FOLLOW_PARTITION = (
         & ~AutomationCondition.any_deps_missing()
         & ~AutomationCondition.any_deps_in_progress()
     )
-).with_label("follow the answers of this partition")
+).with_label("follow inputs and code")
 
 _SOMETHING_NEW = (
     AutomationCondition.missing() | AutomationCondition.any_deps_updated() | NEW_CODE

@@ -6,7 +6,6 @@ from dagster import AssetSelection, Definitions, define_asset_job, in_process_ex
 
 from assets import metamedqa, warehouse
 from assets.automation import automation
-from assets.partitions import MODEL_RUNS
 from assets.sensors import study_models
 
 CONSTRUCT = "metamedqa_construct"
@@ -21,7 +20,6 @@ construct = define_asset_job(
 measure = define_asset_job(
     MEASURE,
     AssetSelection.assets(*metamedqa.MEASUREMENT),
-    partitions_def=MODEL_RUNS,
     description="Ask one model in one run, parse, score.",
 )
 publish = define_asset_job(

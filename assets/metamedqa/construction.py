@@ -2,6 +2,7 @@
 
 from dagster import AssetCheckResult, AssetCheckSpec, DataVersion, MaterializeResult, asset
 
+from assets.automation import FOLLOW
 from assets.reporting import ROWS, one_line_failure
 from assets.showing import preview
 from assets.study_file import current_study
@@ -11,21 +12,31 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 GROUP = "metamedqa_questions"
 
 
-@asset(group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
+@asset(
+    group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION, automation_condition=FOLLOW
+)
 def medqa_source() -> MaterializeResult:
     """The parent questions: four options each, as published (or those of the sample)."""
     with one_line_failure():
         return _shown(stages.parent_source(current_study()))
 
 
-@asset(group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
+@asset(
+    group_name=GROUP, kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION, automation_condition=FOLLOW
+)
 def glianorex_source() -> MaterializeResult:
     """Questions about an organ that does not exist."""
     with one_line_failure():
         return _shown(stages.fictional_source(current_study()))
 
 
-@asset(group_name=GROUP, deps=[medqa_source], kinds={"jsonl"}, code_version=stages.CONSTRUCTION_VERSION)
+@asset(
+    group_name=GROUP,
+    deps=[medqa_source],
+    kinds={"jsonl"},
+    code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
+)
 def metamedqa_edits() -> MaterializeResult:
     """What was changed in the parent questions; derived from the published file where that is the data set."""
     with one_line_failure():
@@ -37,6 +48,7 @@ def metamedqa_edits() -> MaterializeResult:
     deps=[medqa_source, glianorex_source, metamedqa_edits],
     kinds={"parquet"},
     code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
     check_specs=[
         AssetCheckSpec(
             "counts_add_up",

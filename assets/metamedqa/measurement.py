@@ -13,7 +13,7 @@ from dagster import (
     asset,
 )
 
-from assets.automation import FILL_MISSING, FOLLOW_PARTITION, FOLLOW_WHAT_THERE_IS
+from assets.automation import FILL_MISSING, FOLLOW, FOLLOW_WHAT_THERE_IS
 from assets.metamedqa.construction import metamedqa_items
 from assets.partitions import MODEL_RUNS
 from assets.reporting import (
@@ -64,8 +64,7 @@ def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult:
         outcome = _ask(context, partition)
         shown = stages.transcript_preview(partition)
     if outcome.stopped is not None:
-        stopped = f"{partition.spec.name} run {partition.run} stopped: {outcome.stopped}"
-        raise Failure(stopped, metadata=asked(outcome), allow_retries=False)
+        raise Failure(f"stopped: {outcome.stopped}", metadata=asked(outcome), allow_retries=False)
     tasks = max(outcome.tasks, 1)
     return MaterializeResult(
         metadata={**asked(outcome), ROWS: outcome.answered, "preview": preview(shown)},
@@ -83,7 +82,7 @@ def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult:
     deps=[metamedqa_items, metamedqa_transcripts],
     kinds={"parquet", "polars"},
     code_version=stages.PARSING_VERSION,
-    automation_condition=FOLLOW_PARTITION,
+    automation_condition=FOLLOW,
     check_specs=[
         AssetCheckSpec(
             "one_row_per_item_and_condition",
@@ -123,7 +122,7 @@ def metamedqa_observations(context: AssetExecutionContext) -> MaterializeResult:
     deps=[metamedqa_observations],
     kinds={"parquet"},
     code_version=stages.SCORING_VERSION,
-    automation_condition=FOLLOW_PARTITION,
+    automation_condition=FOLLOW,
     check_specs=[
         AssetCheckSpec(
             "numbers_make_sense",

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
@@ -26,14 +27,29 @@ from metacog_pipeline.transcripts.schema import Record, Source
 from metacog_pipeline.transcripts.store import PartitionStore
 
 SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
+HINTS = {
+    401: "check the key and the name in api_key_env",
+    402: "check the account's credit",
+    403: "check what the key may do",
+    404: "check model and base_url",
+}  # what to do, by HTTP status
 
 
 class StepFailed(Exception):
     """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
 
     def __init__(self, completion: Completion) -> None:
-        super().__init__(completion.error_message)
+        super().__init__(_explained(completion))
         self.completion = completion
+
+
+def _explained(completion: Completion) -> str:
+    """Return what the provider said, its HTTP status, and what to do about it where that is known."""
+    said, status = completion.error_message or "", completion.http_status
+    if status is None or status < HTTPStatus.BAD_REQUEST:
+        return said
+    hint = HINTS.get(status)
+    return f"{said} (HTTP {status}{'; ' + hint if hint else ''})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,173 @@
+"""A small study on disk, its models behind a local server that counts calls, and a Dagster instance of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dagster import DagsterInstance, DagsterRun
+
+# The code location is imported once per process, for the study named then: these tests use the demo's single run.
+os.environ.pop("METACOG_STUDY", None)
+
+from assets.launch import Launcher, launch
+from assets.study_file import current_study
+from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
+from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.llm.server.running import ServerThread
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.warehouse.query import run_query
+
+ROOT = Path(__file__).resolve().parents[2]
+ITEMS = 6
+
+
+def model(name: str, **more: object) -> dict[str, object]:
+    """Return a simulated model; give ``base_url`` to ask over HTTP instead."""
+    if "base_url" in more:
+        http = {"provider": "openai", "model": name, "price_in": 0, "price_out": 0, "answer_mode": "text"}
+        return {"name": name, **http, **more}
+    return {"name": name, "provider": "simulated", **more}
+
+
+@dataclass
+class Bench:
+    """One study in one folder."""
+
+    folder: Path
+    instance: DagsterInstance
+    models: list[dict[str, object]] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "study.toml"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def write(self, *models: Mapping[str, object], runs: int = 1, limit: int = ITEMS, seed: int = 0) -> None:
+        """Write the study file; the models stay as they are when none is given."""
+        self.models = [dict(each) for each in models] or self.models
+        lines = ["[study]", 'name = "t"', 'home = "home"', f"runs = {runs}", f"seed = {seed}"]
+        for each in self.models:
+            lines += ["[[models]]", *(f"{key} = {json.dumps(value)}" for key, value in each.items())]
+        lines += ["[benchmarks.metamedqa]", 'dataset = "sample"', f"limit = {limit}"]
+        self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def launch(self, **options: Any) -> int:
+        """Do what ``metacog run`` does, in this process; return the exit code."""
+        study = current_study()
+        study.home.prepare()
+        return launch(Launcher(study, self.instance), **options)
+
+    def runs(self) -> list[str]:
+        """Return every Dagster run so far, oldest first, as ``job`` or ``job model|run``."""
+        return [_named(run) for run in reversed(self.instance.get_runs())]
+
+    def sql(self, query: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in run_query(self.home, query).rows]
+
+    def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start ``python -m assets.launch`` on the study, as its own process group."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "assets.launch", *arguments],
+            cwd=ROOT,
+            env=self.environment(**environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def python(self, code: str, **environment: str) -> Any:
+        """Run ``code`` in a new process that sees the study; return what it printed last, read as JSON."""
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=self.environment(**environment),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def environment(self, **more: str) -> dict[str, str]:
+        current_study().home.prepare()
+        return {
+            **os.environ,
+            "METACOG_STUDY": str(self.path),
+            "DAGSTER_HOME": str(self.home / "dagster"),
+            **more,
+        }
+
+
+def _named(run: DagsterRun) -> str:
+    partition = run.tags.get("dagster/partition")
+    return f"{run.job_name} {partition}" if partition else run.job_name
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """An empty bench whose study is the one this process shows."""
+    made = Bench(tmp_path, DagsterInstance.ephemeral())
+    made.write(model("first"), model("second"))
+    monkeypatch.setenv("METACOG_STUDY", str(made.path))
+    with made.instance:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def responder(tmp_path_factory: pytest.TempPathFactory) -> Responder:
+    """A simulated observer that knows the sample questions."""
+    built = pipeline.construct(tmp_path_factory.mktemp("sample"), "sample")
+    return Responder(built.items, ObserverSpec())
+
+
+@dataclass
+class Counting:
+    """A local provider that counts the calls of each model."""
+
+    server: ServerThread
+    calls: dict[str, int]
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.url}/v1"
+
+
+@pytest.fixture
+def provider(responder: Responder) -> Iterator[Counting]:
+    """A provider that answers as the simulated observer does."""
+    calls: dict[str, int] = {}
+
+    def respond(name: str, request: Any) -> str:
+        calls[name] = calls.get(name, 0) + 1
+        return responder(request)
+
+    with ServerThread(respond) as server:
+        yield Counting(server, calls)
+
+
+Models = Sequence[Mapping[str, object]]
+Make = Callable[..., Mapping[str, object]]
+
+
+@pytest.fixture
+def http(provider: Counting) -> Make:
+    """Return a function that makes a model asked over HTTP."""
+    return lambda name, **more: model(name, **{"base_url": provider.url, **more})
+
+
+@pytest.fixture
+def simulated() -> Make:
+    """Return a function that makes a simulated model."""
+    return model

@@ -1,0 +1,167 @@
+"""What ``metacog run`` launches: only what is needed, whatever else is broken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.transcripts.store import partition_folder, read_partition
+
+ITEMS = 6
+BUILD, BOARDS = "metamedqa_construct", "publish_boards"
+
+
+def measured(name: str, run: int = 1) -> str:
+    return f"metamedqa_measure {name}|{run}"
+
+
+def board_of(bench: Any, table: str = "board") -> dict[str, float]:
+    """Return the coverage of each model on a board."""
+    rows = bench.sql(f"select model, estimate from {table} where measure = 'coverage'")
+    return {str(name): float(value) for name, value in rows}
+
+
+def official_exists(bench: Any) -> bool:
+    return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'board_official'"))
+
+
+def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
+    bench.write(http("first"), http("second"))
+    assert bench.launch() == 0
+    assert bench.runs() == [BUILD, measured("first"), measured("second"), BOARDS]
+    calls, before = dict(provider.calls), len(bench.runs())
+    assert set(calls) == {"first", "second"}
+    assert bench.launch() == 0
+    assert len(bench.runs()) == before
+    assert provider.calls == calls
+    assert board_of(bench, "board_official").keys() == {"first", "second"}
+
+
+def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_only(
+    bench: Any, http: Any, provider: Any
+) -> None:
+    bench.write(http("first"))
+    bench.launch()
+    calls, before = dict(provider.calls), bench.runs()
+    bench.write(http("first"), http("added"))
+    assert bench.launch() == 0
+    assert bench.runs()[len(before) :] == [measured("added"), BOARDS]
+    assert {name: n for name, n in provider.calls.items() if name != "added"} == calls
+    assert provider.calls["added"] == calls["first"]
+    assert board_of(bench).keys() == board_of(bench, "board_official").keys() == {"first", "added"}
+
+
+def test_more_questions_ask_only_the_new_ones(bench: Any, http: Any, provider: Any) -> None:
+    bench.write(http("first"))
+    bench.launch()
+    bench.write(http("first"), limit=ITEMS + 4)
+    assert bench.launch() == 0
+    assert provider.calls["first"] == ITEMS + 4
+    assert bench.runs()[-2:] == [measured("first"), BOARDS]
+
+
+def test_only_the_named_model_is_asked(bench: Any, http: Any, provider: Any) -> None:
+    bench.write(http("first"), http("second"))
+    assert bench.launch(models=["second"]) == 0
+    assert set(provider.calls) == {"second"}
+    assert not official_exists(bench)
+
+
+def test_force_scores_again_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
+    bench.write(http("first"))
+    bench.launch()
+    calls, before = dict(provider.calls), bench.runs()
+    assert bench.launch(force=True) == 0
+    assert bench.runs()[len(before) :] == [BUILD, measured("first"), BOARDS]
+    assert provider.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ({"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}, "METACOG_TEST_NO_SUCH_KEY"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, "no connection to 127.0.0.1"),
+    ],
+    ids=["no key", "nobody there"],
+)
+def test_a_model_that_fails_blocks_nobody_and_is_named(
+    bench: Any,
+    http: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    broken: dict[str, str],
+    reason: str,
+) -> None:
+    monkeypatch.setattr("metacog_pipeline.llm.retry.Retries.pause", lambda *_: None)  # so as not to wait
+    bench.write(http("broken", **broken), http("good"))
+    assert bench.launch() == 7
+    err = capfd.readouterr().err
+    named = [line for line in err.splitlines() if line.startswith("metacog: ")]
+    assert len(named) == 1
+    assert "broken" in named[0]
+    assert reason in named[0]
+    assert "Traceback" not in err
+    assert "official board waits" in err
+    assert board_of(bench) == {"broken": 0.0, "good": 1.0}
+    assert not official_exists(bench)
+    states = dict(bench.sql("select model, state from board_partitions"))
+    assert states == {"broken": "failed", "good": "complete"}
+
+
+def test_a_repaired_model_makes_the_board_official(
+    bench: Any, http: Any, provider: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.write(http("broken", api_key_env="METACOG_TEST_KEY"), http("good"))
+    assert bench.launch() == 7
+    good = provider.calls["good"]
+    monkeypatch.setenv("METACOG_TEST_KEY", "sk-test")
+    before = bench.runs()
+    assert bench.launch() == 0
+    assert bench.runs()[len(before) :] == [measured("broken"), BOARDS]
+    assert provider.calls["good"] == good
+    assert board_of(bench, "board_official") == {"broken": 1.0, "good": 1.0}
+
+
+def test_a_provider_that_says_no_to_every_call_gives_one_line(
+    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from metacog_pipeline.llm.server.faults import FaultPlan
+
+    provider.server.provider.use(FaultPlan(rates={"unauthorized": 1.0}))
+    bench.write(http("denied"))
+    assert bench.launch() == 7
+    err = capfd.readouterr().err
+    assert "401" in err
+    assert "Traceback" not in err
+    assert board_of(bench) == {"denied": 0.0}
+
+
+def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(
+    bench: Any, http: Any, provider: Any
+) -> None:
+    bench.write(http("first"), http("second"))
+    bench.launch()
+    answers = read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows
+    calls = dict(provider.calls)
+    bench.write(http("first"))
+    assert bench.launch() == 0
+    assert board_of(bench).keys() == board_of(bench, "board_official").keys() == {"first"}
+    assert bench.instance.get_dynamic_partitions("model") == ["first"]
+    assert read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows == answers
+    bench.write(http("first"), http("second"))
+    assert bench.launch() == 0
+    assert provider.calls == calls, "a model that comes back is not asked again"
+    assert board_of(bench).keys() == {"first", "second"}
+
+
+def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
+    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = bench.path.read_text().replace('dataset = "sample"', 'dataset = "custom"\nfolder = "nowhere"')
+    bench.path.write_text(text)
+    assert bench.launch() == 3
+    err = capfd.readouterr().err
+    assert "nowhere" in err
+    assert "Traceback" not in err
+    assert not provider.calls
