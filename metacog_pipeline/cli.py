@@ -17,7 +17,7 @@ from metacog_pipeline.errors import MetacogError
 
 EPILOG = (
     "Exit codes: 0 done, 1 other error, 2 wrong study file or arguments, 3 sources, 4 kept answers, 5 budget, "
-    "6 provider, 7 some partitions failed while others finished, 130 interrupted."
+    "6 provider, 7 some partitions failed while others finished, 8 some imported rows not readable, 130 interrupted."
 )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
 from metacog_pipeline.benchmarks.metamedqa.protocol import steps
-from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import Estimate, estimate_partition, stored_answers
@@ -86,8 +85,7 @@ def _notes(study: Study, rows: tuple[PlanRow, ...]) -> list[str]:
     if cap is None:
         notes.append("No budget_usd is set: nothing would stop the spending.")
         return notes
-    with contextlib.closing(Budget.open(study.home.path, cap)) as budget:
-        figures = budget.figures()
+    figures = read_figures(study.home.path, cap)
     leaked = (
         f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
         if figures.leaked

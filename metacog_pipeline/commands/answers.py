@@ -13,7 +13,7 @@ from metacog_pipeline.commands.options import FoldingCommand, quiet_option, stud
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
 
-SOME_REJECTED = 8
+SOME_UNREADABLE = 8
 
 
 @click.command("import", cls=FoldingCommand)
@@ -45,8 +45,8 @@ def import_command(
 ) -> None:
     """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet) as those of a model.
 
-    Every row that is not taken is listed with its reason (exit code 8 when there is one). `metacog run` then scores
-    what was imported without asking anybody anything.
+    Every row that is not taken is listed with its reason, and so is every answer whose letter or confidence cannot be
+    read; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without asking anybody.
     """
     study = load_study(study_file)
     known = study.benchmarks.enabled()
@@ -57,11 +57,12 @@ def import_command(
     done = stages.import_answers(study, file, model, run, parse_mapping(pairs), condition)
     for rejected in done.rejected:
         click.echo(f"{file.name} row {rejected.row}: not taken: {rejected.reason}", err=True)
+    for warning in done.warnings:
+        click.echo(f"{file.name}: {warning}", err=True)
     if not quiet:
-        for warning in done.warnings:
-            click.echo(f"{file.name}: {warning}", err=True)
-    click.echo(
-        f"{file.name}: {len(done.records)} answers kept for {model}, run {run}; {len(done.rejected)} rows not taken"
-    )
-    if done.rejected:
-        sys.exit(SOME_REJECTED)
+        kept = f"{len(done.records)} answers kept for {model}, run {run}"
+        click.echo(
+            f"{file.name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable"
+        )
+    if done.rejected or done.warnings:
+        sys.exit(SOME_UNREADABLE)

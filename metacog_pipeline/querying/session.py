@@ -22,6 +22,7 @@ from typing import Literal
 from metacog_pipeline import __version__
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
@@ -136,7 +137,8 @@ async def _ask(
     on_progress: Callable[[Progress], None] | None,
 ) -> Outcome:
     study = partition.study
-    with contextlib.closing(Budget.open(study.home.path, study.study.budget_usd)) as budget:
+    home, cap = study.home.path, study.study.budget_usd
+    with contextlib.closing(Budget.open(home, cap, known_spent_usd=_spent_before(home))) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
             model = open_model(partition.spec, shared=clients, respond=respond)
             session = Session(
@@ -145,6 +147,14 @@ async def _ask(
             crew = Crew(session, tasks, on_progress)
             with _stopping_gently(crew):
                 return await query_tasks(crew, modes, known=partition.known_profile())
+
+
+def _spent_before(home: Path) -> float:
+    """Return what the kept answers cost, in dollars, where the ledger that knows it is gone."""
+    if (home / LEDGER_FOLDER).exists():
+        return 0.0
+    folders = (home / "transcripts").glob("benchmark=*/model=*/run=*")
+    return sum(record.cost_usd or 0.0 for folder in folders for record in kept_records(folder))
 
 
 @contextlib.contextmanager

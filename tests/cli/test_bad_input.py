@@ -139,7 +139,8 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, stu
 def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study: Path) -> None:
     rows = answers(study, "item_id,choice,confidence\nsample-0001,A,7\n")
     result = metacog("import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1")
-    assert result.code == 0
+    assert result.code == 8
+    assert "1 answers kept" in result.out
     assert "confidence 7 is outside 1–5 in item sample-0001 (run 1): recorded as unparsable" in result.err
 
 

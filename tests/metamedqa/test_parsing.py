@@ -379,3 +379,21 @@ def test_answer_after_ten_megabytes_of_reasoning_is_read() -> None:
     text = "The patient has a fever and the answer depends on it. " * 185_000 + "\nAnswer: D\nConfidence: 2"
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence) == ("D", 2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("Answer: C\nI'm fairly confident (4/5).", 4),
+        ("Answer: C\nI am 4/5 sure.", 4),
+        ("Answer: C. Certainty: 2 out of 5", 2),
+        ("Answer: C. I am certain, 5/5", 5),
+        ("Answer: C. Not sure: 4/50", None),
+        ("Answer: C. Muscle strength is 4/5 in the left arm.", None),
+        (
+            4,
+        ),  # said right behind the word: taken as said
+    ],
+)
+def test_a_rating_out_of_five_needs_a_word_of_confidence_beside_it(reply: str, rating: int | None) -> None:
+    assert parse(reply, OPTIONS).confidence == rating

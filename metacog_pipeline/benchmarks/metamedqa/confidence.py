@@ -26,8 +26,11 @@ _DECLARED = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_SAID_AFTER = re.compile(
-    r"(?<![0-9.,/])(?P<number>[0-9]{1,9}+)\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9])\s*+(?:in\s++)?+confiden",
+# "4/5 sure", "3 out of 5 confident"; "fairly confident (4/5)", "certainty: 4/5".
+_SAID = re.compile(
+    r"(?<![0-9.,/])(?P<before>[0-9]{1,9}+)\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9])\s*+(?:in\s++)?+(?:confiden|sure\b|certain)"
+    r"|\b(?:confident|certain|certainty|sure)\b[\s\"'“”‘’(\[{,:–—-]{0,6}+"
+    r"(?P<after>[0-9]{1,9}+)(?=\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9]|[.,][0-9]|%))",
     re.IGNORECASE,
 )
 _BARE = re.compile(rf"[{_MARKS}]*+ {_NUMBER}", re.VERBOSE)
@@ -58,10 +61,10 @@ def read_normal(text: str, after_answer: int | None) -> Rating:
         last = match
     if last is not None:
         return _judge(last["number"], text[last.end() : last.end() + _LOOK])
-    for match in _SAID_AFTER.finditer(text):
+    for match in _SAID.finditer(text):
         last = match
     if last is not None:
-        return _judge(last["number"], "")
+        return _judge(last["before"] or last["after"], "")
     if after_answer is not None and (behind := _BEHIND_LETTER.match(text, after_answer)) is not None:
         return _judge(behind["number"], text[behind.end() : behind.end() + _LOOK])
     return _lone_line(text)
