@@ -241,7 +241,9 @@ def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, starte
             "n_expected": outcome.tasks,
             "n_answered": outcome.answered,
             "n_failed": outcome.failed,
-            "fingerprint": fingerprint if state == "complete" else None,
+            "fingerprint": fingerprint
+            if state == "complete" or partition.spec.provider == "replay"
+            else None,
             "asked_as": asked_as(partition.spec),
             "profile": {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None,
             "seed": partition.seed,
