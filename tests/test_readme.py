@@ -29,12 +29,15 @@ def help_text(path: tuple[str, ...], command: click.Command) -> str:
     context = None
     for name in path[:-1]:
         context = click.Context(cli, info_name=name, parent=context)
-    own = click.Context(command, info_name=path[-1], parent=context, terminal_width=100, max_content_width=100)
+    own = click.Context(
+        command, info_name=path[-1], parent=context, terminal_width=100, max_content_width=100
+    )
     return command.get_help(own)
 
 
 def expected() -> str:
-    blocks = [f"```\n$ {' '.join(path)} --help\n{help_text(path, command)}\n```\n" for path, command in commands(cli, ("metacog",))]
+    found = commands(cli, ("metacog",))
+    blocks = [f"```\n$ {' '.join(path)} --help\n{help_text(path, command)}\n```\n" for path, command in found]
     return MARK + "\n" + "\n".join(blocks)
 
 
@@ -45,10 +48,14 @@ def test_the_help_texts_in_the_readme_are_the_commands_own() -> None:
     if os.environ.get("METACOG_UPDATE_README"):
         README.write_text(head + expected(), encoding="utf-8")
         return
-    assert text == head + expected(), "help texts changed: run METACOG_UPDATE_README=1 pytest tests/test_readme.py"
+    assert text == head + expected(), (
+        "help texts changed: run METACOG_UPDATE_README=1 pytest tests/test_readme.py"
+    )
 
 
-@pytest.mark.parametrize("line", re.findall(r"^metacog (\w[\w-]*)", README.read_text(encoding="utf-8"), re.MULTILINE))
+@pytest.mark.parametrize(
+    "line", re.findall(r"^metacog (\w[\w-]*)", README.read_text(encoding="utf-8"), re.MULTILINE)
+)
 def test_every_command_the_readme_shows_exists(line: str) -> None:
     assert line in cli.commands
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -48,10 +49,20 @@ def demo(folder: Path, quiet: bool) -> None:
         return
     click.echo(render_board(board(study.home.path), "table"), nl=False)
     click.echo(f"\n{notes(study.home.path)}", nl=False)
+    metacog = _own_name()
     click.echo(
         f"\nThis is the sample set with simulated respondents, not a result about any real model.\n"
         f"Study file:   {study_file}\n"
         f"DuckDB file:  {study.home.leaderboard}\n"
-        f"Dagster UI:   metacog ui {study_file}\n"
-        f"Ask it:       metacog sql --study {study_file} \"from board where measure = 'unknown_recall'\""
+        f"Dagster UI:   {metacog} ui {study_file}\n"
+        f"Ask it:       {metacog} sql --study {study_file} \"from board where measure = 'unknown_recall'\""
     )
+
+
+def _own_name() -> str:
+    """Return how this command can be typed again: its name where the shell finds it, else its path."""
+    started = Path(sys.argv[0])
+    found = shutil.which("metacog")
+    if found is not None and Path(found).resolve() == started.resolve():
+        return "metacog"
+    return os.path.relpath(started) if started.name == "metacog" else "metacog"
