@@ -1,0 +1,152 @@
+"""The published set through the whole pipeline: sources, items, answers, scores, boards; figures from the data itself."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import sources, stages
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.warehouse.query import run_query
+from metacog_pipeline.warehouse.runner import build
+from metacog_pipeline.warehouse.status import write_status
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("METACOG_DATA", ROOT.parent / "shared" / "data")) / "metamedqa"
+NAMES = ("medqa_usmle_4opt_test.jsonl.gz", "metamedqa_published.jsonl.gz")
+STUDY = """
+[study]
+name = "published"
+home = "home"
+
+[[models]]
+name = "always-e"
+provider = "replay"
+[[models]]
+name = "always-f"
+provider = "replay"
+[[models]]
+name = "always-a"
+provider = "replay"
+[[models]]
+name = "the-key"
+provider = "replay"
+[[models]]
+name = "the-key-shuffled"
+provider = "replay"
+
+[benchmarks.metamedqa]
+dataset = "published"
+"""
+
+
+def published_rows() -> list[dict[str, object]]:
+    with gzip.open(DATA / NAMES[1], "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    for name in NAMES:
+        if not (DATA / name).exists():
+            pytest.skip(f"{DATA / name} is not here; set METACOG_DATA")
+    folder = tmp_path_factory.mktemp("published")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    loaded = load_study(folder / "study.toml")
+    loaded.home.prepare()
+    sources.fetch(loaded.home.path, folder=DATA)
+    stages.construct(loaded)
+    rows = published_rows()
+    keys = [str(row["answer_idx"]) for row in rows]
+    answers = {
+        "always-e": ["E"] * len(rows),
+        "always-f": ["F"] * len(rows),
+        "always-a": ["A"] * len(rows),
+        "the-key": keys,
+        "the-key-shuffled": keys,
+    }
+    for model, choices in answers.items():
+        lines = [(position, choice, 1 + position % 5) for position, choice in enumerate(choices)]
+        if model == "the-key-shuffled":
+            random.Random(0).shuffle(lines)
+        file = folder / f"{model}.csv"
+        with file.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.writer(out)
+            writer.writerow(["position", "choice", "confidence"])
+            writer.writerows(lines)
+        done = stages.import_answers(loaded, file, model, 1, {}, "baseline")
+        assert not done.rejected
+        partition = Partition(loaded, stages.BENCHMARK, loaded.model(model), 1)
+        assert stages.query(partition, stages.tasks(loaded, partition.spec)).complete
+        stages.observe(partition)
+        stages.estimate(partition)
+    stages.summarise(loaded)
+    write_status(loaded)
+    build(loaded.home.path)
+    return loaded
+
+
+def measured(study: Study, model: str) -> dict[str, float]:
+    query = f"select measure, estimate from board where model = '{model}' and source = 'measured'"
+    return {str(name): value for name, value in run_query(study.home.path, query).rows}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("model", "letter", "recall"),
+    [
+        ("always-e", "E", "missing_answer_recall"),
+        ("always-f", "F", "unknown_recall"),
+        ("always-a", "A", None),
+    ],
+)
+def test_a_constant_responder_scores_the_share_of_its_letter(
+    study: Study, model: str, letter: str, recall: str | None
+) -> None:
+    keys = Counter(str(row["answer_idx"]) for row in published_rows())
+    found = measured(study, model)
+    assert found["accuracy"] == pytest.approx(keys[letter] / keys.total())
+    assert found[f"choice_share_{letter}"] == 1.0
+    assert found["coverage"] == 1.0
+    if recall is not None:
+        assert found[recall] == 1.0
+
+
+def test_the_key_itself_scores_everything(study: Study) -> None:
+    found = measured(study, "the-key")
+    for name in (
+        "accuracy",
+        "missing_answer_recall",
+        "unknown_recall",
+        "fictional_accuracy",
+        "malformed_accuracy",
+    ):
+        assert found[name] == 1.0
+
+
+def test_the_order_of_rows_does_not_affect_a_score(study: Study) -> None:
+    assert measured(study, "the-key") == measured(study, "the-key-shuffled")
+
+
+def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
+    rows = run_query(study.home.path, "select distinct source from board order by all").rows
+    assert rows == (("measured",), ("published",))
+    found = run_query(
+        study.home.path,
+        "select estimate from board where source = 'published' and measure = 'accuracy' and model like 'GPT-4o%' "
+        "and condition = 'baseline'",
+    ).rows
+    assert found == ((pytest.approx(0.733),),)
+
+
+def test_the_board_has_exactly_its_columns(study: Study) -> None:
+    columns = run_query(study.home.path, "from board limit 0").columns
+    expected = "benchmark condition model measure estimate low high n n_failed n_unparsable coverage source"
+    assert columns == tuple(expected.split())

@@ -1,0 +1,136 @@
+"""Every rung of the answer ladder, through real HTTP: which one a server lets us use is found, used and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.partition import Outcome
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "m"
+provider = "{provider}"
+model = "x"
+base_url = "{url}"
+max_tokens = 64
+timeout_s = {timeout}
+{more}
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 8
+"""
+IDS = "[models.token_ids]\n" + "\n".join(f"{c} = [{i + 10}]" for i, c in enumerate("ABCDEF12345")).replace(
+    "\n1 =", '\n"1" ='
+)
+
+
+@contextmanager
+def server(plan: FaultPlan) -> Iterator[ServerThread]:
+    observer = ObserverSpec(seed=5)
+    responders: list[Responder] = []
+
+    def respond(model: str, request: ChatRequest) -> str:
+        return responders[0](request)
+
+    with ServerThread(respond, plan) as running:
+        running.use_items = lambda items: responders.append(Responder(items, observer))  # type: ignore[attr-defined]
+        yield running
+
+
+def ask(
+    folder: Path, running: ServerThread, more: str = "", provider: str = "openai", timeout: float = 20
+) -> tuple[Partition, Outcome]:
+    root = running.url + ("/v1" if provider == "openai" else "")
+    folder.mkdir(exist_ok=True)
+    path = folder / "study.toml"
+    path.write_text(STUDY.format(provider=provider, url=root, timeout=timeout, more=more), encoding="utf-8")
+    study = load_study(path)
+    study.home.prepare()
+    stages.construct(study)
+    running.use_items(stages.selected_items(study))  # type: ignore[attr-defined]
+    spec = study.models[0]
+    partition = Partition(study, stages.BENCHMARK, spec, 1)
+    return partition, stages.query(partition, stages.tasks(study, spec))
+
+
+@pytest.mark.parametrize(
+    ("refused", "more", "mode", "calls_per_item"),
+    [
+        ((), "", "json_schema", 1),
+        (("reject_response_format",), "", "choice", 2),
+        (("reject_response_format", "reject_choice"), IDS, "logit_bias", 2),
+        (("reject_response_format", "reject_choice", "reject_logit_bias"), IDS, "text", 1),
+        (("reject_response_format", "reject_choice"), "", "text", 1),
+    ],
+)
+def test_the_first_mode_the_server_accepts_is_used_for_every_item(
+    tmp_path: Path, refused: tuple[str, ...], more: str, mode: str, calls_per_item: int
+) -> None:
+    with server(FaultPlan(always=refused)) as running:
+        partition, outcome = ask(tmp_path, running, more)
+        answered = running.stats["answered"]
+    assert outcome.complete
+    assert outcome.profile is not None
+    assert outcome.profile.mode == mode
+    assert answered == 8 * calls_per_item
+    frame = stages.observe(partition).frame
+    assert frame["mode"].unique().to_list() == [mode]
+    assert frame["status"].is_in(["ok"]).all()
+
+
+def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded(tmp_path: Path) -> None:
+    with server(FaultPlan(always=("reject_temperature",))) as running:
+        partition, outcome = ask(tmp_path, running)
+    assert outcome.complete
+    assert outcome.profile is not None
+    assert outcome.profile.dropped == {"temperature"}
+    assert partition.manifest()["profile"] == {"mode": "json_schema", "dropped": ["temperature"]}
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+def test_other_providers_answer_under_a_schema_too(tmp_path: Path, provider: str) -> None:
+    with server(FaultPlan()) as running:
+        partition, outcome = ask(tmp_path, running, provider=provider)
+    assert outcome.complete
+    assert outcome.profile is not None
+    assert outcome.profile.mode == "json_schema"
+    assert stages.observe(partition).frame["answer"].null_count() == 0
+
+
+def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path) -> None:
+    with server(FaultPlan(script=(None, "slow"), slow_s=5)) as running:
+        _, outcome = ask(tmp_path, running, "max_concurrency = 1", timeout=0.5)
+        assert outcome.complete  # the slow call was repeated and then answered
+        received = running.stats["received"]
+        assert received == 9
+        _, again = ask(tmp_path, running, "max_concurrency = 1", timeout=0.5)
+        assert again.complete
+        assert running.stats["received"] == received
+
+
+def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path: Path) -> None:
+    with server(FaultPlan()) as running:
+        partition, _ = ask(tmp_path / "one", running, 'answer_mode = "text"')
+        first = stages.observe(partition).frame
+    with server(
+        FaultPlan(rates={"server_error": 0.2, "rate_limit": 0.1, "cut": 0.1}, retry_after_s=0.05)
+    ) as running:
+        partition, outcome = ask(tmp_path / "two", running, 'answer_mode = "text"')
+        second = stages.observe(partition).frame
+    assert outcome.complete
+    columns = ["item_id", "answer", "confidence", "correct", "status"]
+    assert first.select(columns).equals(second.select(columns))
