@@ -36,6 +36,7 @@ TESTED = "sql_tests"
 DATASETS = {
     "items/metamedqa": metamedqa_items.key,
     "transcripts/": metamedqa_transcripts.key,
+    "study/": metamedqa_transcripts.key,  # how far each partition is
     "observations/metamedqa": metamedqa_observations.key,
     "estimates/metamedqa/runs": metamedqa_estimates.key,
     "estimates/metamedqa/": metamedqa_comparisons.key,
@@ -82,6 +83,7 @@ def _spec(model: SqlModel) -> AssetSpec:
     ],
     can_subset=True,
     name="warehouse",
+    pool="board",  # one process writes; a second board waits for its turn
 )
 def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult | AssetCheckResult]:
     """Build, test, then swap the DuckDB file; a failed test leaves the old one in place."""
@@ -107,6 +109,7 @@ def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult | A
     group_name=GROUP,
     deps=[key_of("board"), metamedqa_transcripts, metamedqa_estimates],
     kinds={"duckdb"},
+    pool="board",
     automation_condition=WHEN_COMPLETE,
 )
 def board_official() -> MaterializeResult:
