@@ -17,6 +17,7 @@ from metacog_pipeline.querying.capability import negotiate
 from metacog_pipeline.querying.types import Task
 
 STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
+SPARE_SHARE = 10  # one worker more for this many calls at once
 PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
 
 
@@ -46,8 +47,13 @@ class Outcome:
         return self.answered == self.tasks
 
 
+def workers(max_concurrency: int) -> int:
+    """Return how many tasks are under way at once: a few wait for the disk while the others keep every call busy."""
+    return max_concurrency + max_concurrency // SPARE_SHARE
+
+
 async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None = None) -> Outcome:
-    """Ask every task, in up to ``spec.max_concurrency`` at once.
+    """Ask every task; a model over HTTP has at most ``spec.max_concurrency`` calls under way.
 
     Parameters
     ----------
@@ -93,7 +99,7 @@ class Crew:
     async def work(self, profile: Profile) -> None:
         """Ask every task under ``profile`` with as many workers as the model allows."""
         queue = iter(self.tasks)
-        count = min(self.session.spec.max_concurrency, len(self.tasks))
+        count = min(workers(self.session.spec.max_concurrency), len(self.tasks))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(count):

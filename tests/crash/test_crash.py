@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.metamedqa.protocol import steps
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.server import FaultPlan
+from metacog_pipeline.querying.partition import workers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
@@ -96,14 +97,14 @@ def test_a_run_killed_fifty_times_ends_as_if_it_never_was(
         acknowledged = {digest_of[answer] for answer in session.kept}
         again = acknowledged & {digest for digest, _ in calls[boundaries[number] :]}
         assert not again, f"session {number}: acknowledged and asked again later"
-        assert session.in_flight.total() <= IN_FLIGHT
+        assert session.in_flight.total() <= workers(IN_FLIGHT)
 
     given = Counter(digest for digest, outcome in calls if outcome in WHOLE)
     interrupted = sum((session.in_flight for session in sessions), Counter[str]())
     assert given.total() == provider.server.stats["answered"]
     assert set(given) == {digest_of[row["answer_id"]] for row in rows}
     assert not given - Counter(set(given)) - interrupted, "an answer was given twice that no kill explains"
-    assert given.total() - len(rows) <= interrupted.total() <= KILLS * IN_FLIGHT
+    assert given.total() - len(rows) <= interrupted.total() <= KILLS * workers(IN_FLIGHT)
     assert interrupted.total() > 0
 
     provider.use(FaultPlan())

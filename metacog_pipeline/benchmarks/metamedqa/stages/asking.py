@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     construct,
     expected_rows,
     items_current,
+    selected_digest,
     selected_items,
 )
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import BENCHMARK, conditions, wording
@@ -121,7 +122,7 @@ def fingerprint(partition: Partition) -> str:
     words = wording(study)
     texts = {name: words.system_message(name) for name in conditions(study)}
     asked: dict[str, object] = {
-        "items": [[item.item_id, item.item_hash] for item in selected_items(study)],
+        "items": selected_digest(study),
         "words": [words.instructions, words.confidence_request, texts],
         "model": asked_as(partition.spec),
         "seed": partition.seed,

@@ -116,9 +116,22 @@ def selected_items(study: Study) -> list[Item]:
     return list(_selected(path, path.stat().st_mtime_ns, settings(study).limit, study.study.seed))
 
 
+def selected_digest(study: Study) -> str:
+    """Return the digest of everything that decides how the selected items are asked and scored."""
+    path = items_path(study.home.path)
+    selected_items(study)
+    return _digest(path, path.stat().st_mtime_ns, settings(study).limit, study.study.seed)
+
+
 @functools.lru_cache(maxsize=4)
 def _selected(path: Path, changed: int, limit: int | None, seed: int) -> tuple[Item, ...]:
     return tuple(limit_items(read_items(path), limit, seed))
+
+
+@functools.lru_cache(maxsize=4)  # every partition of a study asks the same items
+def _digest(path: Path, changed: int, limit: int | None, seed: int) -> str:
+    items = _selected(path, changed, limit, seed)
+    return sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in items]))
 
 
 def expected_rows(study: Study) -> int:

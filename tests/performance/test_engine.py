@@ -1,0 +1,156 @@
+"""The whole path of an answer, from its prompt to its place in the Parquet copy, in a process of its own.
+
+The server runs in another process, so neither its processor time nor its memory counts. Processor time per request is
+the difference between a long and a short run, which leaves start-up out. Each figure is the best of three, because
+whatever else the machine does only ever adds.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.llm.server import ServerProcess
+
+pytestmark = pytest.mark.bench
+
+HERE = Path(__file__).parent
+PEERS = Path(".venv-peers")
+PEER = "inspect-ai"
+LATENCY_S = 0.2
+PROMPT_BYTES = 2000
+SHORT, LONG = 300, 1500
+REPEATS = 3
+CPU_MS = 1.5
+PEER_SHARE = 1 / 15
+RATE_SHARE = 0.9
+MEMORY_REQUESTS, MEMORY_GROWTH_MB, MEMORY_FLAT_MB = 20_000, 150, 20
+RESUMED, RESUME_S = 10_000, 2.0
+PATIENCE_S = 240
+
+Figure = Callable[[str, str, str, bool], None]
+
+
+@pytest.fixture
+def slow_server() -> Iterator[str]:
+    with ServerProcess(["--latency", str(LATENCY_S), "--text", "Answer: A\nConfidence: 3"]) as server:
+        yield server.url
+
+
+@pytest.fixture
+def quick_server() -> Iterator[str]:
+    with ServerProcess(["--latency", "0.005", "--text", "Answer: A\nConfidence: 3"]) as server:
+        yield server.url
+
+
+def child(python: str | Path, script: str, *arguments: object) -> dict[str, Any]:
+    """Run a script of this folder and return what it printed."""
+    command = [str(python), str(HERE / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr[-2000:]
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def cpu_ms(python: str | Path, script: str, url: str, folder: Path, in_flight: int, repeats: int) -> float:
+    """Return the milliseconds of processor time that one request more costs."""
+    found = {
+        count: min(
+            child(python, script, url, folder / f"{in_flight}-{count}-{n}", count, in_flight, PROMPT_BYTES)[
+                "cpu_s"
+            ]
+            for n in range(repeats)
+        )
+        for count in (SHORT, LONG)
+    }
+    return 1000 * float(found[LONG] - found[SHORT]) / (LONG - SHORT)
+
+
+@pytest.fixture(scope="module")
+def peer_python() -> Path:
+    """Return the interpreter of an environment that has the newest release of the peer."""
+    python = PEERS.absolute() / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
+    quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
+    try:
+        has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
+        pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
+        command = [*pip, "--quiet", "--upgrade", PEER, "openai"]
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
+    return python
+
+
+@pytest.mark.parametrize("in_flight", [100, 300])
+def test_cpu_per_request_all_in(in_flight: int, slow_server: str, tmp_path: Path, figure: Figure) -> None:
+    ours = cpu_ms(sys.executable, "asking.py", slow_server, tmp_path, in_flight, REPEATS)
+    what = f"CPU per request all-in, {in_flight} in flight"
+    figure(what, f"≤ {CPU_MS} ms", f"{ours:.2f} ms", ours <= CPU_MS)
+
+
+@pytest.mark.parametrize("in_flight", [100, 300])
+def test_cpu_per_request_beside_the_peer(
+    in_flight: int, slow_server: str, tmp_path: Path, peer_python: Path, figure: Figure
+) -> None:
+    ours = cpu_ms(sys.executable, "asking.py", slow_server, tmp_path / "ours", in_flight, REPEATS)
+    theirs = cpu_ms(peer_python, "peer.py", slow_server, tmp_path / "theirs", in_flight, 1)
+    code = f"from importlib.metadata import version; print(version('{PEER}'))"
+    release = subprocess.run([str(peer_python), "-c", code], capture_output=True, text=True).stdout.strip()
+    figure(
+        f"the same beside {PEER} {release}, {in_flight} in flight",
+        "≤ 1/15 of it",
+        f"{ours:.2f} ms against {theirs:.1f} ms: 1/{theirs / ours:.0f}",
+        ours <= theirs * PEER_SHARE,
+    )
+
+
+def test_the_rate_is_near_the_ideal(slow_server: str, tmp_path: Path, figure: Figure) -> None:
+    ideal = 100 / LATENCY_S
+    rates = [
+        child(sys.executable, "asking.py", slow_server, tmp_path / str(n), 5000, 100, PROMPT_BYTES)["rate"]
+        for n in range(REPEATS)
+    ]
+    share = max(rates) / ideal
+    figure(
+        "rate at 100 in flight, 200 ms a call",
+        f"≥ {RATE_SHARE:.0%} of the ideal {ideal:.0f}/s",
+        f"{max(rates):.0f}/s: {share:.1%}",
+        share >= RATE_SHARE,
+    )
+
+
+def test_memory_of_20000_requests(quick_server: str, tmp_path: Path, figure: Figure) -> None:
+    found = child(sys.executable, "asking.py", quick_server, tmp_path, MEMORY_REQUESTS, 300, PROMPT_BYTES)
+    before, *marks, _ = found["rss_mb"]
+    growth, later = found["peak_mb"] - before, max(marks) - marks[1]
+    figure(
+        f"memory for {MEMORY_REQUESTS:,} requests of 2 kB",
+        f"peak growth ≤ {MEMORY_GROWTH_MB} MB; ≤ {MEMORY_FLAT_MB} MB more while asking, after the first 2,000",
+        f"{growth:.0f} MB, compaction included; {later:.0f} MB",
+        growth <= MEMORY_GROWTH_MB and later <= MEMORY_FLAT_MB,
+    )
+
+
+def test_resuming_a_finished_partition(quick_server: str, tmp_path: Path, figure: Figure) -> None:
+    def session() -> dict[str, Any]:
+        return child(sys.executable, "asking.py", quick_server, tmp_path, RESUMED, 100, PROMPT_BYTES)
+
+    assert session()["calls"] == RESUMED
+    again = [session() for _ in range(REPEATS)]
+    seconds = min(one["wall_s"] for one in again)
+    calls = sum(one["calls"] for one in again)
+    assert all(one["reused"] == RESUMED for one in again)
+    figure(
+        f"resuming a finished partition of {RESUMED:,} answers",
+        f"≤ {RESUME_S} s, 0 calls",
+        f"{seconds:.2f} s, {calls} calls",
+        seconds <= RESUME_S and calls == 0,
+    )

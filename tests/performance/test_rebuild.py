@@ -1,0 +1,189 @@
+"""How long new boards take all together, from a million observations over a hundred models kept on disk.
+
+The same steps as a run takes after the answers are read: estimates of every run, models pooled, the state of every
+partition, the SQL models and their tests. Tests between models are a table of their own beside the boards and have a
+row of their own here. Wall seconds, best of three.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, write_items
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts.store import write_manifest
+from metacog_pipeline.warehouse.runner import build
+from metacog_pipeline.warehouse.status import write_status
+
+pytestmark = pytest.mark.bench
+
+MODELS, ITEMS = 100, 10_000
+ALL_S, ONE_S = 2.0, 0.5
+KINDS = ("Original", "Answer removed", "Question modified", "Fictional")
+
+Figure = Callable[[str, str, str, bool], None]
+
+
+def items() -> list[Item]:
+    rng = np.random.default_rng(0)
+    options = ("Anaemia", "Fever", "Jaundice", "Oedema", "None of the above", "I don't know or cannot answer")
+    return [
+        Item(
+            f"item-{n:05d}",
+            n,
+            f"Question {n}?",
+            options,
+            LETTERS[int(rng.integers(6))],
+            KINDS[n % 4],  # type: ignore[arg-type]
+            "step1",
+            "custom",
+        )
+        for n in range(ITEMS)
+    ]
+
+
+def write_observations(partition: Partition, asked: list[Item], seed: int) -> None:
+    """Write what parsing would have written for one model."""
+    rng = np.random.default_rng(seed)
+    target = np.array([item.target for item in asked])
+    knows = rng.random(ITEMS) < rng.uniform(0.3, 0.9)
+    answer = np.where(knows, target, np.array(LETTERS)[rng.integers(0, 6, ITEMS)])
+    same = {
+        "benchmark": "metamedqa",
+        "dataset": "custom",
+        "condition": "baseline",
+        "model": partition.spec.name,
+        "run": 1,
+        "status": "ok",
+        "latency_s": 0.5,
+        "cost_usd": 0.0004,
+        "input_tokens": 300,
+        "output_tokens": 12,
+        "mode": "text",
+        "source": "measured",
+        "tags": [],
+        "meta_info": "step1",
+    }
+    columns = {
+        "item_id": [item.item_id for item in asked],
+        "position": np.arange(ITEMS),
+        "kind": [item.kind for item in asked],
+        "target": target,
+        "answer": answer,
+        "confidence": rng.integers(1, 6, ITEMS),
+        "correct": (answer == target).astype(np.int8),
+        "answer_id": [f"{seed:04d}{n:060d}" for n in range(ITEMS)],
+    }
+    absent = {name: None for name in OBSERVATION_SCHEMA.names() if name not in {**same, **columns}}
+    frame = pl.DataFrame(columns).with_columns(
+        pl.lit(value).alias(name) for name, value in {**same, **absent}.items()
+    )
+    path = stages.observations_path(partition)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.select(pl.col(name).cast(kind) for name, kind in OBSERVATION_SCHEMA.items()).write_parquet(
+        path, metadata={"metacog_made_from": f"seed {seed}"}
+    )
+
+
+def partitions(study: Study) -> list[Partition]:
+    return [Partition(study, stages.BENCHMARK, spec, 1) for spec in study.models]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    folder = tmp_path_factory.mktemp("rebuild")
+    models = [
+        f'[[models]]\nname = "model-{n:03d}"\nprovider = "openai"\nmodel = "m{n}"' for n in range(MODELS)
+    ]
+    text = ['[study]\nname = "big"', *models, '[benchmarks.metamedqa]\ndataset = "custom"\nfolder = "own"']
+    (folder / "study.toml").write_text("\n".join(text))
+    made = load_study(folder / "study.toml")
+    made.home.prepare()
+    asked = items()
+    write_items(items_path(made.home.path), asked)
+    for seed, partition in enumerate(partitions(made)):
+        write_observations(partition, asked, seed)
+        counts = {"n_expected": ITEMS, "n_answered": ITEMS, "n_failed": 0}
+        partition.folder.mkdir(parents=True, exist_ok=True)
+        print_of = stages.fingerprint(partition)
+        write_manifest(
+            partition.folder,
+            {
+                **counts,
+                "state": "complete",
+                "fingerprint": print_of,
+                "finished_at": "2026-01-02T00:00:00+00:00",
+            },
+        )
+    return made
+
+
+def seconds(run: Callable[[], object], before: Callable[[], object] = lambda: None, times: int = 3) -> float:
+    found = []
+    for _ in range(times):
+        before()
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def boards(study: Study) -> None:
+    write_status(study)
+    build(study.home.path)
+
+
+def test_a_rebuild_from_a_million_observations(study: Study, figure: Figure) -> None:
+    def everything() -> None:
+        stages.pool_models(study)
+        boards(study)
+
+    for partition in partitions(study):
+        stages.estimate(partition)
+    taken = seconds(
+        everything, before=lambda: shutil.rmtree(study.home.estimates / "metamedqa" / "models", True)
+    )
+    figure(
+        f"boards rebuilt from {MODELS * ITEMS:,} observations over {MODELS} models (pooling, states, SQL, tests)",
+        f"≤ {ALL_S} s",
+        f"{taken:.2f} s",
+        taken <= ALL_S,
+    )
+
+
+def test_one_model_refreshed(study: Study, figure: Figure) -> None:
+    one, asked, seeds = partitions(study)[7], items(), iter(range(1000, 2000))
+
+    def refresh() -> None:
+        stages.estimate(one)
+        stages.pool_models(study)
+        boards(study)
+
+    taken = seconds(refresh, before=lambda: write_observations(one, asked, next(seeds)))
+    figure(
+        f"boards after one model of {MODELS} was refreshed (its estimates, pooling, states, SQL, tests)",
+        f"≤ {ONE_S} s",
+        f"{taken:.2f} s",
+        taken <= ONE_S,
+    )
+
+
+def test_runs_and_comparisons_beside_the_boards(study: Study, figure: Figure) -> None:
+    runs = seconds(lambda: [stages.estimate(partition) for partition in partitions(study)])
+    tests = seconds(lambda: stages.compare_models(study), times=1)
+    figure(
+        f"beside the boards: estimates of {MODELS} single runs; tests between {MODELS} models",
+        "none",
+        f"{runs:.2f} s; {tests:.2f} s",
+        True,
+    )
