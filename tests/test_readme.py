@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 
@@ -15,29 +16,23 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 MARK = "<!-- The blocks below are the commands' own help texts; a test holds them equal. -->\n"
 
 
-def commands(group: click.Group, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], click.Command]]:
-    found: list[tuple[tuple[str, ...], click.Command]] = [(path, group)]
+def commands(group: click.Group, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    found = [path]
     for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            found += commands(command, (*path, name))
-        else:
-            found.append(((*path, name), command))
+        found += commands(command, (*path, name)) if isinstance(command, click.Group) else [(*path, name)]
     return found
 
 
-def help_text(path: tuple[str, ...], command: click.Command) -> str:
-    context = None
-    for name in path[:-1]:
-        context = click.Context(cli, info_name=name, parent=context)
-    own = click.Context(
-        command, info_name=path[-1], parent=context, terminal_width=100, max_content_width=100
-    )
-    return command.get_help(own)
+def help_text(path: tuple[str, ...]) -> str:
+    arguments = [*path[1:], "--help"]
+    result = CliRunner().invoke(cli, arguments, prog_name=path[0], terminal_width=100, max_content_width=100)
+    assert result.exit_code == 0
+    return result.output.rstrip()
 
 
 def expected() -> str:
     found = commands(cli, ("metacog",))
-    blocks = [f"```\n$ {' '.join(path)} --help\n{help_text(path, command)}\n```\n" for path, command in found]
+    blocks = [f"```\n$ {' '.join(path)} --help\n{help_text(path)}\n```\n" for path in found]
     return MARK + "\n" + "\n".join(blocks)
 
 

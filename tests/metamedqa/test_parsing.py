@@ -390,9 +390,6 @@ def test_answer_after_ten_megabytes_of_reasoning_is_read() -> None:
         ("Answer: C. I am certain, 5/5", 5),
         ("Answer: C. Not sure: 4/50", None),
         ("Answer: C. Muscle strength is 4/5 in the left arm.", None),
-        (
-            4,
-        ),  # said right behind the word: taken as said
     ],
 )
 def test_a_rating_out_of_five_needs_a_word_of_confidence_beside_it(reply: str, rating: int | None) -> None:
