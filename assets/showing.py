@@ -11,6 +11,7 @@ from dagster import MarkdownMetadataValue, MetadataValue
 
 PREVIEW_ROWS = 10
 PREVIEW_CHARACTERS = 120
+MARKUP = "\\`*_~[]<>|!#&:@"  # the backslash first; colon and at sign, because bare addresses become links
 
 
 def preview(frame: pl.DataFrame, columns: Sequence[str] | None = None) -> MarkdownMetadataValue:
@@ -64,6 +65,6 @@ def _cell(value: object) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
     escaped = "".join(c if c.isprintable() else " " for c in text)
-    for special in "\\`*_[]<>|!#":
+    for special in MARKUP:
         escaped = escaped.replace(special, "\\" + special)
-    return escaped
+    return escaped.replace("www.", "www\\.")

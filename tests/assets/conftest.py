@@ -125,6 +125,14 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield made
 
 
+@pytest.fixture
+def bench_on_disk(bench: Bench) -> Iterator[Bench]:
+    """The same with the instance that other processes see, as ``metacog run`` uses it."""
+    current_study().home.prepare()
+    with DagsterInstance.from_config(str(bench.home / "dagster")) as bench.instance:
+        yield bench
+
+
 @pytest.fixture(scope="session")
 def responder(tmp_path_factory: pytest.TempPathFactory) -> Responder:
     """A simulated observer that knows the sample questions."""

@@ -1,0 +1,42 @@
+"""Ctrl-C on a running study: calls in flight finish, answers stay, the next run asks for the rest only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from metacog_pipeline.llm.server.faults import FaultPlan
+from metacog_pipeline.transcripts.store import partition_folder, read_partition
+
+ITEMS = 20
+
+
+def kept(bench: Any) -> int:
+    table = read_partition(partition_folder(bench.home, "metamedqa", "slow", 1), ["status"])
+    return table.column("status").to_pylist().count("ok")
+
+
+def test_an_interrupted_run_keeps_what_was_answered_and_resumes(bench: Any, http: Any, provider: Any) -> None:
+    provider.server.provider.use(FaultPlan(latency_s=0.25))
+    bench.write(http("slow", max_concurrency=2), http("later"), limit=ITEMS)
+    running = bench.command()
+    deadline = time.monotonic() + 30
+    while provider.calls.get("slow", 0) < 6 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
+    assert "Traceback" not in err
+    assert "interrupted" in err
+    assert "later" not in provider.calls
+    asked = provider.calls["slow"]
+    assert 6 <= asked < ITEMS
+    assert kept(bench) == asked, "a call in flight was finished and kept"
+    assert provider.server.stats["in_flight"] == 0
+
+    provider.server.provider.use(FaultPlan())
+    assert bench.launch() == 0
+    assert provider.calls["slow"] == ITEMS, "nothing is asked twice"
+    assert kept(bench) == ITEMS

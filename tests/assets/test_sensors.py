@@ -1,0 +1,60 @@
+"""The partitions follow the study file while the UI is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dagster import SensorResult, SkipReason, build_sensor_context
+
+from assets.sensors import PROVISIONAL, study_models
+
+
+def tick(bench: Any) -> SensorResult | SkipReason:
+    with build_sensor_context(instance=bench.instance) as context:
+        found = study_models(context)
+    assert isinstance(found, SensorResult | SkipReason)
+    if isinstance(found, SensorResult):
+        for request in found.dynamic_partitions_requests or []:
+            name, keys = request.partitions_def_name, request.partition_keys
+            if type(request).__name__ == "AddDynamicPartitionsRequest":
+                bench.instance.add_dynamic_partitions(name, list(keys))
+            else:
+                for key in keys:
+                    bench.instance.delete_dynamic_partition(name, key)
+    return found
+
+
+def keys(bench: Any) -> set[str]:
+    return set(bench.instance.get_dynamic_partitions("model"))
+
+
+def test_models_of_the_study_become_partitions_once(bench: Any) -> None:
+    found = tick(bench)
+    assert isinstance(found, SensorResult)
+    assert keys(bench) == {"first", "second"}
+    assert not found.run_requests, "there is no board yet to bring up to date"
+    assert isinstance(tick(bench), SkipReason)
+
+
+def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(
+    bench: Any, simulated: Any
+) -> None:
+    bench.launch()
+    bench.write(simulated("second"), simulated("third"))
+    found = tick(bench)
+    assert isinstance(found, SensorResult)
+    assert keys(bench) == {"second", "third"}
+    assert [request.asset_selection for request in found.run_requests or []] == [list(PROVISIONAL)]
+    assert isinstance(tick(bench), SkipReason)
+
+
+def test_a_study_file_that_is_wrong_for_a_moment_changes_nothing_and_says_so(bench: Any) -> None:
+    tick(bench)
+    whole = bench.path.read_text()
+    bench.path.write_text(whole.replace('provider = "simulated"', 'provider = "oops"'))
+    found = tick(bench)
+    assert isinstance(found, SkipReason)
+    assert "oops" in (found.skip_message or "")
+    assert keys(bench) == {"first", "second"}
+    bench.path.write_text(whole)
+    assert isinstance(tick(bench), SkipReason)
