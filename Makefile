@@ -53,7 +53,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	@$(BIN)/python -m tests.performance.table
+	@$(BIN)/python -m pytest -m bench tests/performance -q
 
 clean:
 	rm -rf $(VENV) $(DEMO) bench-results

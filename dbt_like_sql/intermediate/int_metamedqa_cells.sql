@@ -12,21 +12,38 @@
 -- columns:
 --   n: answers
 --   n_correct: of them right
+with counted as (
+    -- Counted before anything is joined: a million answers are a few thousand rows then.
+    select
+        dataset,
+        condition,
+        model,
+        run,
+        kind,
+        target,
+        answer,
+        confidence,
+        status,
+        count(*) as n,
+        sum(correct)::bigint as n_correct
+    from stg_metamedqa_observations
+    group by all
+)
+
 select
-    seen.dataset,
-    seen.condition,
-    seen.model,
-    seen.run,
+    counted.dataset,
+    counted.condition,
+    counted.model,
+    counted.run,
     listed.source,
-    seen.kind,
-    seen.target,
-    seen.answer,
-    seen.confidence,
-    seen.status,
-    count(*) as n,
-    sum(seen.correct)::bigint as n_correct
-from stg_metamedqa_observations as seen
-inner join int_listed_models as listed on listed.model = seen.model and seen.run <= listed.runs
-where seen.dataset in (select dataset from int_metamedqa_question_sets)
-group by all
+    counted.kind,
+    counted.target,
+    counted.answer,
+    counted.confidence,
+    counted.status,
+    counted.n,
+    counted.n_correct
+from counted
+inner join int_listed_models as listed on listed.model = counted.model and counted.run <= listed.runs
+where counted.dataset in (select dataset from int_metamedqa_question_sets)
 order by all

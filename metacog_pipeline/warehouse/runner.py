@@ -159,19 +159,21 @@ def _make(
     try:
         if existing := present.get(model.name):
             connection.execute(f"drop {existing} {name}")
-        connection.execute(f"create {kind} {name} as\n{model.sql}")
+        made = connection.execute(f"create {kind} {name} as\n{model.sql}").fetchone()
     except duckdb.Error as error:
         raise _explained(home, project, model, f"{model.file}: {error}") from None
     try:
-        connection.execute(f"comment on {kind} {name} is {text(model.description)}")
-        for column, comment in model.columns:
-            connection.execute(f"comment on column {name}.{identifier(column)} is {text(comment)}")
+        comments = [f"comment on {kind} {name} is {text(model.description)}"]
+        comments += [
+            f"comment on column {name}.{identifier(column)} is {text(words)}"
+            for column, words in model.columns
+        ]
+        connection.execute(";\n".join(comments))
     except duckdb.Error as error:
         raise StoreError(
             f"{model.file}: its header describes what the table does not have: {error}"
         ) from None
-    counted = connection.execute(f"select count(*) from {name}").fetchone() if kind == "table" else None
-    rows = int(counted[0]) if counted else None
+    rows = int(made[0]) if made and kind == "table" else None
     return ModelReport(model.name, model.layer, rows, time.perf_counter() - started)
 
 

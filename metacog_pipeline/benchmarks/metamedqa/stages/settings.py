@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,16 @@ def folder(study: Study) -> Path | None:
 def wording(study: Study) -> Wording:
     """Return the words of the prompts; raises StudyError for an unreadable file or an unknown condition."""
     chosen = settings(study).wording
-    return load_wording(None if chosen is None else beside(study, chosen))
+    if chosen is None:
+        return _wording(None, ())
+    path = beside(study, chosen)
+    found = path.stat() if path.is_file() else None
+    return _wording(path, () if found is None else (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+@functools.lru_cache(maxsize=4)  # a study of a hundred models looks here hundreds of times
+def _wording(path: Path | None, changed: tuple[int, ...]) -> Wording:
+    return load_wording(path)
 
 
 def conditions(study: Study) -> tuple[str, ...]:
