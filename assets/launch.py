@@ -1,6 +1,6 @@
 """Run a study: launch the Dagster runs that are needed, in this one process, against the study's own instance.
 
-``python -m assets.launch`` with ``METACOG_STUDY`` and ``DAGSTER_HOME`` set; the ``metacog run`` command does that.
+``python -m assets`` with ``METACOG_STUDY`` and ``DAGSTER_HOME`` set; the ``metacog run`` command does that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dagster import AssetKey, DagsterInstance, MultiPartitionKey
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
-from assets.outcomes import exit_code_of, reason_of
+from assets.outcomes import exit_code_of, reason_of, was_interrupted
 from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
 from assets.warehouse import board_official
@@ -72,7 +72,9 @@ class Launcher:
             raise_on_error=False,
             tags={"metacog/launched_by": "metacog run"},
         )
-        if not result.success:
+        if was_interrupted(result):
+            INTERRUPTED.set()
+        elif not result.success:
             self.fail(what, reason_of(result), SOME_FAILED if partition else exit_code_of(result))
         return result.success
 
@@ -155,10 +157,8 @@ def _keys(stale: Sequence[str]) -> list[AssetKey]:
 
 
 def _report(launcher: Launcher) -> int:
+    if INTERRUPTED.is_set() and not launcher.failures:
+        launcher.failures.append("interrupted; everything answered so far is kept")
     for failure in launcher.failures:
         print(f"metacog: {failure}", file=sys.stderr)
     return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
-
-
-if __name__ == "__main__":
-    main()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dagster import DagsterEvent, ExecuteInProcessResult
+from dagster import DagsterEvent, DagsterEventType, ExecuteInProcessResult
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.reporting import EXIT_CODE
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
+INTERRUPTIONS = (DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 
 
 def reason_of(result: ExecuteInProcessResult) -> str:
@@ -36,6 +38,15 @@ def exit_code_of(result: ExecuteInProcessResult) -> int:
             code = made.metadata[EXIT_CODE].value
             return code if isinstance(code, int) else UNKNOWN_FAULT
     return UNKNOWN_FAULT
+
+
+def was_interrupted(result: ExecuteInProcessResult) -> bool:
+    """Whether ``result`` failed because its process was told to stop."""
+    if any(event.event_type is DagsterEventType.RUN_CANCELED for event in result.all_events):
+        return True
+    errors = [event.step_failure_data.error for event in _step_failures(result)]
+    errors += [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
+    return any(error is not None and error.cls_name in INTERRUPTIONS for error in errors)
 
 
 def _step_failures(result: ExecuteInProcessResult) -> list[DagsterEvent]:

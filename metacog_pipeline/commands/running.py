@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import astuple
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -17,6 +18,9 @@ from metacog_pipeline.progress import ENVIRONMENT, style_for
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.warehouse.output import to_table
 from metacog_pipeline.warehouse.query import Rows
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 
 
 @click.command()
@@ -146,7 +150,7 @@ def launch(
 ) -> int:
     """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
     study.home.prepare()
-    command = [sys.executable, "-m", "assets.launch"]
+    command = [sys.executable, "-m", "assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:
             command += [flag, str(value)]
@@ -165,9 +169,24 @@ def _call(command: list[str], study: Study, *, quiet: bool = False) -> int:
         ENVIRONMENT: style_for(quiet),
         "PYTHONUNBUFFERED": "1",
     }
-    child = subprocess.Popen(command, env=environment)
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:  # the terminal has sent the same signal to the child: let it finish its way
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.
+    # Handlers set before it starts also give it the default ones, which a job in the background would not inherit.
+    child: subprocess.Popen[bytes] | None = None
+    pressed = 0
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed += 1
+        if child is not None:
+            child.send_signal(signal.SIGINT)
+
+    before = {number: signal.signal(number, pass_on) for number in ENDINGS}
+    try:
+        child = subprocess.Popen(command, env=environment, start_new_session=True)
+        if pressed:
+            child.send_signal(signal.SIGINT)
+        code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else SIGNALLED - code

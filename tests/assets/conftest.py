@@ -76,9 +76,9 @@ class Bench:
         return [tuple(row) for row in run_query(self.home, query).rows]
 
     def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start ``python -m assets.launch`` on the study, as its own process group."""
+        """Start ``python -m assets`` on the study, as its own process group."""
         return subprocess.Popen(
-            [sys.executable, "-m", "assets.launch", *arguments],
+            [sys.executable, "-m", "assets", *arguments],
             cwd=ROOT,
             env=self.environment(**environment),
             stdout=subprocess.PIPE,
