@@ -92,7 +92,7 @@ def _notes(study: Study, rows: tuple[PlanRow, ...]) -> list[str]:
         else ""
     )
     spent = figures.spent + figures.leaked
-    notes.append(f"Budget ${cap:.2f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left.")
+    notes.append(f"Budget ${cap:.4f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left.")
     left = cap - spent
     for row in rows:
         cost = row.dollars or 0.0

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.construction import authoring, commands
 from metacog_pipeline.benchmarks.metamedqa.construction.commands import Inputs, Report
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EDIT_KINDS
+from metacog_pipeline.commands.export import export
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import Study, load_study
 
@@ -27,7 +28,7 @@ edits = click.option("--edits", type=FILE, help="Edit table of the parent questi
 
 @click.group()
 def metamedqa() -> None:
-    """Build, check, screen and author MetaMedQA question sets."""
+    """Build, check, screen and author MetaMedQA question sets; export answers."""
 
 
 @metamedqa.command()
@@ -177,6 +178,9 @@ metamedqa.add_command(_decision(accept=False))
 def agreement(first: Path, second: Path) -> None:
     """Print Cohen's kappa of two auditors' copies of one edit table."""
     _print(commands.compare_auditors(first, second))
+
+
+metamedqa.add_command(export)
 
 
 def _inputs(study_file: Path | None, parent: Path | None, edits: Path | None) -> Inputs:

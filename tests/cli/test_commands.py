@@ -1,0 +1,139 @@
+"""What each command gives a user who makes no mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+COLUMNS = list(
+    ("benchmark", "condition", "model", "measure", "estimate", "low", "high")
+    + ("n", "n_failed", "n_unparsable", "coverage", "source")
+)
+
+
+@pytest.fixture
+def finished(metacog, study: Path) -> Path:
+    """A study whose simulated model is done; the replayed one has nothing yet."""
+    study.write_text(study.read_text().replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""))
+    assert metacog("run", study, "--quiet").code == 0
+    return study
+
+
+def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(
+    metacog, finished: Path
+) -> None:
+    result = metacog("board", "--study", finished, "--format", "json")
+    rows = json.loads(result.out)
+    assert result.code == 0
+    assert {tuple(row) for row in rows} == {tuple(COLUMNS)}
+    assert {row["source"] for row in rows} == {"simulated"}
+    measures = {row["measure"] for row in rows}
+    named = """accuracy mean_confidence high_confidence_accuracy medium_confidence_accuracy low_confidence_accuracy
+    missing_answer_recall unknown_recall fictional_accuracy malformed_accuracy positive_confidence negative_confidence
+    weighted_accuracy ece brier auroc2 coverage choice_share_A choice_share_B choice_share_C choice_share_D
+    choice_share_E choice_share_F"""
+    assert set(named.split()) <= measures
+
+
+def test_the_board_comes_as_csv_markdown_and_table(metacog, finished: Path) -> None:
+    text = metacog("board", "metamedqa", "--study", finished, "--format", "csv").out
+    assert next(csv.reader(io.StringIO(text))) == COLUMNS
+    assert "| model |" in metacog("board", "--study", finished, "--format", "markdown").out
+    table = metacog("board", "--study", finished).out
+    assert "simulated observers" in table
+    assert "Question set: sample" in table
+
+
+def test_a_second_run_asks_nothing_and_says_so(metacog, finished: Path) -> None:
+    result = metacog("run", finished)
+    assert result.code == 0
+    assert "everything is up to date" in result.err
+    assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
+
+
+def test_the_plan_tells_calls_tokens_dollars_and_where_the_budget_stops(metacog, study: Path) -> None:
+    text = study.read_text().replace('home = "home"', 'home = "home"\nbudget_usd = 0.002')
+    priced = 'name = "sim"\nprovider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
+    study.write_text(text.replace('name = "sim"\nprovider = "simulated"', priced))
+    out = metacog("plan", study).out
+    assert "sim" in out and " 10 " in out
+    assert "The budget could stop it at sim on metamedqa, after about" in out
+    assert "Budget $0.0020" in out
+
+
+def test_the_plan_names_a_model_without_a_price(metacog, study: Path) -> None:
+    unpriced = 'name = "sim"\nprovider = "openai"\nmodel = "m"'
+    study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', unpriced))
+    assert "No price is known for: sim" in metacog("plan", study).out
+
+
+def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(
+    metacog, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "select count(*) as n from board where measure = 'accuracy'"
+    assert json.loads(metacog("sql", query, "--study", finished, "--format", "json").out) == [{"n": 1}]
+    assert metacog("sql", query, "--study", finished, "--format", "csv").out == "n\n1\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(query))
+    assert metacog("sql", "--study", finished, "--format", "csv").out == "n\n1\n"
+
+
+def test_answers_exported_as_samples_come_back_as_the_same_scores(
+    metacog, finished: Path, tmp_path: Path
+) -> None:
+    for layout in ("records", "samples", "summary"):
+        file = tmp_path / f"{layout}.json"
+        assert (
+            metacog(
+                "metamedqa", "export", file, "--study", finished, "--model", "sim", "--layout", layout
+            ).code
+            == 0
+        )
+    before = json.loads((tmp_path / "summary.json").read_text())
+    assert len((tmp_path / "records.json").read_text().splitlines()) == 10
+    text = finished.read_text() + '\n[[models]]\nname = "again"\nprovider = "replay"\n'
+    finished.write_text(text)
+    common = ("--study", finished, "--model", "again", "--run", "1")
+    assert metacog("import", "metamedqa", tmp_path / "samples.json", *common).code == 0
+    assert metacog("run", finished, "--quiet").code == 0
+    assert metacog("metamedqa", "export", tmp_path / "two.json", *common[:4], "--layout", "summary").code == 0
+    assert json.loads((tmp_path / "two.json").read_text()) == before
+    metacog("metamedqa", "export", tmp_path / "two.json", *common[:4]).refused_in_one_line("exists already")
+
+
+def test_a_question_set_is_built_checked_screened_sampled_and_accepted(
+    metacog, study: Path, tmp_path: Path
+) -> None:
+    built = tmp_path / "built.jsonl"
+    assert metacog("metamedqa", "build", "--study", study, "--output", built).code == 0
+    assert metacog("metamedqa", "check", built).code == 0
+    assert "nominated" in metacog("metamedqa", "screen", built).out
+    sheet = tmp_path / "sheet.jsonl"
+    assert metacog("metamedqa", "sample", sheet, "--study", study, "-k", "2", "--seed", "1").code == 0
+    stubs = [json.loads(line) for line in sheet.read_text().splitlines()]
+    assert len(stubs) == 2
+    checked = metacog("metamedqa", "check", "--worksheet", sheet, "--study", study)
+    assert "2 not yet" in checked.out
+    unready = metacog("metamedqa", "accept", sheet, stubs[0]["item_id"], "--auditor", "ab", "--study", study)
+    unready.refused_in_one_line(stubs[0]["item_id"], "not filled in")
+
+
+def test_sources_are_fetched_from_a_folder_once(metacog, study: Path, medqa: Path) -> None:
+    first = metacog("fetch", "--study", study, "--from", medqa.parent)
+    assert first.code == 0
+    assert "medqa: 1273 rows" in first.out
+    assert "glianorex: 100 rows" in first.out
+    assert "already here" in metacog("fetch", "--study", study).out
+
+
+def test_the_demo_ends_with_a_board_and_costs_nothing_twice(metacog, tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    first = metacog("demo", "--folder", folder)
+    assert first.code == 0
+    assert "knows-its-limits" in first.out
+    assert "not a result about any real model" in first.out
+    second = metacog("demo", "--folder", folder)
+    assert "everything is up to date" in second.err
