@@ -9,10 +9,20 @@ from pathlib import Path
 
 import pytest
 
-COLUMNS = list(
-    ("benchmark", "condition", "model", "measure", "estimate", "low", "high")
-    + ("n", "n_failed", "n_unparsable", "coverage", "source")
-)
+COLUMNS = [
+    "benchmark",
+    "condition",
+    "model",
+    "measure",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "n_failed",
+    "n_unparsable",
+    "coverage",
+    "source",
+]
 
 
 @pytest.fixture
