@@ -73,8 +73,8 @@ class Launcher:
             tags={"metacog/launched_by": "metacog run"},
         )
         if was_interrupted(result):
-            INTERRUPTED.set()
-        elif not result.success:
+            raise KeyboardInterrupt  # in the middle of something: nothing more is started
+        if not result.success:
             self.fail(what, reason_of(result), SOME_FAILED if partition else exit_code_of(result))
         return result.success
 
@@ -157,8 +157,6 @@ def _keys(stale: Sequence[str]) -> list[AssetKey]:
 
 
 def _report(launcher: Launcher) -> int:
-    if INTERRUPTED.is_set() and not launcher.failures:
-        launcher.failures.append("interrupted; everything answered so far is kept")
     for failure in launcher.failures:
         print(f"metacog: {failure}", file=sys.stderr)
     return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
