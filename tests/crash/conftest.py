@@ -83,7 +83,7 @@ class Victim:
                 return True
             if _has_ended(self._child):
                 return False
-            time.sleep(0.0005)
+            time.sleep(0.002)
         raise AssertionError(f"no {count} × {word!r} within {LONGEST_SESSION_S} s")
 
     def kill(self) -> bool:

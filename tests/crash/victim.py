@@ -42,7 +42,8 @@ from metacog_pipeline.transcripts import store
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.schema import Record
 
-QUICK_RETRIES = RetryPolicy(backoff_base_s=0.01, backoff_cap_s=0.05)
+# Patient, so that no call of a run fails for good by chance.
+QUICK_RETRIES = RetryPolicy(transient_attempts=12, backoff_base_s=0.01, backoff_cap_s=0.05)
 INCOMPLETE, REFUSED = 3, 4  # exit codes: items without an answer remain; a one-line error, written to events
 
 
