@@ -61,7 +61,7 @@ def calibration_plot(levels: pl.DataFrame) -> MarkdownMetadataValue:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+    text = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = text if len(text) <= PREVIEW_CHARACTERS else text[: PREVIEW_CHARACTERS - 1] + "…"
     escaped = "".join(c if c.isprintable() else " " for c in text)

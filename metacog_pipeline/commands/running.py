@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -178,15 +179,21 @@ def _call(command: list[str], study: Study, *, quiet: bool = False) -> int:
         nonlocal pressed
         pressed += 1
         if child is not None:
-            child.send_signal(signal.SIGINT)
+            _interrupt_group(child)
 
     before = {number: signal.signal(number, pass_on) for number in ENDINGS}
     try:
         child = subprocess.Popen(command, env=environment, start_new_session=True)
         if pressed:
-            child.send_signal(signal.SIGINT)
+            _interrupt_group(child)
         code = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else SIGNALLED - code
+
+
+def _interrupt_group(child: subprocess.Popen[bytes]) -> None:
+    """Interrupt a command and all it started, as Ctrl-C in a terminal does."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGINT)
