@@ -1,4 +1,7 @@
-"""The published set through the whole pipeline: sources, items, answers, scores, boards; figures from the data itself."""
+"""The published set through the whole pipeline: sources, items, answers, scores, boards; figures from the data itself.
+
+Other data of the same layout does as well: what is pinned of the published files is taken from the files found.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,27 @@ import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa import sources, stages
+from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
+from metacog_pipeline.benchmarks.metamedqa.construction.build import load_quirks
+from metacog_pipeline.files import shipped
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.sources import content_digest
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.warehouse.query import run_query
 from metacog_pipeline.warehouse.runner import build
 from metacog_pipeline.warehouse.status import write_status
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("METACOG_DATA", ROOT.parent / "shared" / "data")) / "metamedqa"
+DATA = Path(os.environ.get("METACOG_DATA") or ROOT.parent / "shared" / "data") / "metamedqa"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "metamedqa"
+QUIRKS = GOLDEN / "published_quirks.json"
 NAMES = ("medqa_usmle_4opt_test.jsonl.gz", "metamedqa_published.jsonl.gz")
 STUDY = """
 [study]
@@ -48,16 +59,42 @@ dataset = "published"
 """
 
 
-def published_rows() -> list[dict[str, object]]:
-    with gzip.open(DATA / NAMES[1], "rt", encoding="utf-8") as file:
+def rows_of(name: str) -> list[dict[str, object]]:
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file if line.strip()]
 
 
+def published_rows() -> list[dict[str, object]]:
+    return rows_of(NAMES[1])
+
+
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    for name in NAMES:
-        if not (DATA / name).exists():
-            pytest.skip(f"{DATA / name} is not here; set METACOG_DATA")
+def pinned() -> Iterator[None]:
+    """Pin what is found: the digests and sizes of these files, and the quirk cells beside the reference."""
+    for path in (DATA / name for name in NAMES):
+        if not path.exists():
+            pytest.skip(f"{path} is not here; set METACOG_DATA")
+    parents, published = rows_of(NAMES[0]), rows_of(NAMES[1])
+    found = {"medqa": parents, "metamedqa": published, "glianorex": sources.fictional_rows(published)}
+    names = {"medqa": (NAMES[0].removesuffix(".gz"),), "metamedqa": (NAMES[1].removesuffix(".gz"),)}
+    own = {
+        name: replace(
+            source, digest=content_digest(found[name]), rows=len(found[name]), names=names.get(name, ())
+        )
+        for name, source in sources.SOURCES.items()
+    }
+    if own["metamedqa"].digest != sources.SOURCES["metamedqa"].digest and not QUIRKS.exists():
+        pytest.skip(f"{QUIRKS} is not here and the data is not the published set; set METACOG_GOLDEN")
+    cells = load_quirks(QUIRKS if QUIRKS.exists() else shipped("data", "metamedqa", "published_quirks.json"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "SOURCES", own)
+        patch.setattr(pipeline, "MEDQA_ROWS", len(parents))
+        patch.setattr(pipeline.build, "load_quirks", lambda path: cells)
+        yield
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
     folder = tmp_path_factory.mktemp("published")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     loaded = load_study(folder / "study.toml")
@@ -116,19 +153,21 @@ def test_a_constant_responder_scores_the_share_of_its_letter(
     assert found[f"choice_share_{letter}"] == 1.0
     assert found["coverage"] == 1.0
     if recall is not None:
-        assert found[recall] == 1.0
+        assert found[recall] == (1.0 if keys[letter] else None)
 
 
 def test_the_key_itself_scores_everything(study: Study) -> None:
     found = measured(study, "the-key")
-    for name in (
-        "accuracy",
-        "missing_answer_recall",
-        "unknown_recall",
-        "fictional_accuracy",
-        "malformed_accuracy",
-    ):
-        assert found[name] == 1.0
+    kinds = Counter(str(row["kind"]) for row in published_rows())
+    keys = Counter(str(row["answer_idx"]) for row in published_rows())
+    there = {
+        "accuracy": keys.total(),
+        "missing_answer_recall": keys["E"],
+        "unknown_recall": keys["F"],
+        "fictional_accuracy": kinds["Fictional"],
+        "malformed_accuracy": kinds["Bad"],
+    }
+    assert {name: found[name] for name in there} == {name: 1.0 if n else None for name, n in there.items()}
 
 
 def test_the_order_of_rows_does_not_affect_a_score(study: Study) -> None:

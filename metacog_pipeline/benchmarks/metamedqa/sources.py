@@ -104,17 +104,19 @@ def fetch(
     base_url: str = RAW_GITHUB,
     transport: httpx.BaseTransport | None = None,
     progress: Progress | None = None,
-    sources: Mapping[str, Source] = SOURCES,
+    sources: Mapping[str, Source] | None = None,
 ) -> list[Fetched]:
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
     With ``folder`` they are taken from files in it or its subfolders, without it downloaded from ``base_url``.
+    ``sources`` are :data:`SOURCES` where none are given.
 
     Raises
     ------
     SourceError
         For an unknown name, a file that is not there or cannot be downloaded, or content that is not the pinned one.
     """
+    sources = SOURCES if sources is None else sources
     for name in names:
         if name not in sources:
             raise SourceError(f"{name!r} is no source of metamedqa; there are: {', '.join(sources)}")
@@ -138,14 +140,14 @@ def fetch(
     return done
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, Source] = SOURCES) -> Path:
+def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
     """Return the path of a kept source after checking its content against the pinned digest."""
     path = source_path(home, name)
     if not path.exists():
         raise SourceError(
             f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
         )
-    _verify(sources[name], _rows(path), str(path))
+    _verify((SOURCES if sources is None else sources)[name], _rows(path), str(path))
     return path
 
 
