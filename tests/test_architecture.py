@@ -1,0 +1,138 @@
+"""The rules that keep the code easy to live in: one direction of imports, small files, the same names everywhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("metacog_pipeline", "assets")
+LONGEST, MEDIAN = 600, 150
+BENCHMARK_FILES = {"items", "prompts", "protocol", "parsing", "scoring", "simulate"}
+TEXT_ENDINGS = {".py", ".sql", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".jsonl", ".csv", ""}
+
+# Written in pieces, so that this file does not hold what it looks for.
+FORBIDDEN = {
+    "a note to finish later": re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|X{3})\b"),
+    "a stub": re.compile(r"\bNot" + r"ImplementedError\b"),
+    "a folder of one machine": re.compile(
+        r"(?<![\w.~<>-])/(?:wo" + r"rk|ho" + r"me|ro" + r"ot|Us" + r"ers)/\w"
+    ),
+    "the address of a package index": re.compile(
+        r"py" + r"pi\.|python" + r"hosted|--(?:extra-)?index" + r"-url"
+    ),
+}
+
+
+def tracked() -> list[Path]:
+    """Return the files of the project, as git lists them, or every file where there is no git."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        paths = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    else:
+        hidden = (path for path in ROOT.rglob("*") if path.is_file())
+        paths = [p for p in hidden if not any(part.startswith(".venv") for part in p.relative_to(ROOT).parts)]
+    return [path for path in paths if path.is_file()]
+
+
+def python_files(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def imports(path: Path) -> set[str]:
+    """Return the top-level names of everything a file imports, at any depth of the file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; write it in full"
+            found.add(node.module or "")
+    return found
+
+
+def test_imports_point_one_way() -> None:
+    linted = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def test_statistics_import_numpy_and_scipy_only() -> None:
+    allowed = {"numpy", "scipy", "metacog_pipeline", *sys.stdlib_module_names}
+    for path in python_files("metacog_pipeline/stats"):
+        for name in imports(path):
+            root = name.split(".")[0]
+            assert root in allowed, f"{path}: imports {name}"
+            assert root != "metacog_pipeline" or name.startswith("metacog_pipeline.stats"), f"{path}: {name}"
+
+
+def test_the_library_knows_no_dagster() -> None:
+    for path in python_files("metacog_pipeline"):
+        assert not {name.split(".")[0] for name in imports(path)} & {"dagster", "assets"}, path
+
+
+def test_files_stay_small() -> None:
+    sizes = {path: lines(path) for path in python_files(*CODE)}
+    assert statistics.median(sizes.values()) < MEDIAN
+    for path, size in {**sizes, **{p: lines(p) for p in python_files("tests")}}.items():
+        assert size <= LONGEST, f"{path}: {size} lines"
+
+
+def benchmarks() -> list[Path]:
+    folders = sorted((ROOT / "metacog_pipeline" / "benchmarks").iterdir())
+    return [folder for folder in folders if (folder / "__init__.py").exists()]
+
+
+@pytest.mark.parametrize("folder", benchmarks(), ids=lambda folder: folder.name)
+def test_every_benchmark_has_the_same_files_and_names_its_source(folder: Path) -> None:
+    present = {
+        path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert present >= BENCHMARK_FILES, f"{folder.name} lacks {sorted(BENCHMARK_FILES - present)}"
+    opening = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert re.search(r"\b(?:19|20)\d\d\b", opening), f"{folder.name}: the docstring names no year"
+    assert re.search(r"doi|arxiv", opening, re.IGNORECASE), (
+        f"{folder.name}: the docstring names no DOI or arXiv id"
+    )
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for path in python_files(*CODE):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path}: no docstring"
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_no_file_holds(what: str) -> None:
+    found = []
+    for path in tracked():
+        if path.suffix in TEXT_ENDINGS and (
+            match := FORBIDDEN[what].search(path.read_text("utf-8", "replace"))
+        ):
+            found.append(f"{path.relative_to(ROOT)}: {match[0]}")
+    assert not found, what
+
+
+def test_the_words_looked_for_would_be_found() -> None:
+    samples = {
+        "a note to finish later": "# TO" + "DO later",
+        "a stub": "raise Not" + "ImplementedError",
+        "a folder of one machine": "open('/ho" + "me/someone/x')",
+        "the address of a package index": "https://py" + "pi.org/simple",
+    }
+    for what, text in samples.items():
+        assert FORBIDDEN[what].search(text), what

@@ -1,0 +1,145 @@
+"""The wheel is the whole project: built here, installed into an empty environment, used from a folder elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+STUDY = """
+[study]
+name = "elsewhere"
+runs = 2
+
+[[models]]
+name = "sim"
+provider = "simulated"
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 5
+"""
+# What installers say when they cannot reach the index; then the environment is at fault and not the wheel.
+UNREACHABLE = re.compile(
+    r"error sending request|failed to fetch|dns error|connection (?:refused|reset|timed out|error)|timed? ?out"
+    r"|network is unreachable|name resolution|could not connect|no route to host|max retries",
+    re.IGNORECASE,
+)
+
+pytestmark = pytest.mark.slow
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment without what would let the checkout leak into the empty one."""
+    leaks = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "METACOG_STUDY", "DAGSTER_HOME")
+    return {name: value for name, value in os.environ.items() if name not in leaks}
+
+
+def call(
+    command: list[str | Path], folder: Path, timeout: float, **more: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**clean_environment(), **more},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built wheel; building needs hatchling of the dev extra and no network."""
+    pytest.importorskip("hatchling", reason="hatchling is not installed (dev extra)")
+    folder = tmp_path_factory.mktemp("wheel")
+    built = call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], ROOT, 120)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` of an empty environment into which the wheel was installed with the pinned versions."""
+    environment = tmp_path_factory.mktemp("empty") / "venv"
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if uv is None:
+        pytest.skip("uv is not installed: pip would take minutes to fill an empty environment")
+    made = call([sys.executable, "-m", "venv", "--without-pip", environment], wheel.parent, 60)
+    assert made.returncode == 0, made.stderr
+    python = environment / "bin" / "python"
+    try:
+        done = call(
+            [uv, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt", wheel],
+            wheel.parent,
+            240,
+            UV_HTTP_TIMEOUT="20",
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("installing took over 240 s: the package index is too slow from here")
+    if done.returncode and UNREACHABLE.search(done.stderr):
+        pytest.skip(f"the package index cannot be reached: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    return environment / "bin"
+
+
+def test_the_wheel_carries_data_and_sql(wheel: Path) -> None:
+    carried = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("data", "dbt_like_sql"):
+        files = subprocess.run(
+            ["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        names = files.stdout.split() or [str(p.relative_to(ROOT)) for p in (ROOT / folder).rglob("*.*")]
+        assert names
+        missing = {f"metacog_pipeline/_shipped/{name}" for name in names} - carried
+        assert not missing
+    assert {"assets/definitions.py", "assets/__main__.py", "metacog_pipeline/cli.py"} <= carried
+    assert not [name for name in carried if name.startswith(("tests/", "metacog-demo"))]
+
+
+def test_the_packages_import_and_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    found = call(
+        [installed / "python", "-c", "import metacog_pipeline, assets; print(metacog_pipeline.__file__)"],
+        tmp_path,
+        60,
+    )
+    assert found.returncode == 0, found.stderr
+    assert Path(found.stdout.strip()).is_relative_to(installed.parent)
+
+
+def test_the_command_says_what_it_can_do(installed: Path, tmp_path: Path) -> None:
+    shown = call([installed / "metacog", "--help"], tmp_path, 60)
+    assert shown.returncode == 0, shown.stderr
+    assert "Exit codes" in shown.stdout
+
+
+def test_the_demo_runs_end_to_end(installed: Path, tmp_path: Path) -> None:
+    shown = call([installed / "metacog", "demo"], tmp_path, 120)
+    assert shown.returncode == 0, shown.stderr
+    assert "knows-its-limits" in shown.stdout
+    assert (tmp_path / "metacog-demo" / "home" / "leaderboard.duckdb").exists()
+    again = call([installed / "metacog", "demo"], tmp_path, 60)
+    assert again.returncode == 0, again.stderr
+    assert "nothing was asked" in again.stderr
+
+
+@pytest.mark.parametrize("study", [None, STUDY], ids=["the demo", "a study"])
+def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Path, study: str | None) -> None:
+    more = {}
+    if study is not None:
+        (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+        more = {"METACOG_STUDY": str(tmp_path / "study.toml")}
+    loaded = call(
+        [installed / "dagster", "definitions", "validate", "-m", "assets.definitions"], tmp_path, 90, **more
+    )
+    assert loaded.returncode == 0, loaded.stdout + loaded.stderr
+    assert "Validation successful" in loaded.stdout + loaded.stderr
