@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from assets.study_file import current_study
 from assets.warehouse import board_official
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.warehouse.status import board_current, partition_states
@@ -44,7 +46,8 @@ class Launcher:
     def say(self, line: str) -> None:
         """Print one line of progress."""
         if not self.quiet:
-            print(line, file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError):  # nobody listens any more: no reason to stop what is paid for
+                print(line, file=sys.stderr, flush=True)
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
         """Remember a failure; the first one decides the exit code."""
@@ -90,6 +93,7 @@ def main(
 ) -> None:
     """Launch what is missing or stale, then rebuild the boards."""
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    keep_terminal()
     try:
         with DagsterInstance.get() as instance:
             code = launch(Launcher(current_study(), instance, quiet), models, runs, force)

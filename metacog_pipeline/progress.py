@@ -5,12 +5,13 @@ Nothing is shown in the first two seconds; work that short needs no bar.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -20,6 +21,14 @@ LINE_EVERY_S = 10.0
 ENVIRONMENT = "METACOG_PROGRESS"  # "bar", "lines" or "quiet": how a command tells the processes it starts
 
 Style = Literal["bar", "lines", "quiet"]
+_terminal: TextIO | None = None
+
+
+def keep_terminal() -> None:
+    """Hold on to the terminal behind standard error: bars are drawn there even while a run captures its output."""
+    global _terminal
+    if _terminal is None and sys.stderr.isatty():
+        _terminal = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
 
 
 def style_for(quiet: bool) -> Style:
@@ -70,11 +79,19 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the last state on the screen."""
-        if self._bar is not None:
-            self._bar.stop()
+        with contextlib.suppress(OSError, ValueError):
+            if self._bar is not None:
+                self._bar.stop()
 
     def update(self, done: int, dollars: float = 0.0) -> None:
-        """Show that ``done`` units are finished and ``dollars`` were spent in this session."""
+        """Show that ``done`` units are finished and ``dollars`` were spent in this session.
+
+        Never raises because nobody can be told: a closed terminal or pipe must not end work that was paid for.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            self._show(done, dollars)
+
+    def _show(self, done: int, dollars: float) -> None:
         if self._style == "quiet":
             return
         now = time.monotonic()
@@ -100,7 +117,7 @@ class ProgressLine:
                 TextColumn("{task.fields[rate]:.0f}/s"),
                 TimeRemainingColumn(),
                 TextColumn("${task.fields[dollars]:.4f}"),
-                console=Console(stderr=True),
+                console=Console(file=_terminal) if _terminal else Console(stderr=True),
                 refresh_per_second=4,
             )
             self._bar.start()

@@ -15,7 +15,7 @@ import click
 
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.progress import ENVIRONMENT, style_for
+from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.warehouse.output import to_table
 from metacog_pipeline.warehouse.query import Rows
@@ -116,7 +116,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
         host,
     ]
     click.echo(f"Dagster UI of {study.study.name}: http://{host}:{port}")
-    sys.exit(_call(command, study))
+    sys.exit(_call(command, study, "lines"))  # progress goes into the log of each run
 
 
 @click.command("simulate-server")
@@ -159,15 +159,15 @@ def launch(
         command.append("--force")
     if quiet:
         command.append("--quiet")
-    return _call(command, study, quiet=quiet)
+    return _call(command, study, style_for(quiet))
 
 
-def _call(command: list[str], study: Study, *, quiet: bool = False) -> int:
+def _call(command: list[str], study: Study, style: Style) -> int:
     environment = {
         **os.environ,
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
-        ENVIRONMENT: style_for(quiet),
+        ENVIRONMENT: style,
         "PYTHONUNBUFFERED": "1",
     }
     # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.
