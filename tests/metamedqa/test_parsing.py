@@ -20,6 +20,8 @@ OPTIONS = (
     CANNOT_ANSWER,
 )
 
+LISTED = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, OPTIONS, strict=True))
+
 # reply, letter, confidence, rule
 READ = [
     ("Answer: C\nConfidence: 4", "C", 4, "declared"),
@@ -73,6 +75,18 @@ READ = [
     ("Answer: C\nConfidence: 4\n\nThe answer A is wrong because the answer B is, too.", "C", 4, "declared"),
     ("{'answer': 'C', 'confidence': 4}", "C", 4, "declared"),
     ("{answer: C, confidence: 4}", "C", 4, "declared"),
+    (f"{LISTED}\n\nAnswer: B\nConfidence: 3", "B", 3, "declared"),
+    ("I don't know or cannot answer\n\nAnswer: E\nConfidence: 2", "E", 2, "declared"),
+    ("Answer: <b>D</b>\nConfidence: <b>4</b>", "D", 4, "declared"),
+    ("<b>Answer:</b> D<br><strong>Confidence:</strong> 4", "D", 4, "declared"),
+    ("<p><b><i>Answer: D</i></b></p>\n<p>Confidence: 4</p>", "D", 4, "declared"),
+    ("Answer: <b>\nConfidence: <4>", "B", 4, "declared"),
+    ("| Answer | B |\n| Confidence | 4 |", "B", 4, "declared"),
+    ("| **Answer** | **B** |\n| **Confidence** | **4** |", "B", 4, "declared"),
+    ("Answer: B | Confidence: 4", "B", 4, "declared"),
+    ("Answer: C\nConfidence: High (4/5)", "C", 4, "declared"),
+    ("Answer: C\nConfidence: fairly high, 4 out of 5", "C", 4, "declared"),
+    ("I'm not sure but my answer is C.\nConfidence: 1", "C", 1, "declared"),
     ('{"answer": "C", "confidence": 4}', "C", 4, "json"),
     ('```json\n{\n  "answer": "C",\n  "confidence": 4\n}\n```', "C", 4, "json"),
     ('Here you are: {"Answer": "c", "Confidence": "4"} Thanks!', "C", 4, "json"),
@@ -173,6 +187,13 @@ UNREAD = [
     "Answer: a or b",
     "Answer: <A/B/C/D/E/F>\nConfidence: <1-5>",
     "Answer: C\nAnswer: A or B",
+    "Answer: A; C\nConfidence: 2",
+    "Answer: A|B|C|D|E|F",
+    "| Answer | A | B | C |",
+    LISTED,
+    "Cannot answer: A and B are the same.",
+    "I am unable to give a definite answer: B would be dangerous.",
+    "I don't think the answer is B.",
     '{"answer": "A or B", "confidence": 4}',
     '{"answer": "A", "answer": "B", "confidence": 4}',
     '{"answer": null, "confidence": 4}',
@@ -368,8 +389,14 @@ def test_usual_form_and_decorated_form_agree(letter: str, rating: int, space: st
         "\\boxed{" * 1_400_000,
         "Ａ" * 10_000_000,
         "\x00" * 10_000_000,
+        "<b>" * 3_000_000 + "</b>",
+        "not to be able " * 600_000,
+        "confidence high " * 600_000,
     ],
-    ids=["labels", "json", "braces", "spaces", "brackets", "pairs", "boxes", "full-width", "nul"],
+    ids=[
+        *("labels", "json", "braces", "spaces", "brackets", "pairs", "boxes", "full-width", "nul"),
+        *("tags", "negations", "words"),
+    ],
 )
 def test_ten_megabytes_of_anything_end(text: str) -> None:
     assert parse(text, OPTIONS).confidence is None

@@ -26,10 +26,10 @@ _DECLARED = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# "4/5 sure", "3 out of 5 confident"; "fairly confident (4/5)", "certainty: 4/5".
+# "4/5 sure", "3 out of 5 confident"; "fairly confident (4/5)", "certainty: 4/5", "Confidence: high (4/5)".
 _SAID = re.compile(
     r"(?<![0-9.,/])(?P<before>[0-9]{1,9}+)\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9])\s*+(?:in\s++)?+(?:confiden|sure\b|certain)"
-    r"|\b(?:confident|certain|certainty|sure)\b[\s\"'“”‘’(\[{,:–—-]{0,6}+"
+    r"|\b(?:(?:confident|certain|certainty|sure)\b[\s\"'“”‘’(\[{,:–—-]{0,6}+|confidence\b[^0-9\n]{0,40}+)"
     r"(?P<after>[0-9]{1,9}+)(?=\s*+(?:/|⁄|out\s++of)\s*+5(?![0-9]|[.,][0-9]|%))",
     re.IGNORECASE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 
@@ -27,11 +27,20 @@ _DECLARED = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_LABEL = re.compile(r"(?<![^\W_])answer(?![^\W_])", re.IGNORECASE)
+# What stands before "answer" where nobody answers: "I cannot answer: A and B are alike", "I don't think the answer is B".
+_NOT_ANSWERING = re.compile(
+    r"(?:\b(?:cannot|not|never|unable|refuse|decline)|n['’]t)(?:"
+    r"(?:\s++(?:to|be|able|really|safely|reliably|confidently|definitively|give|provide|an?|any|single|clear|definite))*+"
+    r"|\s++(?:think|believe|say)(?:\s++(?:that|the|correct|right|best|final))*+)\s++$",
+    re.IGNORECASE,
+)
 _RUN_OF_LETTERS = re.compile(r"[A-F]{2,6}(?![^\W_])")
+_LAST_CELL = re.compile(r"[\s)\]._]{0,8}+(?:\||\n|$)[ \t|]{0,8}+(?:\n|$)")  # after a letter in a table
 _HINTED = re.compile(r"\s*([A-F])\s*")
 # What may stand on a line before the word "answer" when no link word or mark follows it ("Final answer C").
 _LINE_START = re.compile(
-    r"[\s#>_\"'.)\d•–-]*+(?:(?:so|therefore|thus|hence),?\s++)?+(?:(?:my|the|your|our)\s++)?+"
+    r"[\s#>_\"'.)\d•|–-]*+(?:(?:so|therefore|thus|hence),?\s++)?+(?:(?:my|the|your|our)\s++)?+"
     r"(?:(?:final|correct|best|right|chosen)\s++)*+",
     re.IGNORECASE,
 )
@@ -45,7 +54,7 @@ _NEXT_LETTER = re.compile(
     r"""[\s"'”’)\]}$\\_]{0,8}+
     (?: (?P<word> (?:,\s?+|/\s?+)?+ (?:or|and|vs|versus|und|oder)\b\.?+
         (?:\s++(?:possibly|maybe|perhaps|also|even|either)\b)?+ )
-      | [,/&+] | [–—-](?=\S) )
+      | [,;/&+|] | [–—-](?=\S) )
     [\s"'“‘(\[{$\\]{0,8}+ (?:(?:option|choice)\s++)?+
     (?P<letter> [A-F] )""",
     re.VERBOSE | re.IGNORECASE,
@@ -64,25 +73,33 @@ _EPITHET = re.compile(
     r"nucleatum|hepatica|latum|medinensis|duodenale|caninum|immitis|posadasii|sinensis|burnetii|fetus|freundii"
 )
 _SENTENCE = re.compile(r"(?:i|i'm|i’m|it|the|this|there|you|we|based|sorry|as|in|to)\b", re.IGNORECASE)
+_BEFORE = 40  # characters looked at before a label
 _LOOK = 240  # characters looked at after a letter
 
 
 def last_declared(text: str, options: Sequence[str]) -> Found:
     """Rule 2: the letters of the last declaration, empty when there is none."""
-    starts = [match.start() for match in _DECLARED.finditer(text)]
-    for start in reversed(starts):
-        match = _DECLARED.match(text, start)
-        if match is not None and (letters := _declaration(text, match, options)):
+    for match in _last_first(text):
+        if letters := _declaration(text, match, options):
             return letters
     return NOTHING
 
 
 def after_last(text: str) -> int | None:
     """Return the place right after the letter of the last declaration-like phrase, for a rating that follows it."""
-    last = None
-    for match in _DECLARED.finditer(text):
-        last = match.end()
-    return last
+    return next((match.end() for match in _last_first(text)), None)
+
+
+def _last_first(text: str) -> Iterator[re.Match[str]]:
+    """Yield the phrases that look like declarations, last first.
+
+    From every label on its own: the letter after one label may begin the next ("… or cannot answer / Answer: B").
+    """
+    for start in reversed([label.start() for label in _LABEL.finditer(text)]):
+        if (match := _DECLARED.match(text, start)) is not None and not _NOT_ANSWERING.search(
+            text, max(0, start - _BEFORE), start
+        ):
+            yield match
 
 
 def whole_reply(text: str) -> Found:
@@ -116,6 +133,8 @@ def _declaration(text: str, match: re.Match[str], options: Sequence[str]) -> Fou
     place = match.start("letter")
     linked = match["link"] is not None or "boxed" in match["open"] or match["open"].lstrip()[:1] in (":", "=")
     if not linked and not (text[place].isupper() and _at_line_start(text, match.start())):
+        return NOTHING
+    if "|" in match["open"] and _LAST_CELL.match(text, place + 1) is None:
         return NOTHING
     letters = _letters_from(text, place, options, linked=linked)
     return _unless_listed(text, place, letters) if "\n" in match["open"] else letters

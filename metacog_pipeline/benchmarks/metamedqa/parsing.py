@@ -57,6 +57,12 @@ _CLEAN: dict[int, str | None] = {
     0xFDFA: " ",
     0xFDFB: " ",
 }
+# Pairs of HTML marks around a short text, dropped: <b>A</b> is a bold A, not the letter in the tag.
+_HTML_MARKS = re.compile(
+    r"<(b|i|u|strong|em|span|font|mark|code|p|div|td|th|li)(?:\s[^<>]{0,80}+)?+>([^<>]{0,120}+)</\1>",
+    re.IGNORECASE,
+)
+_HTML_DEPTH = 3
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", '\'\'\'\'""""""\'\'""')
 
 
@@ -100,9 +106,17 @@ def read_confidence(text: str, *, bare: bool = False) -> tuple[int | None, str |
 
 
 def normalise(text: str) -> str:
-    """Return ``text`` in NFKC with line feeds only, without bold, code, zero-width and direction marks."""
-    cleaned = text.translate(_CLEAN)
+    """Return ``text`` in NFKC with line feeds only, without bold, code, HTML, zero-width and direction marks."""
+    cleaned = _without_html_marks(text.translate(_CLEAN))
     return cleaned if cleaned.isascii() else unicodedata.normalize("NFKC", cleaned).translate(_CLEAN)
+
+
+def _without_html_marks(text: str) -> str:
+    for _ in range(_HTML_DEPTH):
+        if "</" not in text:
+            break
+        text = _HTML_MARKS.sub(r" \2 ", text)
+    return text
 
 
 def _letters(
