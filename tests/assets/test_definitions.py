@@ -7,9 +7,19 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dagster import MultiPartitionsDefinition
+
 from assets.definitions import defs
 
 SNAPSHOT = Path(__file__).with_name("definitions.json")
+
+
+def dimensions(partitions: object) -> list[str] | None:
+    return (
+        sorted(partitions.partition_dimension_names)
+        if isinstance(partitions, MultiPartitionsDefinition)
+        else None
+    )
 
 
 def graph() -> dict[str, Any]:
@@ -19,9 +29,7 @@ def graph() -> dict[str, Any]:
         key.to_user_string(): {
             "group": node.group_name,
             "deps": sorted(parent.to_user_string() for parent in node.parent_keys),
-            "partitions": sorted(node.partitions_def.partition_dimension_names)
-            if hasattr(node.partitions_def, "partition_dimension_names")
-            else None,
+            "partitions": dimensions(node.partitions_def),
             "checks": sorted(
                 f"{check.name}{' (blocking)' if nodes.get(check).blocking else ''}"
                 for check in node.check_keys

@@ -15,7 +15,7 @@ ITEMS = 20
 
 def kept(bench: Any) -> int:
     table = read_partition(partition_folder(bench.home, "metamedqa", "slow", 1), ["status"])
-    return table.column("status").to_pylist().count("ok")
+    return int(table.column("status").to_pylist().count("ok"))
 
 
 def test_an_interrupted_run_keeps_what_was_answered_and_resumes(bench: Any, http: Any, provider: Any) -> None:

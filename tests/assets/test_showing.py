@@ -33,7 +33,7 @@ HOSTILE = [
 
 
 def rendered(text: str) -> str:
-    return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

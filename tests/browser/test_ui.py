@@ -13,8 +13,12 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, Route
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 
@@ -148,7 +152,7 @@ def _alive(process: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def page(browser_path: str, address: str) -> Iterator[sync_api.Page]:
+def page(browser_path: str, address: str) -> Iterator[Page]:
     """A page that can reach this machine and nothing else."""
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
@@ -161,7 +165,7 @@ def page(browser_path: str, address: str) -> Iterator[sync_api.Page]:
             browser.close()
 
 
-def _loopback_only(route: sync_api.Route, address: str) -> None:
+def _loopback_only(route: Route, address: str) -> None:
     url = route.request.url
     if url.startswith((address, "data:", "blob:")):
         route.continue_()
@@ -169,11 +173,11 @@ def _loopback_only(route: sync_api.Route, address: str) -> None:
         route.abort()
 
 
-def visible(page: sync_api.Page, text: str) -> sync_api.Locator:
+def visible(page: Page, text: str) -> Locator:
     return page.get_by_text(text, exact=True).filter(visible=True)
 
 
-def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: sync_api.Page) -> None:
+def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: Page) -> None:
     page.goto("/asset-groups")
     for group in ("metamedqa_questions", "metamedqa", "leaderboard"):
         visible(page, group).first.wait_for()
@@ -182,7 +186,7 @@ def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: sync_a
     visible(page, "50% filled").first.wait_for()
 
 
-def test_a_person_sees_the_calibration_plot_and_a_preview(page: sync_api.Page) -> None:
+def test_a_person_sees_the_calibration_plot_and_a_preview(page: Page) -> None:
     page.goto("/assets/metamedqa_estimates")
     visible(page, "missing_answer_recall").first.wait_for()
     page.get_by_text("[Show Markdown]").first.click()
@@ -191,9 +195,7 @@ def test_a_person_sees_the_calibration_plot_and_a_preview(page: sync_api.Page) -
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
 
 
-def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(
-    page: sync_api.Page, study: Path
-) -> None:
+def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page: Page, study: Path) -> None:
     page.goto("/assets/metamedqa_transcripts")
     visible(page, "dollars").first.wait_for()
     page.get_by_role("button", name="Materialize").first.click()
