@@ -65,14 +65,14 @@ class Home:
         StudyError
             If the home is a file or cannot be created.
         """
-        for existing in (self.path, *self.path.parents):
-            if existing.exists():
-                if not existing.is_dir():
-                    raise StudyError(
-                        f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
-                    )
-                break
         try:
+            for existing in (self.path, *self.path.parents):
+                if existing.exists():
+                    if not existing.is_dir():
+                        raise StudyError(
+                            f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
+                        )
+                    break
             for name in FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             settings = shipped("data", "dagster.yaml").read_text(encoding="utf-8")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
 _SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
+# Keys of some providers have the form of a variable's name; nobody calls a variable that.
+_KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 
 
 class _Section(BaseModel):
@@ -28,9 +32,9 @@ class StudySection(_Section):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
     home: str | None = Field(default=None, min_length=1)
-    runs: int = Field(default=1, ge=1, le=99)
-    seed: int = Field(default=0, ge=0, lt=2**24)
-    budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    runs: int = Field(default=1, ge=1, le=99, strict=True)
+    seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
+    budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
 
 
 class MetaMedQASection(_Section):
@@ -41,7 +45,7 @@ class MetaMedQASection(_Section):
     """
 
     enabled: bool = True
-    limit: int | None = Field(default=None, ge=1)
+    limit: int | None = Field(default=None, ge=1, strict=True)
     dataset: Dataset = "published"
     order: Literal["default", "published", "parent"] = "default"
     conditions: Annotated[tuple[str, ...], Field(min_length=1)] = ("baseline",)
@@ -129,6 +133,7 @@ def load_study(path: Path) -> Study:
         study = Study.model_validate({**data, "path": path.resolve()})
     except ValidationError as error:
         raise StudyError(_explain(shown, data, error)) from None
+    _check_home(shown, study)
     for index, spec in enumerate(study.models):
         _check_model(shown, index, spec)
     if not study.benchmarks.enabled():
@@ -146,8 +151,23 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or a NUL in the path
         reason = getattr(error, "strerror", None) or str(error)
         raise StudyError(f"{path}: not a readable TOML study file: {reason}") from None
-    data.pop("path", None)
+    except RecursionError:
+        raise StudyError(f"{path}: not a readable TOML study file: nested too deeply") from None
+    if "path" in data:  # a field of the Study, but not a key of the file
+        raise StudyError(f"{path.name}: path: unknown key; allowed: {', '.join(_allowed(('path',)))}")
     return data
+
+
+def _check_home(shown: str, study: Study) -> None:
+    chosen = study.study.home or ""
+    try:
+        usable = chosen.isprintable()
+        study.home.path.exists()
+        reason = "it holds characters that cannot be printed"
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
+        usable, reason = False, getattr(error, "strerror", None) or str(error)
+    if not usable:
+        raise StudyError(f"{shown}: study.home = {_short(chosen)}: {reason}; give the path of a folder")
 
 
 def _refuse_same_names(shown: str, models: Sequence[object]) -> None:
@@ -167,9 +187,13 @@ def _check_model(shown: str, index: int, spec: ModelSpec) -> None:
     where = f'{shown}: models[{index}] "{spec.name}"'
     if spec.provider in ("openai", "anthropic", "gemini") and not spec.model:
         raise StudyError(f'{where}: model is missing; give the model id the provider knows, e.g. model = "…"')
+    if spec.api_key_env is not None and _KEY_LIKE.match(spec.api_key_env):
+        raise StudyError(
+            f"{where}: api_key_env looks like a key itself; give the NAME of the environment variable that holds it"
+        )
     if spec.base_url is not None:
-        parts = urlsplit(spec.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = _address_parts(spec.base_url)
+        if parts is None:
             raise StudyError(f"{where}: base_url is not an http(s) address; e.g. https://host/v1")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise StudyError(
@@ -179,6 +203,22 @@ def _check_model(shown: str, index: int, spec: ModelSpec) -> None:
     for key in ("messages", "model", "stream", "contents"):
         if key in spec.extra_body:
             raise StudyError(f"{where}: extra_body.{key} is set by the pipeline itself; remove it")
+    try:
+        canonical_json(spec.extra_body)
+    except (RecursionError, ValueError):
+        raise StudyError(f"{where}: extra_body is nested too deeply; no provider reads that") from None
+
+
+def _address_parts(text: str) -> SplitResult | None:
+    """Return the parts of an http(s) address, ``None`` for any other text."""
+    if not text.isprintable() or " " in text:
+        return None
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return None
+    return parts if parts.scheme in ("http", "https") and parts.hostname and port != 0 else None
 
 
 def _explain(shown: str, data: Mapping[str, Any], error: ValidationError) -> str:

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.llm.costs import worst_case_cost
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
 
 BASE = """
@@ -88,6 +90,25 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
         (BASE + '[benchmarks.metamedqa]\nconditions = ["a", "a"]', ["conditions", "twice"]),
         (BASE + "[models.observer]\naccuracy = 1.5", ["models[0].observer.accuracy", "1.5"]),
         ("x =", ["not a readable TOML"]),
+        (BASE + 'name = "again"\nseed = 1', ["not a readable TOML", "line 9"]),
+        ("a = " + "[" * 5000 + "]" * 5000, ["not a readable TOML", "nested too deeply"]),
+        (OPENAI + "extra_body = " + "{a = " * 3000 + "1" + "}" * 3000, ["nested too deeply"]),
+        ('path = "x"\n' + BASE, ["path: unknown key", "study, models, benchmarks"]),
+        (BASE.replace("runs = 2", "runs = true"), ["study.runs", "True", "integer"]),
+        (BASE.replace("runs = 2", 'runs = "2"'), ["study.runs", "'2'", "integer"]),
+        (BASE.replace("runs = 2", "budget_usd = true"), ["study.budget_usd", "True"]),
+        (BASE.replace("runs = 2", "budget_usd = 2020-01-01"), ["study.budget_usd"]),
+        (BASE.replace("runs = 2", 'home = "~nobody-here/x"'), ["study.home", "~nobody-here", "folder"]),
+        (BASE.replace("runs = 2", r'home = "a\u0000b"'), ["study.home", "folder"]),
+        (BASE.replace("runs = 2", r'home = "a\nb"'), ["study.home", "printed"]),
+        (BASE.replace("runs = 2", f'home = "{"a" * 300}"'), ["study.home", "too long"]),
+        (OPENAI + "max_tokens = 1" + "0" * 400, ["models[1].max_tokens", "1000000000"]),
+        (OPENAI + 'max_tokens = "64"', ["models[1].max_tokens", "'64'"]),
+        (OPENAI + "temperature = true", ["models[1].temperature", "True"]),
+        (OPENAI + "timeout_s = 1e300", ["models[1].timeout_s", "86400"]),
+        (OPENAI + 'base_url = "http://[::1"', ['"beta"', "base_url"]),
+        (OPENAI + 'base_url = "http://host:99999"', ['"beta"', "base_url"]),
+        (OPENAI + 'base_url = "http://ho st/v1"', ['"beta"', "base_url"]),
         (BASE + "[[models]]\nprovider = 'replay'", ["models[1].name", "missing"]),
     ],
 )
@@ -99,12 +120,48 @@ def test_a_mistake_names_the_key_the_value_and_what_is_allowed(
         assert part in message
 
 
-@pytest.mark.parametrize("key", ["sk-proj-very-secret", "Bearer abc.def"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-very-secret",
+        "Bearer abc.def",
+        "sk_live_verysecret",
+        "gsk_Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
+        "AIzaSyD3x9kQ2mVh7ZpL0tR5wE8uYbN1cXaF4gJ6",
+        "hf_AbCdEfGhIjKlMnOp",
+        "a1B2c3D4e5F6g7H8i9J0k",
+    ],
+)
 def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
     message = refusal(tmp_path, OPENAI + f'api_key_env = "{key}"')
     assert "api_key_env" in message
     assert "NAME" in message
     assert key not in message
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "my_key", "_K2", "Azure_Key_West_Europe", "KEY_0123456789ABCDEF"]
+)
+def test_the_name_of_a_variable_is_no_key(tmp_path: Path, name: str) -> None:
+    assert load_study(write(tmp_path, OPENAI + f'api_key_env = "{name}"')).models[1].api_key_env == name
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_file_as_windows_editors_save_it_is_read(tmp_path: Path, ends: str) -> None:
+    path = tmp_path / "study.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + BASE.replace("\n", ends).encode())
+    assert load_study(path).models[0].name == "alpha"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["{max_tokens = 1e308, n = 1e308}", "{n = 1" + "0" * 300 + ", thinking = {budget_tokens = 9e300}}"],
+)
+def test_absurd_numbers_in_an_extra_body_only_cost_too_much(tmp_path: Path, body: str) -> None:
+    study = load_study(write(tmp_path, OPENAI + f"price_in = 1\nprice_out = 1\nextra_body = {body}"))
+    cost = worst_case_cost(study.models[1], ChatRequest((Message("user", "q"),), Sampling()))
+    assert cost is not None
+    assert 1e5 < cost < float("inf")
 
 
 def test_a_missing_study_file_is_named(tmp_path: Path) -> None:

@@ -29,17 +29,18 @@ import httpx
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.costs import billed_cost, estimate_input_tokens, output_token_bound, worst_case_cost
+from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.limiter import Limiter, Outcome
 from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Reply, SendFailure, send, timeouts
+from metacog_pipeline.llm.transport import MAX_BODY_BYTES, NO_CONNECTION, Reply, SendFailure, send, timeouts
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, redacted, wire_for
+from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT
 
 # Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
 MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
-SECRET_LENGTH = 12  # shorter keys ("EMPTY", "none") are placeholders, and words an answer may hold
 
 _logger = logging.getLogger(__name__)
 
@@ -99,6 +100,8 @@ class HttpChatModel:
     http, limiter, budget, rates, retries
         Shared parts: see `metacog_pipeline.llm.open`. ``http`` is not closed with the model. Without ``budget``
         nothing is set aside, costs are still told.
+    halt
+        Gives up calls not sent yet; shared by the models of a process.
     rng
         Source of jitter.
     now
@@ -115,6 +118,7 @@ class HttpChatModel:
         budget: Budget | None = None,
         rates: Rates | None = None,
         retries: RetryPolicy | None = None,
+        halt: Halt | None = None,
         rng: random.Random | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -125,6 +129,7 @@ class HttpChatModel:
         self._budget = None if spec.free else budget
         self._rates = rates or Rates(spec.requests_per_minute, spec.tokens_per_minute)
         self._policy = retries or RetryPolicy()
+        self._halt = halt or Halt()
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
@@ -146,6 +151,8 @@ class HttpChatModel:
         BudgetSpent
             Nothing was sent, because the call could pass the budget. When the budget ends between two attempts, the
             last failure is returned instead.
+        NotSent
+            Nothing was sent, because the halt was thrown; between two attempts the last failure is returned instead.
         StoreError
             Nothing was sent, because the ledger of spending cannot be written.
         """
@@ -168,7 +175,7 @@ class HttpChatModel:
         while True:
             try:
                 attempt = await self._attempt(call, request, tally)
-            except BudgetSpent:
+            except (BudgetSpent, NotSent):
                 if last is None:
                     raise
                 return tally.close(last, loop.time())
@@ -179,24 +186,39 @@ class HttpChatModel:
             pause = retries.pause(last.error_kind, attempt.retry_after, loop.time())
             if pause is None:
                 return tally.close(last, loop.time())
-            await asyncio.sleep(pause)
+            try:
+                with self._halt.unsent():
+                    await asyncio.sleep(pause)
+            except NotSent:
+                return tally.close(last, loop.time())
 
     async def _attempt(self, call: HttpCall, request: ChatRequest, tally: _Tally) -> _Attempt:
         """Wait for leave to send, send, read, and give everything back."""
         tokens = self._expected_tokens(request)
-        async with self._own_limit:
-            slot = await self._rates.admit(tokens, self._limiter.acquire)
+        with self._halt.unsent():
+            await self._own_limit.acquire()
+        try:
+            with self._halt.unsent():
+                slot = await self._rates.admit(tokens, self._limiter.acquire)
             outcome, asked = Outcome.SILENT, None
             try:
                 worst = worst_case_cost(self.spec, request)
-                reservation = None if self._budget is None else await self._budget.reserve(worst or 0.0)
+                reservation = await self._reserved(worst or 0.0)
                 tally.send(asyncio.get_running_loop().time(), self._now())
                 attempt = await self._settled(call, request, reservation, worst)
                 outcome, asked = _outcome(attempt.completion), attempt.retry_after
             finally:
                 self._limiter.release(slot, outcome, asked)
+        finally:
+            self._own_limit.release()
         self._settle_rate(tokens, attempt.completion)
         return attempt
+
+    async def _reserved(self, worst: float) -> Reservation | None:
+        if self._budget is None:
+            return None
+        with self._halt.unsent():
+            return await self._budget.reserve(worst)
 
     async def _settled(
         self, call: HttpCall, request: ChatRequest, reservation: Reservation | None, worst: float | None
@@ -216,7 +238,10 @@ class HttpChatModel:
             reply = await send(self._http, call, self._timeouts, max_body=MAX_BODY_BYTES)
         except SendFailure as failure:
             completion = Completion(
-                Status.FAILED, error_kind=failure.kind, error_message=redacted(str(failure), self._key)
+                Status.FAILED,
+                error_kind=failure.kind,
+                error_code=None if failure.maybe_billed else NO_CONNECTION,
+                error_message=redacted(str(failure), self._key),
             )
             unbilled = None if worst is None else 0.0
             return _Attempt(completion, worst if failure.maybe_billed else unbilled, None)
@@ -234,7 +259,7 @@ class HttpChatModel:
             # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
             secret = self._key.encode()
             if secret in body:
-                body = body.replace(secret, b"[key]")
+                body = body.replace(secret, STRUCK_OUT.encode())
         try:
             return self._wire.read(self.spec, reply.status, reply.headers, body, self._key)
         except Exception as error:  # an answer nobody foresaw must not end the run

@@ -18,6 +18,7 @@ MESSAGE_OVERHEAD_TOKENS = 16  # role markers and separators a chat template puts
 REQUEST_OVERHEAD_TOKENS = 64  # start of sequence, default system lines, reply priming
 SCHEMA_OVERHEAD_TOKENS = 1024  # instructions a provider adds when an answer is held to a schema
 DEFAULT_OUTPUT_TOKENS = 4096  # a request without a limit of its own, when the model row has none either
+MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this they only have to be too much
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
 
 _LIMIT_KEYS = frozenset(
@@ -83,7 +84,7 @@ def output_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
             thinking += max(0, number)
         elif key in _COPIES_KEYS:
             copies *= max(1, number)
-    return (limit + thinking) * copies
+    return min((limit + thinking) * copies, MOST_TOKENS)
 
 
 def priced(spec: ModelSpec) -> bool:
@@ -124,7 +125,7 @@ def _numbers(value: object) -> Iterator[tuple[str, int]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if isinstance(inner, (int, float)) and not isinstance(inner, bool):
-                yield str(key), int(inner)
+                yield str(key), int(min(inner, MOST_TOKENS))
             else:
                 yield from _numbers(inner)
     elif isinstance(value, list):

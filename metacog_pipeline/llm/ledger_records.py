@@ -116,7 +116,8 @@ def _alive(path: Path) -> bool:
             f"ledger record {path} cannot be read ({error.strerror}): check its permissions"
         ) from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Shared, so that two processes that look at the same moment do not take each other for the owner.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:

@@ -14,6 +14,7 @@ from metacog_pipeline.errors import BudgetError, StudyError
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
+from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.replay import ReplayModel
 from metacog_pipeline.llm.retry import RetryPolicy
@@ -54,6 +55,8 @@ class Clients:
         Seed of the jitter.
     transport
         Makes what takes the place of the network, for tests.
+
+    ``halt`` gives up what these models have not sent yet.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Clients:
         transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
     ) -> None:
         self.budget = budget
+        self.halt = Halt()
         self._retries = retries
         self._environment = os.environ if environment is None else environment
         self._seed = seed
@@ -109,6 +113,7 @@ class Clients:
             limiter=line.limiter,
             budget=self.budget,
             retries=self._retries,
+            halt=self.halt,
             rng=random.Random(f"{self._seed}:{spec.name}"),
         )
 

@@ -65,7 +65,11 @@ class Retries:
         if self._limited_since is None:
             self._limited_since = now
         self._limited += 1
-        wait = self._backoff(self._limited) if retry_after is None else self._asked(retry_after)
+        if retry_after is None:
+            wait = self._backoff(self._limited)
+        else:
+            # Asked to wait no time, or until a moment that has passed, and refused again: back off all the same.
+            wait = max(self._asked(retry_after), self._backoff(self._limited - 1))
         if now + wait - self._limited_since >= self._policy.rate_limit_total_s:
             return None
         return wait
@@ -78,6 +82,8 @@ class Retries:
         return wait if retry_after is None else max(wait, self._asked(retry_after))
 
     def _backoff(self, failures: int) -> float:
+        if failures < 1:
+            return 0.0
         top = min(self._policy.backoff_cap_s, self._policy.backoff_base_s * 2.0 ** min(failures - 1, 30))
         return self._rng.uniform(0.0, top)
 

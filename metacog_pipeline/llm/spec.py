@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "replay", "simulated"]
+OFFICIAL_URLS: Mapping[str, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
+MAX_TIMEOUT_S = 86_400.0
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 
 
@@ -49,19 +58,19 @@ class ModelSpec(BaseModel):
     model: str = Field(default="", max_length=200)
     base_url: str | None = None
     api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    temperature: float | None = Field(default=0.0, ge=0, le=2)
-    max_tokens: int = Field(default=64, ge=1)
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: float | None = Field(default=None, gt=0)
-    top_logprobs: int = Field(default=5, ge=0, le=20)
-    max_concurrency: int = Field(default=100, ge=1, le=1000)
-    price_in: float | None = Field(default=None, ge=0)
-    price_out: float | None = Field(default=None, ge=0)
+    temperature: float | None = Field(default=0.0, ge=0, le=2, strict=True)
+    max_tokens: int = Field(default=64, ge=1, le=MAX_TOKENS, strict=True)
+    requests_per_minute: float | None = Field(default=None, gt=0, strict=True)
+    tokens_per_minute: float | None = Field(default=None, gt=0, strict=True)
+    top_logprobs: int = Field(default=5, ge=0, le=20, strict=True)
+    max_concurrency: int = Field(default=100, ge=1, le=1000, strict=True)
+    price_in: float | None = Field(default=None, ge=0, strict=True)
+    price_out: float | None = Field(default=None, ge=0, strict=True)
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
     token_ids: dict[str, list[int]] = Field(default_factory=dict)
-    timeout_s: float = Field(default=120.0, gt=0)
+    timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
     @property
@@ -72,14 +81,35 @@ class ModelSpec(BaseModel):
     def identity_fields(self) -> dict[str, object]:
         """Return what decides an answer: provider, address, model id, extra body, observer.
 
-        Names, prices, rate limits and key variables are left out: changing them must not ask anything again.
+        Names, prices, rate limits and key variables are left out: changing them must not ask anything again. An
+        address is the same however it is spelled (see `address`).
         """
         fields: dict[str, object] = {
             "provider": self.provider,
-            "base_url": self.base_url,
+            "base_url": address(self.provider, self.base_url),
             "model": self.model,
             "extra_body": self.extra_body,
         }
         if self.provider == "simulated":
             fields["observer"] = self.observer.model_dump()
         return fields
+
+
+def address(provider: str, base_url: str | None) -> str | None:
+    """Return ``base_url`` in its one spelling, ``None`` for the provider's official address, given or not.
+
+    Scheme and host in lower case, no default port, no trailing slash. The path is kept as it is: servers tell cases
+    apart there.
+    """
+    if base_url is None:
+        return None
+    try:
+        parts = urlsplit(base_url)
+    except ValueError:  # no address at all: whoever calls it says so
+        return base_url
+    host = parts.netloc.lower()
+    default = {"http": ":80", "https": ":443"}.get(parts.scheme)
+    if default is not None:
+        host = host.removesuffix(default)
+    spelled = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+    return None if spelled == OFFICIAL_URLS.get(provider) else spelled

@@ -35,8 +35,12 @@ POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
 WRITE_TIMEOUT_S = 30.0
 KEEPALIVE_S = 15.0
 DNS_CACHE_S = 300
+NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
 MAX_BODY_BYTES = 64 * 2**20
+ENCODINGS = frozenset(
+    {"gzip", "deflate"}
+)  # what is offered; more of them, or nested ones, could unpack without end
 
 _UNSENT = (
     httpx.ConnectError,
@@ -171,6 +175,7 @@ def whole_s(limits: httpx.Timeout) -> float | None:
 
 
 async def _whole_body(response: httpx.Response, max_body: int) -> bytes:
+    _check_encoding(response)
     announced = response.headers.get("content-length", "")
     chunks: list[bytes] = []
     size = 0
@@ -188,6 +193,18 @@ async def _whole_body(response: httpx.Response, max_body: int) -> bytes:
     if response.is_success and announced.isdecimal() and came not in (int(announced), None):
         raise SendFailure(f"the answer was cut: {came:,} of {int(announced):,} bytes came")
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _check_encoding(response: httpx.Response) -> None:
+    """Raise `SendFailure` for an answer packed in another way than offered, before any of it is unpacked."""
+    named = [name.strip().lower() for name in response.headers.get("content-encoding", "").split(",")]
+    packed = [name for name in named if name not in ("", "identity")]
+    if packed and (len(packed) > 1 or packed[0] not in ENCODINGS):
+        raise SendFailure(
+            f"the answer is encoded as {', '.join(packed)[:80]!r}, and only gzip or deflate were offered: check what "
+            "answers at base_url",
+            kind=ErrorKind.FATAL,
+        )
 
 
 def _failure(error: Exception, host: str, limits: httpx.Timeout) -> SendFailure:

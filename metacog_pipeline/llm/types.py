@@ -29,7 +29,7 @@ class ErrorKind(enum.StrEnum):
 
     RATE_LIMIT = "rate_limit"  # 429 (not quota), 529
     TRANSIENT = "transient"  # 408, 5xx, connection, timeout, cut or invalid body
-    UNSUPPORTED = "unsupported"  # 400, 404 without a model code, 415, 422, 501: this request shape is not accepted
+    UNSUPPORTED = "unsupported"  # 400, 404 without a model code, 415, 422, 501: not accepted in this shape
     FATAL = "fatal"  # 401, 402, 403, model_not_found, insufficient_quota: every further call would fail too
 
 

@@ -32,6 +32,7 @@ HINTS = {
     402: "check the account's credit",
     403: "check what the key may do",
     404: "check model and base_url",
+    429: "wait, or set requests_per_minute to what the account allows",
 }  # what to do, by HTTP status
 
 

@@ -1,8 +1,8 @@
 """Query one partition: all items × conditions of a benchmark for one model and run.
 
 A fixed number of workers take tasks in order, so memory does not grow with the number of items. What stops a
-partition early: a spent budget, a provider that rejects every call, or many failures in a row. Whatever was
-answered until then is kept, and the next session asks only for the rest.
+partition early: a spent budget, a provider that rejects every call or cannot be reached, or many failures in a row.
+Whatever was answered until then is kept, and the next session asks only for the rest.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.llm.halt import NotSent
+from metacog_pipeline.llm.transport import NO_CONNECTION
+from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Asker, Profile, Session, StepFailed, Tally, is_fatal
 from metacog_pipeline.querying.capability import negotiate
 from metacog_pipeline.querying.types import Task
@@ -62,20 +65,23 @@ async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None
     modes
         Answer modes to try on the first task, best first; one entry skips the trying.
     known
-        The profile an earlier session of this partition settled on; then nothing is tried again.
+        The profile an earlier session of this partition settled on; if its mode is among ``modes``, nothing is
+        tried again.
     """
-    profile = known
+    profile = known if known is not None and known.mode in modes else None
     for task in crew.tasks[:PROBED_TASKS]:
         if profile is not None or crew.stopped is not None:
             break
         try:
             profile = await negotiate(crew.session, task, modes)
         except StepFailed as error:
-            if is_fatal(error) or task is crew.tasks[:PROBED_TASKS][-1]:
+            if is_fatal(error) or crew.nobody_there(error) or task is crew.tasks[:PROBED_TASKS][-1]:
                 crew.failed += 1
                 crew.stop(str(error))
         except BudgetError as error:
             crew.stop(str(error))
+        except NotSent:
+            break
     if profile is not None:
         await crew.work(profile)
     return crew.outcome(profile)
@@ -85,14 +91,20 @@ class Crew:
     """The workers of one partition and what they share."""
 
     def __init__(
-        self, session: Session, tasks: Sequence[Task], on_progress: Callable[[Progress], None] | None
+        self,
+        session: Session,
+        tasks: Sequence[Task],
+        on_progress: Callable[[Progress], None] | None,
+        on_stop: Callable[[], None] | None = None,
     ) -> None:
         self.session = session
         self.tasks = tasks
         self.on_progress = on_progress
+        self.on_stop = on_stop
         self.answered = 0
         self.failed = 0
         self.failures_in_a_row = 0
+        self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
         self.stopped: str | None = None
 
@@ -119,22 +131,36 @@ class Crew:
             except BudgetError as error:
                 self.stop(str(error))
                 return
+            except NotSent:
+                return
             else:
                 self.answered += 1
                 self.failures_in_a_row = 0
+                self.last_answer_at = asyncio.get_running_loop().time()
             if self.on_progress is not None:
                 self.on_progress(Progress(self.answered + self.failed, len(self.tasks), self.session.tally))
 
     def _failure(self, error: StepFailed) -> None:
         self.failed += 1
         self.failures_in_a_row += 1
-        if is_fatal(error) or self.failures_in_a_row >= STOP_AFTER_FAILURES_IN_A_ROW:
+        many = self.failures_in_a_row >= STOP_AFTER_FAILURES_IN_A_ROW
+        if is_fatal(error) or many or self.nobody_there(error):
             self.stop(str(error))
 
+    def nobody_there(self, error: StepFailed) -> bool:
+        """Whether the call found no connection, or only refusals for rate, for as long as it was tried, and no task
+        was answered meanwhile: it has nothing to do with the task, and the next one would wait as long for nothing."""
+        failed = error.completion
+        if failed.error_kind is not ErrorKind.RATE_LIMIT and failed.error_code != NO_CONNECTION:
+            return False
+        return self.last_answer_at <= asyncio.get_running_loop().time() - failed.latency_s
+
     def stop(self, reason: str) -> None:
-        """Take no new task; the first reason given is the one reported."""
+        """Take no new task and give up calls not sent yet; the first reason given is the one reported."""
         if self.stopped is None:
             self.stopped = reason or "the provider gave no answer"
+            if self.on_stop is not None:
+                self.on_stop()
 
     def outcome(self, profile: Profile | None) -> Outcome:
         """Return how far the crew has come."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +28,10 @@ from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.progress import ENVIRONMENT
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
+from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
@@ -40,8 +44,12 @@ from metacog_pipeline.transcripts.store import (
 )
 
 State = Literal["complete", "incomplete", "failed", "missing"]
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,10 @@ class Partition:
         found = manifest.get("profile")
         if not isinstance(found, dict) or manifest.get("asked_as") != asked_as(self.spec):
             return None
-        return Profile(str(found["mode"]), frozenset(map(str, found["dropped"])))
+        mode, dropped = found.get("mode"), found.get("dropped")
+        if not isinstance(mode, str) or not isinstance(dropped, list):
+            return None
+        return Profile(mode, frozenset(map(str, dropped)))
 
 
 def asked_as(spec: ModelSpec) -> str:
@@ -124,7 +135,8 @@ def query_partition(
             outcome = asyncio.run(_ask(partition, store, tasks, modes, respond, on_progress))
             current = outcome.tally.current
         store.compact(current)
-    _write_down(partition, outcome, fingerprint, started)
+        reported = store.models_reported(current)
+    _write_down(partition, outcome, fingerprint, started, reported)
     return outcome
 
 
@@ -144,7 +156,7 @@ async def _ask(
             session = Session(
                 partition.benchmark, partition.spec, partition.run, partition.seed, model, store
             )
-            crew = Crew(session, tasks, on_progress)
+            crew = Crew(session, tasks, on_progress, clients.halt.throw)
             with _stopping_gently(crew):
                 return await query_tasks(crew, modes, known=partition.known_profile())
 
@@ -159,10 +171,16 @@ def _spent_before(home: Path) -> float:
 
 @contextlib.contextmanager
 def _stopping_gently(crew: Crew) -> Iterator[None]:
-    """On the first interrupt take no new task and let calls in flight finish: they are already paid for."""
+    """On the first interrupt take no new task and let calls in flight finish: they are already paid for.
+
+    So it goes, too, when the command that started this process is gone: nobody could stop it any more.
+    """
     loop = asyncio.get_running_loop()
     handled: list[signal.Signals] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    watch = asyncio.ensure_future(_parent_gone()) if ENVIRONMENT in os.environ else None
+    if watch is not None:
+        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(crew))
+    for number in ENDINGS:
         # Only the main thread may set handlers; elsewhere whoever owns the process decides.
         with contextlib.suppress(RuntimeError, ValueError):
             previous = signal.getsignal(number)
@@ -171,14 +189,27 @@ def _stopping_gently(crew: Crew) -> Iterator[None]:
     try:
         yield
     finally:
+        if watch is not None:
+            watch.cancel()
         for number in handled:
             loop.remove_signal_handler(number)
+
+
+async def _parent_gone() -> None:
+    """Return once the process that started this one has ended."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        await asyncio.sleep(PARENT_WATCHED_EVERY_S)
 
 
 def _interrupt(crew: Crew, number: signal.Signals, previous: object) -> None:
     if crew.interrupted:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.raise_signal(number)
+    _stop(crew)
+
+
+def _stop(crew: Crew) -> None:
     crew.interrupted = True
     INTERRUPTED.set()
     crew.stop("interrupted; calls in flight were finished and kept")
@@ -220,7 +251,9 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
     write_manifest(partition.folder, manifest)
 
 
-def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, started: datetime) -> None:
+def _write_down(
+    partition: Partition, outcome: Outcome, fingerprint: str, started: datetime, reported: Mapping[str, int]
+) -> None:
     state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
     profile = outcome.profile
     before = partition.manifest()
@@ -229,6 +262,10 @@ def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, starte
     message = outcome.stopped
     if message is None and state == "incomplete":
         message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
+    elsewhere = other_models(partition.spec, reported)
+    if elsewhere is not None:
+        _logger.warning("%s run %d: %s", partition.spec.name, partition.run, elsewhere)
+        message = elsewhere if message is None else f"{message}; {elsewhere}"
     write_manifest(
         partition.folder,
         {
@@ -245,6 +282,7 @@ def _write_down(partition: Partition, outcome: Outcome, fingerprint: str, starte
             if state == "complete" or partition.spec.provider == "replay"
             else None,
             "asked_as": asked_as(partition.spec),
+            "model_reported": dict(sorted(reported.items())),
             "profile": {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None,
             "seed": partition.seed,
             "calls": outcome.tally.calls,

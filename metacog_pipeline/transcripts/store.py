@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -64,6 +66,7 @@ class PartitionStore:
         self.cost_usd = 0.0
         self._held = held
         self._answers: dict[str, StoredAnswer | Location] = {}
+        self._reported: dict[str, str] = {}
         self._rows: set[tuple[str, str, str]] = set()
         self._places: dict[
             str, Location | Record
@@ -110,6 +113,11 @@ class PartitionStore:
     def answered_items(self) -> set[tuple[str, str]]:
         """Return every (item_id, condition) with a finished answer."""
         return {(item_id, condition) for _, item_id, condition in self._rows}
+
+    def models_reported(self, answer_ids: Collection[str]) -> Counter[str]:
+        """Return which model ids the provider reported for these answers, and for how many of them."""
+        found = (self._reported.get(answer_id) for answer_id in answer_ids)
+        return Counter(name for name in found if name is not None)
 
     async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
         """Keep a kept answer once more, under another item or condition that asked the very same words.
@@ -178,6 +186,8 @@ class PartitionStore:
         self._rows.add((record.answer_id, record.item_id, record.condition))
         if record.answer_id not in self._answers:
             self._places[record.answer_id] = location or record
+            if record.model_reported is not None:
+                self._reported[record.answer_id] = sys.intern(record.model_reported)
             short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
             self._answers[record.answer_id] = _answer(record) if short or location is None else location
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import gzip
 import logging
+import resource
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,13 +20,20 @@ from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import CONNECT_TIMEOUT_S, POOL_TIMEOUT_S, WRITE_TIMEOUT_S, open_http
+from metacog_pipeline.llm.transport import (
+    CONNECT_TIMEOUT_S,
+    NO_CONNECTION,
+    POOL_TIMEOUT_S,
+    WRITE_TIMEOUT_S,
+    open_http,
+)
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 ONCE = RetryPolicy(transient_attempts=1)
 KEY = "sk-canary-0123456789abcdef"
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling())
+NESTED_BOMB = gzip.compress(gzip.compress(bytes(200 * 2**20), 9), 9)  # unpacks 10^5-fold
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -246,3 +255,49 @@ def test_under_many_faults_every_call_ends_and_the_ledger_agrees(
     assert sum(c.cost_usd or 0.0 for c in completions) == pytest.approx(budget.figures().spent)
     assert budget.figures().reserved == 0
     assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip, identity, deflate", "compress"])
+def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_unpacked(
+    encoding: str,
+) -> None:
+    async def bomb(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n\r\n".encode() + NESTED_BOMB)
+        await writer.drain()
+
+    async def main() -> Completion:
+        async with raw_server(bomb) as url:
+            (completion,) = await ask(spec(f"{url}/v1"))
+        return completion
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    completion = asyncio.run(main())
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
+    assert "gzip or deflate" in (completion.error_message or "")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "identity", "", "identity, gzip"])
+def test_an_answer_packed_as_offered_is_read(encoding: str) -> None:
+    body = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
+    packed = gzip.compress(body) if "gzip" in encoding.lower() else body
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n".encode())
+        writer.write(f"Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
+        await writer.drain()
+
+    async def main() -> Completion:
+        async with raw_server(answer) as url:
+            (completion,) = await ask(spec(f"{url}/v1"))
+        return completion
+
+    assert asyncio.run(main()).text == "B"
+
+
+def test_a_port_nobody_listens_on_is_told_apart_from_a_broken_answer() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        (completion,) = asyncio.run(ask(spec(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")))
+    assert (completion.error_kind, completion.error_code) == (ErrorKind.TRANSIENT, NO_CONNECTION)
+    assert completion.cost_usd == 0

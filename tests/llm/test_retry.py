@@ -116,3 +116,17 @@ def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(
 def test_any_retry_after_gives_a_wait_or_nothing(value: str) -> None:
     wait = retry_after_s({"retry-after": value}, NOW)
     assert wait is None or wait >= 0
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.001])
+def test_a_provider_that_asks_for_no_wait_and_refuses_again_is_not_hammered(asked: float) -> None:
+    state, now, sends = retries(), 0.0, 1
+    while (pause := state.pause(ErrorKind.RATE_LIMIT, asked, now)) is not None:
+        assert pause >= asked
+        now, sends = now + max(pause, 0.001), sends + 1
+    assert sends < 150
+    assert now <= RATE_LIMIT_TOTAL_S
+
+
+def test_the_first_wait_is_as_short_as_the_provider_says() -> None:
+    assert retries().pause(ErrorKind.RATE_LIMIT, 0.0, 0.0) == 0.0

@@ -1,6 +1,8 @@
 """Which address is asked, and which key goes there."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
@@ -49,3 +51,35 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused_without_being_shown(valu
     with pytest.raises(StudyError, match="OPENAI_API_KEY") as caught:
         key_of(spec(), {"OPENAI_API_KEY": value})
     assert "cr" not in str(caught.value).replace("characters", "")
+
+
+@pytest.mark.parametrize(
+    ("provider", "spelled", "same"),
+    [
+        ("openai", "http://host:8000/v1/", "http://host:8000/v1"),
+        ("openai", "HTTP://Host:8000/v1//", "http://host:8000/v1"),
+        ("openai", "https://host:443/V1", "https://host/V1"),
+        ("openai", "http://host:80", "http://host"),
+        ("openai", "https://API.openai.com/v1/", None),
+        ("anthropic", "https://api.anthropic.com/", None),
+        ("gemini", "https://generativelanguage.googleapis.com:443", None),
+    ],
+)
+def test_an_address_is_one_address_however_it_is_spelled(provider, spelled, same):
+    one, other = spec(provider, base_url=spelled), spec(provider, base_url=same)
+    assert one.identity_fields() == other.identity_fields()
+    assert base_url(one) == base_url(other)
+    assert is_official(one) == (same is None)
+
+
+@pytest.mark.parametrize(
+    "other", ["https://host/v1", "http://host/V1", "http://host/v2", "http://host:81/v1"]
+)
+def test_another_address_is_another_model(other):
+    assert spec(base_url=other).identity_fields() != spec(base_url="http://host/v1").identity_fields()
+
+
+@given(text=st.text(max_size=30))
+def test_any_text_has_one_spelling(text):
+    once = spec(base_url="http://" + text).identity_fields()["base_url"]
+    assert once is None or spec(base_url=once).identity_fields()["base_url"] == once

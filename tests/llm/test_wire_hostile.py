@@ -2,15 +2,18 @@
 
 import json
 import math
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Completion, Status
+from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.llm.wire.errors import struck_out
 
+SECRET = "sk-proj/ABCDEFGH+0123456789"
 PROVIDERS = ("openai", "anthropic", "gemini")
 SPECS = {
     name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9") for name in PROVIDERS
@@ -176,3 +179,35 @@ def test_a_key_that_a_server_echoes_anywhere_but_in_the_answer_is_struck_out(pro
 def test_in_process_providers_have_no_wire_format(provider):
     with pytest.raises(ValueError, match=provider):
         wire_for(provider)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no key here", "no key here"),
+        (f"wrong key {SECRET}", "wrong key [key]"),
+        (f"wrong key {SECRET[:9]}*****{SECRET[-8:]}", "wrong key [key]*****[key]"),
+        (f"{SECRET}{SECRET}", "[key][key]"),
+        (f"x{SECRET[2:13]}|{SECRET[8:19]}y", "x[key]|[key]y"),
+        (f"only {SECRET[:7]}", f"only {SECRET[:7]}"),
+        (f"at ?key={quote(SECRET, safe='')}", "at ?key=[key]"),
+    ],
+)
+def test_a_key_and_its_longer_parts_are_struck_out_of_what_a_provider_says(said: str, shown: str) -> None:
+    completion = struck_out(
+        Completion(Status.FAILED, error_message=said, error_code=said, model_reported=said), SECRET
+    )
+    assert [completion.error_message, completion.error_code, completion.model_reported] == [shown] * 3
+
+
+def test_an_answer_is_left_as_it_came_but_for_the_whole_key() -> None:
+    text = f"A {SECRET[:10]} B {SECRET} C"
+    tokens = (TokenLogprob("a", -1.0), TokenLogprob("b", -1.0))
+    completion = struck_out(Completion(Status.OK, text=text, logprobs=tokens), SECRET)
+    assert (completion.text, completion.logprobs) == (f"A {SECRET[:10]} B [key] C", tokens)
+    assert struck_out(Completion(Status.OK, text="EMPTY"), "EMPTY").text == "EMPTY"
+
+
+def test_a_key_spread_over_tokens_takes_their_probabilities_with_it() -> None:
+    tokens = tuple(TokenLogprob(c, -1.0) for c in f"x{SECRET}y")
+    assert struck_out(Completion(Status.OK, logprobs=tokens), SECRET).logprobs == ()

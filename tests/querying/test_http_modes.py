@@ -13,9 +13,12 @@ from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.partition import Outcome
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.folder import write_manifest
+from metacog_pipeline.transcripts.store import read_partition
 
 STUDY = """
 [study]
@@ -134,3 +137,98 @@ def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_p
     assert outcome.complete
     columns = ["item_id", "answer", "confidence", "correct", "status"]
     assert first.select(columns).equals(second.select(columns))
+
+
+def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with server(FaultPlan(script=("wrong_model",))) as running:
+        partition, _ = ask(tmp_path, running)
+    manifest = partition.manifest()
+    assert manifest["state"] == "complete"
+    assert manifest["model_reported"] == {"another-model-2": 1, "x": 7}
+    assert "another-model-2 (1), x (7)" in str(manifest["message"])
+    assert "another-model-2 (1)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        {"profile": {}},
+        {"profile": {"mode": 3, "dropped": None}},
+        {"profile": {"mode": "by telegraph", "dropped": []}},
+        {"profile": [], "state": 7, "n_answered": "many"},
+    ],
+)
+def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(
+    tmp_path: Path, garbage: dict[str, object]
+) -> None:
+    with server(FaultPlan()) as running:
+        partition, _ = ask(tmp_path, running)
+        before = running.stats["received"]
+        write_manifest(partition.folder, {**partition.manifest(), **garbage})
+        _, outcome = ask(tmp_path, running)
+        assert running.stats["received"] == before
+    assert outcome.complete
+    assert outcome.profile == Profile("json_schema")
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked_again"),
+    [
+        ("price_in = 7", False),
+        ("requests_per_minute = 100000", False),
+        ("api_key_env = 'PATH'", False),
+        ("max_concurrency = 3", False),
+        ("timeout_s = 9", False),
+        ("base_url = '{url}/'", False),
+        ("base_url = '{upper}'", False),
+        ("temperature = 0.5", True),
+        ("max_tokens = 65", True),
+        ("extra_body = {{top_p = 0.5}}", True),
+        ("model = 'y'", True),
+        ("base_url = '{other}'", True),
+    ],
+)
+def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_not(
+    tmp_path: Path, changed: str, asked_again: bool
+) -> None:
+    with server(FaultPlan()) as running:
+        base = running.url + "/v1"
+        changed = changed.format(
+            url=base, upper=base.replace("http", "HTTP"), other=base.replace("127.0.0.1", "localhost")
+        )
+        partition, _ = ask(tmp_path, running)
+        before = int(str(running.stats["received"]))
+        path = tmp_path / "study.toml"
+        key = changed.split(" =")[0]
+        kept = [line for line in path.read_text().splitlines() if not line.startswith(f"{key} =")]
+        place = kept.index("[[models]]") + 1
+        path.write_text("\n".join([*kept[:place], changed, *kept[place:]]))
+        study = load_study(path)
+        partition = Partition(study, stages.BENCHMARK, study.models[0], 1)
+        outcome = stages.query(partition, stages.tasks(study, study.models[0]))
+        more = int(str(running.stats["received"])) - before
+    rows = read_partition(partition.folder, ["superseded"]).to_pydict()["superseded"]
+    assert outcome.complete
+    if asked_again:
+        assert more >= 8
+        assert rows.count(False) == rows.count(True) == 8
+    else:
+        assert (more, rows.count(True), len(rows)) == (0, 0, 8)
+
+
+def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path: Path) -> None:
+    with server(FaultPlan()) as running:
+        partition, _ = ask(tmp_path, running, "temperature = 1.0")
+        spec = partition.spec
+        study = partition.study.model_copy(
+            update={"study": partition.study.study.model_copy(update={"runs": 2})}
+        )
+        second = Partition(study, stages.BENCHMARK, spec, 2)
+        outcome = stages.query(second, stages.tasks(study, spec))
+        assert (outcome.tally.calls, outcome.tally.reused) == (8, 0)
+        assert running.stats["distinct"] == 16
+    assert partition.seed != second.seed
+    ids = [set(read_partition(p.folder, ["answer_id"]).to_pydict()["answer_id"]) for p in (partition, second)]
+    assert not ids[0] & ids[1]

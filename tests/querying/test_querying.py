@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.querying import partition as engine
+from metacog_pipeline.querying import session as session_module
 from metacog_pipeline.querying.asking import Profile, Session, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, query_tasks
 from metacog_pipeline.querying.planning import estimate_partition, stored_answers
+from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
@@ -268,3 +272,90 @@ def test_answers_of_simulated_models_are_labelled_even_over_http() -> None:
     assert source_of(SPEC, "simulated/knows-its-limits") == "simulated"
     assert source_of(SPEC, "gpt") == "measured"
     assert source_of(ModelSpec(name="r", provider="replay")) == "imported"
+
+
+def late(kind: ErrorKind, code: str | None, latency_s: float) -> Completion:
+    return Completion(
+        Status.FAILED, error_kind=kind, error_code=code, error_message="no", latency_s=latency_s
+    )
+
+
+@pytest.mark.parametrize("known", [None, Profile("text")])
+@pytest.mark.parametrize(
+    ("kind", "code"), [(ErrorKind.RATE_LIMIT, None), (ErrorKind.TRANSIENT, NO_CONNECTION)]
+)
+def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one_call_each(
+    tmp_path: Path, kind: ErrorKind, code: str | None, known: Profile | None
+) -> None:
+    model = Scripted(lambda request: late(kind, code, 900.0))
+    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(40)], known=known)
+    assert outcome.stopped == "no"
+    assert model.asked.total() <= (1 if known is None else engine.workers(SPEC.max_concurrency))
+
+
+def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_path: Path) -> None:
+    unlucky = {"text:3", "text:9"}
+
+    def reply(request: ChatRequest) -> Completion:
+        if request.messages[-1].content in unlucky:
+            return late(ErrorKind.RATE_LIMIT, None, 900.0)
+        return good(request)
+
+    outcome = query(tmp_path, Scripted(reply), [one_step(str(i)) for i in range(20)])
+    assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 18, 2)
+
+
+def test_a_stop_gives_up_what_was_not_sent(tmp_path: Path) -> None:
+    thrown: list[bool] = []
+
+    async def go(store: PartitionStore) -> Outcome:
+        session = Session("metamedqa", SPEC, 1, 7, Unsent(), store)
+        crew = Crew(session, [one_step(str(i)) for i in range(30)], None, lambda: thrown.append(True))
+        return await query_tasks(crew, ["text"])
+
+    class Unsent(Scripted):
+        def __init__(self) -> None:
+            super().__init__(good)
+
+        async def complete(self, request: ChatRequest) -> Completion:
+            if thrown:
+                raise NotSent
+            answer = await super().complete(request)
+            return failed(ErrorKind.FATAL) if self.asked.total() > 10 else answer
+
+    with PartitionStore.open(tmp_path) as store:
+        outcome = asyncio.run(go(store))
+    assert thrown == [True]
+    assert outcome.stopped == "fatal happened"
+    assert outcome.answered + outcome.failed < 30
+
+
+@pytest.mark.parametrize(
+    ("asked", "reported", "said"),
+    [
+        ("m", {}, False),
+        ("m", {"m": 5}, False),
+        ("gpt-x", {"GPT-X-2026-01-31": 5}, False),
+        ("vendor/gpt-x", {"gpt-x": 5}, False),
+        ("gpt-x", {"accounts/vendor/models/gpt-x": 5}, False),
+        ("observer", {"simulated/observer": 5}, False),
+        ("gpt-x", {"llama-y": 5}, True),
+        ("gpt-x", {"gpt-x-1": 5, "gpt-x-2": 1}, True),
+        ("observer", {"simulated/another": 5}, True),
+    ],
+)
+def test_answers_of_another_model_than_asked_for_are_said(
+    asked: str, reported: dict[str, int], said: bool
+) -> None:
+    line = other_models(ModelSpec(name="m", provider="openai", model=asked), reported)
+    assert (line is not None) == said
+    if line is not None:
+        assert all(f"{name} ({count})" in line for name, count in reported.items())
+
+
+def test_a_process_whose_starter_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = iter([41, 41, 41, 1])
+    monkeypatch.setattr(session_module, "PARENT_WATCHED_EVERY_S", 0.001)
+    monkeypatch.setattr("os.getppid", lambda: next(parents))
+    asyncio.run(asyncio.wait_for(session_module._parent_gone(), 5))
+    assert list(parents) == []

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import OFFICIAL_URLS, ModelSpec, address
 
-OFFICIAL_URLS: Mapping[str, str] = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-    "gemini": "https://generativelanguage.googleapis.com",
-}
 KEY_VARIABLES: Mapping[str, str] = {
     "openai": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -24,12 +19,12 @@ def base_url(spec: ModelSpec) -> str:
 
     As with the providers' own clients, the address of an OpenAI-compatible server includes ``/v1``, the others do not.
     """
-    return (spec.base_url or OFFICIAL_URLS[spec.provider]).rstrip("/")
+    return address(spec.provider, spec.base_url) or OFFICIAL_URLS[spec.provider]
 
 
 def is_official(spec: ModelSpec) -> bool:
     """Return whether ``spec`` is asked at the provider's own address."""
-    return spec.provider in OFFICIAL_URLS and base_url(spec) == OFFICIAL_URLS[spec.provider]
+    return spec.provider in OFFICIAL_URLS and address(spec.provider, spec.base_url) is None
 
 
 def key_variable(spec: ModelSpec) -> str | None:

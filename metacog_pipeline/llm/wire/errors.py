@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire.values import count_at
 
 STRUCK_OUT = "[key]"
+SECRET_LENGTH = 12  # shorter keys ("EMPTY", "none") are placeholders, and words an answer may hold
+PART_LENGTH = 8  # characters in a row of a key that are struck out of what a provider says about a call
+READ_LIMIT = 20_000  # characters of a message that are looked at
 MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
 NAME_LIMIT = 200  # characters of a model id, code or parameter name
 
@@ -101,14 +106,21 @@ def raw_problem(status_code: int, headers: Mapping[str, str], body: bytes) -> Pr
 def struck_out(completion: Completion, key: str | None) -> Completion:
     """Return ``completion`` with the provider's own fields made safe to show: without ``key``, on one line, short.
 
-    The answer's text is left as it came. Striking out comes before shortening, so no part of a key is left over.
+    Striking out comes before shortening, and takes parts of the key too, because providers quote keys with their
+    middle left out. The answer's text is left as it came but for the whole key, however it was escaped.
     """
 
     def clean(text: str | None, limit: int) -> str | None:
-        return None if text is None else one_line(redacted(text, key), limit)
+        return None if text is None else one_line(_without_parts(text[:READ_LIMIT], key), limit)
 
+    secret = key if key is not None and len(key) >= SECRET_LENGTH else None
+    text, logprobs = completion.text, completion.logprobs
+    if secret is not None and logprobs and secret in "".join(token.token for token in logprobs):
+        logprobs = ()  # spread over tokens it cannot be struck out
     return replace(
         completion,
+        text=redacted(text, secret),
+        logprobs=logprobs,
         model_reported=clean(completion.model_reported, NAME_LIMIT),
         finish_reason=clean(completion.finish_reason, NAME_LIMIT),
         error_code=clean(completion.error_code, NAME_LIMIT),
@@ -119,4 +131,24 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
 
 def redacted(text: str, key: str | None) -> str:
     """Return ``text`` with every occurrence of ``key`` replaced; use it for anything that may quote a request."""
-    return text.replace(key, STRUCK_OUT) if key else text
+    if not key or not text:
+        return text
+    for form in {key, quote(key, safe=""), key.replace("/", "\\/")}:
+        text = text.replace(form, STRUCK_OUT)
+    return text
+
+
+def _without_parts(text: str, key: str | None) -> str:
+    """Return ``text`` without ``key`` and without any ``PART_LENGTH`` or more characters of it in a row."""
+    text = redacted(text, key)
+    if key is None or len(key) < SECRET_LENGTH:
+        return text
+    parts = [key[i : i + PART_LENGTH] for i in range(len(key) - PART_LENGTH + 1)]
+    found = sorted(m.start() for part in set(parts) for m in re.finditer(f"(?={re.escape(part)})", text))
+    kept: list[str] = []
+    reached = 0
+    for start in found:
+        if start > reached or not kept:
+            kept += [text[reached:start], STRUCK_OUT]
+        reached = max(reached, start + PART_LENGTH)
+    return "".join(kept) + text[reached:]

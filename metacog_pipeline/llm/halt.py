@@ -1,0 +1,57 @@
+"""Giving up calls that have not left yet, when nothing more is to be sent.
+
+A run that is interrupted, or whose provider refuses every call, has calls that wait: for their share of the minute,
+for a slot of the account, for dollars that others have set aside, for the end of a pause. They have cost nothing and
+may have to wait for minutes, so they are given up at once; calls on their way are finished, because they are paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+
+class NotSent(Exception):
+    """The call was given up before it was sent. Engine-internal."""
+
+
+class Halt:
+    """A switch that, once thrown, lets no further call leave. One event loop only."""
+
+    def __init__(self) -> None:
+        self._thrown = False
+        self._waiting: set[asyncio.Task[Any]] = set()
+
+    def thrown(self) -> bool:
+        """Return whether the switch has been thrown."""
+        return self._thrown
+
+    def throw(self) -> None:
+        """Give up every call that waits to be sent, and every later one. Throwing twice is harmless."""
+        if self._thrown:
+            return
+        self._thrown = True
+        for task in self._waiting:
+            task.cancel()
+
+    @contextlib.contextmanager
+    def unsent(self) -> Iterator[None]:
+        """Mark what is awaited inside as waiting: it raises `NotSent` when the switch is thrown.
+
+        A cancellation that comes from elsewhere stays one.
+        """
+        if self.thrown():
+            raise NotSent
+        task = asyncio.current_task()
+        assert task is not None, "calls are made in tasks"
+        self._waiting.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.thrown() and task.uncancel() == 0:
+                raise NotSent from None
+            raise
+        finally:
+            self._waiting.discard(task)

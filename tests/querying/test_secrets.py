@@ -1,0 +1,181 @@
+"""A key reaches the provider and nothing else: not what is kept, built, logged or printed, whatever the provider echoes."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+KEYS = {
+    "openai": "sk-cAnArY/9f3b71d2c04e+5a66",
+    "anthropic": "sk-ant-CANARY_0b1d7e4f/a2c8+99==",
+    "gemini": "AIzaCaNaRy-77e0_41/b3+d5f2c6",
+}
+PART = 10  # characters of a key that must not be found anywhere
+WHERE_A_KEY_STANDS = ("authorization", "x-api-key", "x-goog-api-key")
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Answers that quote the key in every field a provider fills, well and badly."""
+
+    protocol_version = "HTTP/1.1"
+    seen: ClassVar[Counter[str]] = Counter()
+    keys_received: ClassVar[set[str]] = set()
+    lock = threading.Lock()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        said = next(self.headers[name] for name in WHERE_A_KEY_STANDS if name in self.headers)
+        key = said.removeprefix("Bearer ")
+        dialect = "openai" if "chat" in self.path else "gemini" if "generate" in self.path else "anthropic"
+        with self.lock:
+            self.keys_received.add(key)
+            number = self.seen[dialect]
+            self.seen[dialect] += 1
+        self._say(
+            number, dialect, key, f"your headers were {dict(self.headers)!r} and {quote(said, safe='')}"
+        )
+
+    def _say(self, number: int, dialect: str, key: str, echo: str) -> None:
+        error = {"code": key, "type": key, "status": key, "param": key, "message": echo}
+        answer = _answer(dialect, key, f"Answer: B\nConfidence: 4\n{echo}")
+        if number % 2 == 0:  # every call is answered at its second attempt or so
+            if number % 4 == 0:
+                escaped = "".join(f"\\u{ord(c):04x}" for c in key)
+                answer = answer.replace(key, escaped).replace("/", "\\/")
+            self._send(200, answer)
+            return
+        match number // 2 % 5:
+            case 0:
+                self._send(500, json.dumps({"error": error}))
+            case 1:
+                self._send(429, json.dumps({"error": error}), {"Retry-After": "0", "X-Echo": key})
+            case 2:
+                self._send(502, f"<html>{echo} {key[:14]}****{key[-12:]}</html>")
+            case 3:
+                self._send(200, json.dumps({"error": {**error, "code": 503}}))
+            case _:
+                self._send(200, answer[:-3])
+
+    def _send(self, status: int, body: str, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status, "echo")
+        raw = body.encode()
+        for name, value in {"Content-Length": str(len(raw)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+def _answer(dialect: str, key: str, text: str) -> str:
+    token = [{"token": key, "logprob": -0.1, "top_logprobs": [{"token": key, "logprob": -0.1}]}]
+    body: dict[str, Any] = {
+        "openai": {
+            "model": key,
+            "choices": [
+                {
+                    "message": {"content": text},
+                    "finish_reason": key if len(text) % 2 else "stop",
+                    "logprobs": {"content": token},
+                }
+            ],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 9},
+        },
+        "anthropic": {
+            "type": "message",
+            "model": key,
+            "content": [{"type": "text", "text": text}],
+            "stop_reason": key,
+            "usage": {"input_tokens": 9, "output_tokens": 9},
+        },
+        "gemini": {
+            "modelVersion": key,
+            "candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9},
+        },
+    }[dialect]
+    return json.dumps(body)
+
+
+@pytest.fixture
+def echo() -> Iterator[str]:
+    Echo.seen.clear()
+    Echo.keys_received.clear()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join(5)
+    server.server_close()
+
+
+def parts_of(key: str) -> list[bytes]:
+    return [key[i : i + PART].encode() for i in range(len(key) - PART + 1)]
+
+
+def contents(home: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield every file as it is, and what compressed or paged formats hold, as text."""
+    for path in sorted(p for p in home.rglob("*") if p.is_file()):
+        yield str(path), path.read_bytes()
+        if path.suffix == ".parquet":
+            yield f"{path} (rows)", repr(pq.read_table(path).to_pylist()).encode()
+        elif path.suffix == ".duckdb":
+            with duckdb.connect(str(path), read_only=True) as base:
+                tables = "select table_name from information_schema.tables where table_type = 'BASE TABLE'"
+                for (name,) in base.execute(tables).fetchall():
+                    rows = base.execute(f'select * from "{name}"').fetchall()
+                    yield f"{path} ({name})", repr(rows).encode()
+        elif path.suffix == ".db":
+            with sqlite3.connect(path) as log:
+                yield f"{path} (dump)", "\n".join(log.iterdump()).encode()
+
+
+@pytest.mark.slow
+def test_a_key_that_is_echoed_everywhere_is_found_nowhere(
+    tmp_path: Path, echo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ""
+    for provider, key in KEYS.items():
+        monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
+        root = echo + ("/v1" if provider == "openai" else "")
+        models += (
+            f'[[models]]\nname = "{provider}"\nprovider = "{provider}"\nmodel = "x"\nbase_url = "{root}"\n'
+            f'api_key_env = "CANARY_{provider.upper()}"\nprice_in = 1\nprice_out = 1\nmax_concurrency = 2\n'
+        )
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{models}'
+        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "from metacog_pipeline.cli import main; main()", "run", str(study)],
+        capture_output=True,
+        timeout=240,
+    )
+    assert {*KEYS.values()} == Echo.keys_received, done.stderr
+    assert min(Echo.seen.values()) >= 10
+    places = [("stdout", done.stdout), ("stderr", done.stderr), *contents(tmp_path / "home")]
+    assert any(b"[key]" in content for name, content in places if "journal" in name)
+    found = [
+        (name, part)
+        for key in KEYS.values()
+        for part in parts_of(key)
+        for name, content in places
+        if part in content
+    ]
+    assert found == []
