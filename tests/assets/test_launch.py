@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
+from metacog_pipeline.benchmarks.metamedqa.stages import scoring
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 ITEMS = 6
@@ -165,3 +167,23 @@ def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
     assert "nowhere" in err
     assert "Traceback" not in err
     assert not provider.calls
+
+
+def test_wrong_observations_are_not_scored_and_the_check_is_named(
+    bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scoring, "parse_answers", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
+    bench.write(simulated("first"))
+    assert bench.launch() == 7
+    err = capfd.readouterr().err
+    assert "check one_row_per_item_and_condition of metamedqa_observations failed" in err
+    assert "Traceback" not in err
+    assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
+    before = bench.runs()
+    monkeypatch.undo()
+    monkeypatch.setenv("METACOG_STUDY", str(bench.path))
+    assert bench.launch() == 0
+    assert bench.runs()[len(before) :] == [measured("first"), BOARDS], (
+        "a refused file is not taken for current"
+    )
+    assert board_of(bench) == {"first": 1.0}
