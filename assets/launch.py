@@ -16,6 +16,7 @@ from dagster import AssetKey, DagsterInstance, MultiPartitionKey
 from dagster._core.errors import DagsterExecutionInterruptedError
 
 from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
+from assets.metamedqa.construction import metamedqa_items
 from assets.outcomes import exit_code_of, reason_of, was_interrupted
 from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
@@ -112,7 +113,9 @@ def launch(
     """Launch the runs that are needed; return the exit code."""
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    current = stages.items_current(study) and not force
+    # Another command may have built the questions already; the graph must show who answered what all the same.
+    known = launcher.instance.get_latest_materialization_event(metamedqa_items.key) is not None
+    current = known and stages.items_current(study) and not force
     if not current and not launcher.run(CONSTRUCT, "metamedqa: building the questions"):
         return _report(launcher)
     wanted = [

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from assets.study_file import current_study
+from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
 from metacog_pipeline.benchmarks.metamedqa.stages import scoring
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
@@ -38,6 +40,15 @@ def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: An
     assert len(bench.runs()) == before
     assert provider.calls == calls
     assert board_of(bench, "board_official").keys() == {"first", "second"}
+
+
+def test_questions_built_by_another_command_are_still_built_in_the_graph(bench: Any, http: Any) -> None:
+    bench.write(http("first"))
+    study = current_study()
+    study.home.prepare()
+    stages.construct(study)
+    assert bench.launch() == 0
+    assert bench.runs() == [BUILD, measured("first"), BOARDS]
 
 
 def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_only(
