@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,12 @@ def reasons(found: Imported) -> list[tuple[int, str]]:
         "doc_id\tanswer\tconfidence\n1\t1\t4\n",
         "position,answer,confidence\n1,1.0,4.0\n\n",
         'index,pred,certainty\n"1","(B)"," 4 "\n',
+        'sep=;\r\n"position";"choice";"confidence"\r\n1;B;4\r\n',
+        ",answer,confidence\n1,B,4\n",
+        "Unnamed: 0,prediction,confidence\n1,B,4\n",
+        "position,answer,prediction,confidence\n1,A,B,4\n",
+        "id,position,choice,confidence\n77,1,B,4\n",
+        ",item_id,choice,confidence\n0,test-0001,B,4\n",
         "question,choice,confidence\nPATIENT 1  has finding 7. Which mechanism explains it?,B,4\n",
     ],
 )
@@ -221,6 +227,44 @@ def test_map_options_are_field_equals_column() -> None:
     for wrong in (["choice"], ["choice="], ["nothing=x"], ["choice=a", "choice=b"]):
         with pytest.raises(StudyError, match="--map"):
             parse_mapping(wrong)
+
+
+def test_columns_that_name_different_items_are_reported_and_none_is_guessed(
+    tmp_path: Path, items: list[Item]
+) -> None:
+    """An index from 1 beside the question's text would shift every answer by one."""
+    rows = [("index", "question", "choice"), *((i + 1, items[i].question, "A") for i in range(3))]
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    found = take(tmp_path / "a.csv", items, out.getvalue())
+    assert not found.records
+    assert [row for row, _ in reasons(found)] == [2, 3, 4]
+    assert all("--map position=… or question=…" in why for _, why in reasons(found))
+    settled = take(tmp_path / "a.csv", items, mapping={"question": "question"})
+    assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]
+
+
+def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path: Path, items: list[Item]) -> None:
+    quoted = [replace(items[0], question='The patient\'s "numb" hand’s skin?'), *items[1:]]
+    content = json.dumps([{"question": "The  patient’s “numb” hand's skin?", "choice": "A"}])
+    (record,) = take(tmp_path / "a.json", quoted, content).records
+    assert record.item_id == items[0].item_id
+
+
+def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path: Path, items: list[Item]) -> None:
+    rows = [
+        {"position": 0, "answer": "A", "confidence": 2, "raw": None},
+        {"position": 1, "answer": "A", "confidence": 2, "raw": "Answer: C\nConfidence: 5"},
+    ]
+    found = take(tmp_path / "a.json", items, json.dumps(rows))
+    assert [text for _, text in texts(found)] == ["Answer: A\nConfidence: 2", "Answer: C\nConfidence: 5"]
+
+
+def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(
+    tmp_path: Path, items: list[Item]
+) -> None:
+    found = take(tmp_path / "a.csv", items, "sep=;\nposition;choice\n0;A\n1;x\n")
+    assert [row for row, _ in reasons(found)] == [4]
 
 
 def test_question_shared_by_two_items_is_not_guessed(tmp_path: Path, items: list[Item]) -> None:

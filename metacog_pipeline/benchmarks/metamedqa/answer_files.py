@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from metacog_pipeline.errors import StudyError
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 _DELIMITERS = ",;\t|"
+_TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,22 @@ def read_rows(path: Path) -> list[FileRow]:
 def _csv_rows(path: Path, text: str) -> Iterator[FileRow]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
     header_line = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = max(_DELIMITERS, key=header_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    told = _TOLD.match(header_line)
+    delimiter = max(_DELIMITERS, key=header_line.count) if told is None else told[1]
+    stream = io.StringIO(text, newline="")
+    before = text.index(header_line) + len(header_line) if told else 0
+    stream.seek(before)
+    skipped = text.count("\n", 0, before)
+    reader = csv.reader(stream, delimiter=delimiter)
     header: list[str] | None = None
     while True:
-        started = reader.line_num + 1
+        started = skipped + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise StudyError(f"{path}: line {reader.line_num}: {error}; check the quotes") from None
+            raise StudyError(f"{path}: line {skipped + reader.line_num}: {error}; check the quotes") from None
         if not any(cell.strip() for cell in cells):
             continue
         if header is None:

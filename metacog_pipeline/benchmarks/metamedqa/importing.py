@@ -3,6 +3,9 @@
 An item is named by ``item_id``, by ``position`` (0-based place in the order of the set) or by the text of its
 ``question``. The answer is a ``choice`` (a letter, or an index 0 = A to 5 = F) with an optional ``confidence``, or the
 raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
+
+Where columns are found by their usual names, all that name the item must agree: an index that begins at 1 beside the
+question's text is reported, row by row, and never taken for the place of the next item.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmarks.metamedqa.answer_files import FileRow, read_rows
-from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.observe import BENCHMARK
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
@@ -32,11 +35,16 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": ("item_id", "itemid", "question_id", "qid", "id"),
     "position": ("position", "doc_id", "docid", "index", "idx", "row"),
     "question": ("question", "question_text", "stem"),
-    "choice": ("choice", "answer", "prediction", "predicted", "pred", "model_answer", "selected", "letter"),
+    # "answer" comes late: beside a prediction it is the key.
+    "choice": ("choice", "model_answer", "prediction", "predicted", "pred", "selected", "answer", "letter"),
     "confidence": ("confidence", "conf", "confidence_score", "certainty"),
     "response": ("response", "raw_response", "model_output", "output", "completion", "raw", "reply"),
     "condition": ("condition", "prompt_condition", "prompt_id"),
 }
+_FRAME_INDEX = (
+    "unnamed:_0",
+    "",
+)  # the index a data frame is written with: a position where nothing else names the item
 _SHOWN = 60
 
 
@@ -108,9 +116,8 @@ def read_answers(
     """
     rows = read_rows(path)
     columns = list(dict.fromkeys(name for row in rows for name in row.cells))
-    reader = _Reader(
-        items, _resolve(path, columns, dict(mapping or {})), wording or load_wording(), model, run, condition
-    )
+    found = _resolve(path, columns, dict(mapping or {}))
+    reader = _Reader(items, found, wording or load_wording(), model, run, condition)
     for row in rows:
         reader.take(row)
     return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings))
@@ -135,6 +142,10 @@ def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dic
             if usual is not None:
                 found[field] = usual
     if not any(field in found for field in ITEM_FIELDS):
+        index = _first_of(_FRAME_INDEX, [name for name in columns if name not in found.values()])
+        if index is not None:
+            found["position"] = index
+    if not any(field in found for field in ITEM_FIELDS):
         raise StudyError(
             f"{path}: no column names the item; use --map item_id=…, position=… or question=…; the columns are: {there}"
         )
@@ -155,8 +166,12 @@ def _settled(field: str, mapping: Mapping[str, str]) -> bool:
 
 
 def _usual(field: str, columns: Sequence[str]) -> str | None:
+    return _first_of(USUAL_NAMES[field], columns)
+
+
+def _first_of(names: Sequence[str], columns: Sequence[str]) -> str | None:
     plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(columns)}
-    return next((plain[name] for name in USUAL_NAMES[field] if name in plain), None)
+    return next((plain[name] for name in names if name in plain), None)
 
 
 class _Reader:
@@ -184,7 +199,7 @@ class _Reader:
         self._by_position = {item.position: item for item in items}
         self._by_question: dict[str, list[Item]] = {}
         for item in items if "question" in columns else ():
-            self._by_question.setdefault(fold(item.question), []).append(item)
+            self._by_question.setdefault(_question(item.question), []).append(item)
 
     def take(self, row: FileRow) -> None:
         """Add the row's record, or the reason there is none."""
@@ -210,30 +225,43 @@ class _Reader:
         self.records.append(self._record(item, condition, text))
 
     def _item(self, cells: Mapping[str, Any]) -> Item:
-        field = next(
-            (f for f in ITEM_FIELDS if f in self.columns and not _absent(self._cell(cells, f))), None
-        )
-        if field is None:
+        """Return the item all given fields agree on; a field that names none counts only where it stands alone."""
+        given = {f: self._cell(cells, f) for f in ITEM_FIELDS if f in self.columns}
+        named = {field: value for field, value in given.items() if not _absent(value)}
+        if not named:
             raise _RowError("the row names no item")
-        value = self._cell(cells, field)
-        found: Item | None = None
-        if field == "item_id":
-            found = self._by_id.get(str(value).strip())
-        elif field == "position":
-            place = _whole(value)
-            found = None if place is None else self._by_position.get(place)
-        else:
-            same = self._by_question.get(fold(str(value)), [])
-            if len(same) > 1:
-                raise _RowError(
-                    f"question {_show(value)} belongs to {len(same)} items; give item_id or position"
-                )
-            found = same[0] if same else None
-        if found is None:
+        found = {field: self._named(field, value) for field, value in named.items()}
+        known = [(field, item) for field, item in found.items() if item is not None]
+        if not known:
+            raise _RowError(self._unknown(named))
+        (field, item), (last, other) = known[0], known[-1]
+        if any(item.item_id != another.item_id for _, another in known):
             raise _RowError(
-                f"unknown item: {field} {_show(value)} is none of the {len(self._by_id)} items of this study"
+                f"{field} {_show(named[field])} is {item.item_id}, but the {last} is that of {other.item_id}; "
+                f"say which is right with --map {field}=… or {last}=…"
             )
-        return found
+        return item
+
+    def _named(self, field: str, value: Any) -> Item | None:
+        if field == "item_id":
+            return self._by_id.get(str(value).strip())
+        if field == "position":
+            place = _whole(value)
+            return None if place is None else self._by_position.get(place)
+        same = self._by_question.get(_question(str(value)), ())
+        return same[0] if len(same) == 1 else None
+
+    def _unknown(self, named: Mapping[str, Any]) -> str:
+        """Say why a row's fields name no item."""
+        same = self._by_question.get(_question(str(named["question"])), ()) if "question" in named else ()
+        if same:
+            return (
+                f"question {_show(named['question'])} belongs to {len(same)} items; give item_id or position"
+            )
+        field, value = next(iter(named.items()))
+        number = field == "item_id" and _whole(value) is not None
+        hint = "; if it is a place: --map position=…" if number else ""
+        return f"unknown item: {field} {_show(value)} is none of the {len(self._by_id)} items of this study{hint}"
 
     def _condition(self, cells: Mapping[str, Any]) -> str:
         value = self._cell(cells, "condition") if "condition" in self.columns else None
@@ -248,9 +276,10 @@ class _Reader:
         """Return the raw response, or the answer in the two lines a model is asked for."""
         if "response" in self.columns:
             value = self._cell(cells, "response")
-            if value is None or (isinstance(value, float) and math.isnan(value)):
+            if not (value is None or (isinstance(value, float) and math.isnan(value))):
+                return value if isinstance(value, str) else str(value)
+            if "choice" not in self.columns:
                 raise _RowError("there is no response")
-            return value if isinstance(value, str) else str(value)
         letter = _letter(self._cell(cells, "choice"))
         confidence = self._cell(cells, "confidence") if "confidence" in self.columns else None
         return (
@@ -298,6 +327,11 @@ class _Reader:
 
 def _absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
+
+
+def _question(text: str) -> str:
+    """Fold a question for comparison; curly and straight quotes are one."""
+    return fold(straight_quotes(text))
 
 
 def _whole(value: object) -> int | None:

@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.metamedqa.confidence import (
     rating_of,
     read_normal,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.declarations import Found
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
 
@@ -63,7 +63,6 @@ _HTML_MARKS = re.compile(
     re.IGNORECASE,
 )
 _HTML_DEPTH = 3
-_QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", '\'\'\'\'""""""\'\'""')
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,7 @@ def _equal_option(core: str, options: Sequence[str]) -> Found:
 
 def _folded(text: str) -> str:
     """Fold for rule 5: curly and straight quotes are one, and those around the whole text do not count."""
-    return fold(fold(normalise(text).translate(_QUOTES)).strip("'\" "))
+    return fold(fold(straight_quotes(normalise(text))).strip("'\" "))
 
 
 def _why_no_letter(text: str, letters: Found) -> str:

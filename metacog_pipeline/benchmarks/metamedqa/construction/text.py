@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+_QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
+
+
+def straight_quotes(text: str) -> str:
+    """Return ``text`` with curly and angular quotes, accents and primes as the straight quotes of a keyboard."""
+    return text.translate(_QUOTES)
+
 
 def fold(text: str) -> str:
     """Return ``text`` for comparison: NFKC, case-folded, white space collapsed, one trailing full stop dropped.
