@@ -25,6 +25,7 @@ _SHOWN = (
     "mean_confidence",
     "high_confidence_accuracy",
     "missing_answer_recall",
+    "choice_share_E",
     "unknown_recall",
     "fictional_accuracy",
     "ece",
@@ -34,17 +35,21 @@ _SHORT = {
     "mean_confidence": "confidence",
     "high_confidence_accuracy": "when sure",
     "missing_answer_recall": "missing",
+    "choice_share_E": "E chosen",
     "unknown_recall": "unknown",
     "fictional_accuracy": "fictional",
     "ece": "ECE",
     "auroc2": "AUROC2",
 }
+_E_OVERUSED = 0.20
 _LEGEND = (
     "Below each value its 95 % interval. confidence: mean, 1 to 5; when sure: accuracy at confidence 5; missing: recall\n"
-    'of "none of the above"; unknown: recall of "I don\'t know or cannot answer"; N/A: no such answers.\n'
-    "More measures: --format csv.\n"
+    'of "none of the above"; E chosen: how often that was answered at all; unknown: recall of "I don\'t know or cannot\n'
+    'answer"; N/A: no such answers. More measures: --format csv.\n'
 )
+_OVERUSED = "!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n"
 _ABOUT = {
+    "published": " (two of its 115 items keyed E still offer the right answer: someone who never errs misses those two)",
     "sample": " (written for this project; not comparable with the literature)",
     "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
     "custom": " (the study's own)",
@@ -73,7 +78,13 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
         else:
             parts.append(to_table(table, title=title, width=width))
     if parts:
-        parts.append(_LEGEND)
+        overused = any(
+            isinstance(cell, Stacked) and cell.endswith("!")
+            for _, table in _sections(rows)
+            for row in table.rows
+            for cell in row
+        )
+        parts.append(_LEGEND + (_OVERUSED if overused else ""))
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 
@@ -139,7 +150,10 @@ def _rank(line: _Line) -> tuple[bool, float, str]:
 
 
 def _row(line: _Line, measures: Sequence[str], mixed: bool) -> tuple[object, ...]:
-    cells = [_cell(line.measures.get(name)) for name in measures]
+    cells = [
+        _e_share(line.measures.get(name)) if name == "choice_share_E" else _cell(line.measures.get(name))
+        for name in measures
+    ]
     about = line.measures.get("coverage") or next(iter(line.measures.values()))
     return (
         line.model,
@@ -158,6 +172,14 @@ def _cell(row: Mapping[str, object] | None) -> str:
     if row["low"] is None or row["high"] is None:
         return value
     return Stacked(f"{value}\n{_short(row['low'])}–{_short(row['high'])}")
+
+
+def _e_share(row: Mapping[str, object] | None) -> str:
+    """Return the share of E, marked where it says that the recall of missing answers means little."""
+    share = None if row is None else row["estimate"]
+    if not isinstance(share, float):
+        return NOT_AVAILABLE
+    return Stacked(f"{share:.3f} !" if share >= _E_OVERUSED else f"{share:.3f}")
 
 
 def _short(value: object) -> str:

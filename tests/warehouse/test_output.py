@@ -105,6 +105,28 @@ def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
     assert "N/A" in next(row for row in shown.splitlines() if row.startswith("| none"))
 
 
+def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it() -> None:
+    pairs = [("few", 0.08), ("many", 0.2), ("unknown", None)]
+    rows = Rows(
+        BOARD,
+        tuple(
+            row
+            for name, share in pairs
+            for row in (line(name, "missing_answer_recall", 0.5), line(name, "choice_share_E", share))
+        ),
+    )
+    shown = render_board(rows, "markdown")
+    assert "missing | E chosen" in shown
+    cells = {
+        row.split(" | ")[0].removeprefix("| "): row.split(" | ")[2]
+        for row in shown.splitlines()
+        if " | " in row
+    }
+    assert (cells["few"], cells["many"], cells["unknown"]) == ("0.080", "0.200 !", "N/A")
+    assert "inflated" in shown
+    assert "inflated" not in render_board(Rows(BOARD, rows.rows[:2]), "table")
+
+
 def test_simulated_observers_never_share_a_section_with_models() -> None:
     rows = Rows(BOARD, (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, "simulated")))
     for form in ("markdown", "table"):
