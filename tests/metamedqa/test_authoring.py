@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     Change,
     EditRecord,
     ParentRow,
+    edit_to_json,
     option_text,
 )
 from metacog_pipeline.errors import SourceError
@@ -150,6 +151,34 @@ def test_kappa_of_two_people_over_what_both_decided():
     assert authoring.agreement(decisions("aaaarrrr-"), decisions("aaarrrraa")).value == pytest.approx(0.5)
     assert authoring.agreement(decisions("aa"), decisions("aa")).value is None
     assert authoring.agreement(decisions("-"), decisions("a")).n == 0
+
+
+def test_kappa_leaves_out_what_the_second_person_has_not_judged():
+    first = [proposed(i, status=s, auditor="Ada") for i, s in enumerate(("accepted", "accepted", "rejected"))]
+    second = [
+        replace(first[0], second_auditor="Bo"),
+        replace(first[1], second_auditor="Bo", status="rejected"),
+        first[2],
+    ]
+    assert authoring.agreement(first, second).n == 2
+    other = [replace(edit, auditor="Bo") for edit in first]
+    assert authoring.agreement(first, other).n == 3
+
+
+def test_a_rejected_record_may_be_wrong(tmp_path):
+    parent, edits = tmp_path / "parent.jsonl", tmp_path / "edits.jsonl"
+    rows = [
+        {
+            "question": p.question,
+            "options": dict(zip("ABCD", p.options, strict=True)),
+            "answer_idx": p.answer_idx,
+        }
+        for p in INPUTS.parents
+    ]
+    write_rows(parent, rows)
+    for status, fine in (("rejected", True), ("proposed", False)):
+        write_rows(edits, [edit_to_json(proposed(0, status=status, reason=""))])
+        assert commands.check([], parent=parent, edits=edits).ok == fine
 
 
 def test_from_sample_to_acceptance_through_files(tmp_path):

@@ -221,10 +221,25 @@ def _refuse_broken(parents: Sequence[ParentRow], edits: Sequence[EditRecord], de
 
 
 def agreement(first: Sequence[EditRecord], second: Sequence[EditRecord]) -> Estimate:
-    """Return Cohen's kappa of two people's decisions over the items both accepted or rejected."""
-    decided = [
-        {edit.item_id: edit.status for edit in edits if edit.status in ("accepted", "rejected")}
+    """Return Cohen's kappa of two people's decisions over the items both accepted or rejected.
+
+    A decision is that of the second auditor where there is one. Where both tables hold one and the same person's
+    decision, the second person has not judged the item: it does not count.
+    """
+    mine, yours = (
+        {edit.item_id: edit for edit in edits if edit.status in ("accepted", "rejected")}
         for edits in (first, second)
+    )
+    shared = [
+        name
+        for name in sorted(mine.keys() & yours.keys())
+        if not _judge(mine[name]) or _judge(mine[name]) != _judge(yours[name])
     ]
-    shared = sorted(decided[0].keys() & decided[1].keys())
-    return cohen_kappa([str(decided[0][name]) for name in shared], [str(decided[1][name]) for name in shared])
+    return cohen_kappa(
+        [str(mine[name].status) for name in shared], [str(yours[name].status) for name in shared]
+    )
+
+
+def _judge(edit: EditRecord) -> str:
+    """Return who decided on a record, folded; empty where that is unknown."""
+    return fold(edit.second_auditor or edit.auditor or "")

@@ -143,11 +143,14 @@ def check(
 
 
 def _check_records(inputs: Inputs) -> list[Violation]:
-    """Check records that count against the rules on edits, author-made ones against those on new edits too."""
+    """Check records that count against the rules on edits, author-made ones against those on new edits too.
+
+    Rejected records change nothing and may be wrong: that is why they were rejected.
+    """
     found = check_edits(inputs.parents, inputs.edits, inputs.prefix)
     seen = {(violation.rule, violation.item_id) for violation in found}
     for edit in inputs.edits:
-        if edit.status is not None and edit.source_index < len(inputs.parents):
+        if edit.status in ("proposed", "accepted") and edit.source_index < len(inputs.parents):
             extra = authoring.check_record(inputs.parents[edit.source_index], edit)
             found += [v for v in extra if (v.rule, v.item_id) not in seen]
     return found

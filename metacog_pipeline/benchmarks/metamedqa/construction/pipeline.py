@@ -231,5 +231,6 @@ def _in_folder(folder: Path | None, what: str, *, needed: bool) -> Path | None:
         if (folder / name).is_file():
             return folder / name
     if needed:
-        raise SourceError(f"{folder}: no {what}.jsonl (or .jsonl.gz); a custom data set needs it")
+        hint = ", an empty one where there are no edits yet" if what == "edits" else ""
+        raise SourceError(f"{folder}: no {what}.jsonl (or .jsonl.gz); a custom data set needs it{hint}")
     return None
