@@ -161,8 +161,8 @@ def test_kappa_leaves_out_what_the_second_person_has_not_judged():
         first[2],
     ]
     assert authoring.agreement(first, second).n == 2
-    other = [replace(edit, auditor="Bo") for edit in first]
-    assert authoring.agreement(first, other).n == 3
+    assert authoring.agreement(first, [replace(edit, auditor="Bo") for edit in first]).n == 3
+    assert authoring.agreement(first, first).n == 3
 
 
 def test_a_rejected_record_may_be_wrong(tmp_path):

@@ -223,18 +223,16 @@ def _refuse_broken(parents: Sequence[ParentRow], edits: Sequence[EditRecord], de
 def agreement(first: Sequence[EditRecord], second: Sequence[EditRecord]) -> Estimate:
     """Return Cohen's kappa of two people's decisions over the items both accepted or rejected.
 
-    A decision is that of the second auditor where there is one. Where both tables hold one and the same person's
-    decision, the second person has not judged the item: it does not count.
+    A decision is that of the second auditor where there is one. In tables with second auditors, an item that both
+    tables hold under one name was not judged by the second person: it does not count.
     """
     mine, yours = (
         {edit.item_id: edit for edit in edits if edit.status in ("accepted", "rejected")}
         for edits in (first, second)
     )
-    shared = [
-        name
-        for name in sorted(mine.keys() & yours.keys())
-        if not _judge(mine[name]) or _judge(mine[name]) != _judge(yours[name])
-    ]
+    shared = sorted(mine.keys() & yours.keys())
+    if any(edit.second_auditor for edit in (*first, *second)):
+        shared = [name for name in shared if _judge(mine[name]) != _judge(yours[name])]
     return cohen_kappa(
         [str(mine[name].status) for name in shared], [str(yours[name].status) for name in shared]
     )
