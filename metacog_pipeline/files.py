@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+PROBE_BYTES = 4096
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -60,6 +61,16 @@ def write_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8 so that ``path`` holds either the old or the new content, never a part."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def probe_writing(folder: Path) -> None:
+    """Raise ``OSError`` when a small file cannot be written in ``folder``; leave nothing behind."""
+    handle, name = tempfile.mkstemp(prefix=".probe.", suffix=".tmp", dir=folder)
+    try:
+        os.write(handle, bytes(PROBE_BYTES))
+    finally:
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import shipped, write_text
+from metacog_pipeline.files import probe_writing, shipped, write_text
+
+# "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
+# their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
+ODD_CHARACTERS = "*?,%="
 
 FOLDERS = ("sources", "items", "transcripts", "observations", "estimates", "report", "dagster", "study")
 
@@ -63,8 +67,9 @@ class Home:
         Raises
         ------
         StudyError
-            If the home is a file or cannot be created.
+            If the home is a file or cannot be created, or its path cannot be used by all that work on it.
         """
+        self._refuse_odd_path()
         try:
             for existing in (self.path, *self.path.parents):
                 if existing.exists():
@@ -79,7 +84,16 @@ class Home:
             target = self.dagster / "dagster.yaml"
             if not target.exists() or target.read_text(encoding="utf-8") != settings:
                 write_text(target, settings)
+            probe_writing(self.dagster)
         except OSError as error:
             raise StudyError(
                 f"study.home: cannot write to {self.path} ({error.strerror or error}); choose a folder you can write to"
             ) from None
+
+    def _refuse_odd_path(self) -> None:
+        odd = sorted(set(ODD_CHARACTERS) & set(str(self.path)))
+        if odd:
+            raise StudyError(
+                f"study.home: {self.path} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder "
+                "without"
+            )

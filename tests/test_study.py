@@ -193,6 +193,35 @@ def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path: Path) ->
         below.home.prepare()
 
 
+@pytest.mark.parametrize("odd", ["a*b", "what?", "a,b", "100%", "model=x"])
+def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(
+    tmp_path: Path, odd: str
+) -> None:
+    study = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{odd}/home"')))
+    with pytest.raises(StudyError, match="misread"):
+        study.home.prepare()
+    assert not (tmp_path / odd).exists()
+
+
+@pytest.mark.parametrize("fine", ["a b", "ünï 漢字", "[a-z] {b}", "it's", "#1 & more"])
+def test_a_home_may_have_any_other_name(tmp_path: Path, fine: str) -> None:
+    home = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{fine}"'))).home
+    home.prepare()
+    assert home.transcripts.is_dir()
+
+
+def test_a_home_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = load_study(write(tmp_path, BASE)).home
+    home.prepare()
+
+    def refuse(folder: Path) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("metacog_pipeline.home.probe_writing", refuse)
+    with pytest.raises(StudyError, match=r"Read-only file system.*choose a folder"):
+        home.prepare()
+
+
 def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path: Path) -> None:
     home = load_study(write(tmp_path, BASE)).home
     home.prepare()

@@ -217,7 +217,10 @@ def _failure(error: Exception, host: str, limits: httpx.Timeout) -> SendFailure:
             kind=ErrorKind.FATAL,
         )
     if _never_sent(error, cause):
-        return SendFailure(f"no connection to {host} ({type(cause).__name__})", maybe_billed=False)
+        return SendFailure(
+            f"no connection to {host} ({type(cause).__name__}): check base_url, the network, and that the server is up",
+            maybe_billed=False,
+        )
     if isinstance(cause, TimeoutError | httpx.TimeoutException):
         return SendFailure(f"no whole answer from {host} within {limits.read:g} s ({type(cause).__name__})")
     return SendFailure(

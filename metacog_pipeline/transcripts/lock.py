@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import probe_writing
 from metacog_pipeline.transcripts.journal import make_folder
 
 LOCK_NAME = ".lock"
@@ -33,9 +34,20 @@ def writing(folder: Path) -> Iterator[None]:
         ) from error
     try:
         _acquire(folder, descriptor)
+        _check_room(folder)
         yield
     finally:
         os.close(descriptor)
+
+
+def _check_room(folder: Path) -> None:
+    """Raise ``StoreError`` where nothing can be kept, before answers are paid for that would be lost."""
+    try:
+        probe_writing(folder)
+    except OSError as error:
+        raise StoreError(
+            f"cannot keep answers in {folder}: {error.strerror}: free space or fix permissions, and run again"
+        ) from error
 
 
 def _acquire(folder: Path, descriptor: int) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -322,3 +324,33 @@ def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path: Path, disk_limit: C
         write_manifest(tmp_path, {"text": "x" * 5000})
     disk_limit(-1)
     assert read_manifest(tmp_path) == {"items": 3}
+
+
+def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with PartitionStore.open(tmp_path):
+        pass
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(StoreError, match=r"No space left on device.*free space"):
+        PartitionStore.open(tmp_path)
+    monkeypatch.undo()
+    with PartitionStore.open(tmp_path):  # the folder was given back, and nothing was left in it
+        assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_the_store_knows_which_model_gave_each_answer(tmp_path: Path, make: Make) -> None:
+    records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
+
+    async def keep(store: PartitionStore) -> None:
+        for record in records:
+            await store.keep(record)
+
+    with PartitionStore.open(tmp_path) as store:
+        asyncio.run(keep(store))
+    with PartitionStore.open(tmp_path) as store:
+        assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
+        assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -143,8 +144,12 @@ def _without_parts(text: str, key: str | None) -> str:
     text = redacted(text, key)
     if key is None or len(key) < SECRET_LENGTH:
         return text
-    parts = [key[i : i + PART_LENGTH] for i in range(len(key) - PART_LENGTH + 1)]
-    found = sorted(m.start() for part in set(parts) for m in re.finditer(f"(?={re.escape(part)})", text))
+    found = sorted(
+        match.start()
+        for part in _parts(key)
+        if part in text
+        for match in re.finditer(f"(?={re.escape(part)})", text)
+    )
     kept: list[str] = []
     reached = 0
     for start in found:
@@ -152,3 +157,9 @@ def _without_parts(text: str, key: str | None) -> str:
             kept += [text[reached:start], STRUCK_OUT]
         reached = max(reached, start + PART_LENGTH)
     return "".join(kept) + text[reached:]
+
+
+@functools.lru_cache(maxsize=16)
+def _parts(key: str) -> tuple[str, ...]:
+    """Return every run of ``PART_LENGTH`` characters of ``key``, each once."""
+    return tuple(dict.fromkeys(key[i : i + PART_LENGTH] for i in range(len(key) - PART_LENGTH + 1)))
