@@ -91,7 +91,7 @@ def _notes(study: Study, rows: tuple[PlanRow, ...]) -> list[str]:
         if figures.leaked
         else ""
     )
-    spent = figures.spent + figures.leaked
+    spent = figures.spent  # what leaked is a part of it
     notes.append(f"Budget ${cap:.4f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left.")
     left = cap - spent
     for row in rows:
