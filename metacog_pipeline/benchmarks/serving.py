@@ -64,7 +64,10 @@ def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: fl
         return models[model](request)
 
     provider = SimulatedProvider(
-        respond, fault_plan(faults, seed=seed, latency_s=latency_s), models=tuple(models), label=SIMULATED_PREFIX
+        respond,
+        fault_plan(faults, seed=seed, latency_s=latency_s),
+        models=tuple(models),
+        label=SIMULATED_PREFIX,
     )
     try:
         serve(provider, port=port, announce=lambda line: print(line, flush=True))

@@ -16,9 +16,7 @@ LETTERS: tuple[Letter, ...] = ("A", "B", "C", "D", "E", "F")
 NONE_OF_THE_ABOVE = "None of the above"
 CANNOT_ANSWER = "I don't know or cannot answer"
 
-Kind = Literal[
-    "Original", "Answer removed", "Answer modified", "Question modified", "Bad", "Fictional"
-]
+Kind = Literal["Original", "Answer removed", "Answer modified", "Question modified", "Bad", "Fictional"]
 
 
 @dataclass(frozen=True, slots=True)
