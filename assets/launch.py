@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import click
 from dagster import AssetKey, DagsterInstance, MultiPartitionKey
 from dagster._core.errors import DagsterExecutionInterruptedError
+from sqlalchemy.exc import SQLAlchemyError
 
 from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
 from assets.metamedqa.construction import metamedqa_items
@@ -22,7 +26,7 @@ from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
 from assets.warehouse import board_official
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
@@ -51,9 +55,9 @@ class Launcher:
                 print(line, file=sys.stderr, flush=True)
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
-        """Remember a failure; the first one decides the exit code."""
+        """Remember a failure. Failures of one kind keep their exit code; different ones are "some failed"."""
         self.failures.append(f"{what}: {reason}")
-        self.exit_code = self.exit_code or code
+        self.exit_code = code if self.exit_code in (0, code) else SOME_FAILED
 
     def run(
         self,
@@ -79,7 +83,7 @@ class Launcher:
         if was_interrupted(result):
             raise KeyboardInterrupt  # in the middle of something: nothing more is started
         if not result.success:
-            self.fail(what, reason_of(result), SOME_FAILED if partition else exit_code_of(result))
+            self.fail(what, reason_of(result), exit_code_of(result))
         return result.success
 
 
@@ -96,15 +100,34 @@ def main(
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     keep_terminal()
     try:
-        with DagsterInstance.get() as instance:
+        with _instance() as instance:
             code = launch(Launcher(current_study(), instance, quiet), models, runs, force)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except SQLAlchemyError as error:
+        reason = one_line(str(getattr(error, "orig", None) or error))
+        print(
+            f"metacog: the run history in {os.environ.get('DAGSTER_HOME')} cannot be read or written ({reason}): "
+            "free space or check the folder, then run again; answers are kept",
+            file=sys.stderr,
+        )
+        sys.exit(StoreError.exit_code)
     except (KeyboardInterrupt, DagsterExecutionInterruptedError):
         print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
         sys.exit(STOPPED)
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def _instance() -> Iterator[DagsterInstance]:
+    """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
+    with (Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        instance = DagsterInstance.get()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    with instance:
+        yield instance
 
 
 def launch(
@@ -125,6 +148,8 @@ def launch(
         if (not models or spec.name in models) and (not runs or number in runs)
     ]
     changed = [measure(launcher, partition, force) for partition in wanted]
+    if launcher.exit_code and len(launcher.failures) < len(wanted):
+        launcher.exit_code = SOME_FAILED  # others are finished
     if force or any(changed) or not board_current(study):
         publish(launcher)
     if not launcher.launched:

@@ -15,7 +15,7 @@ from dagster import (
 )
 
 from assets.study_file import current_study
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.progress import Style
 from metacog_pipeline.querying.partition import Outcome
 from metacog_pipeline.querying.session import Partition
@@ -74,6 +74,18 @@ def asked(outcome: Outcome) -> dict[str, Fact]:
         "output tokens": tally.output_tokens,
         "dollars": round(tally.cost_usd, 6),
         "answer mode": outcome.profile.mode if outcome.profile else "none worked",
+    }
+
+
+def answering_models(partition: Partition) -> dict[str, Fact]:
+    """Return the model ids the provider reported, with how many answers each gave; they may differ from the one asked."""
+    reported = partition.manifest().get("model_reported")
+    if not isinstance(reported, dict) or not reported:
+        return {}
+    return {
+        "models reported": ", ".join(
+            f"{one_line(str(name), 80)}: {count}" for name, count in reported.items()
+        )
     }
 
 

@@ -17,7 +17,9 @@ from assets.automation import FILL_MISSING, FOLLOW, FOLLOW_WHAT_THERE_IS
 from assets.metamedqa.construction import metamedqa_items
 from assets.partitions import MODEL_RUNS
 from assets.reporting import (
+    EXIT_CODE,
     ROWS,
+    answering_models,
     asked,
     one_line_failure,
     progress_lines,
@@ -64,10 +66,16 @@ def metamedqa_transcripts(context: AssetExecutionContext) -> MaterializeResult:
         outcome = _ask(context, partition)
         shown = stages.transcript_preview(partition)
     if outcome.stopped is not None:
-        raise Failure(f"stopped: {outcome.stopped}", metadata=asked(outcome), allow_retries=False)
+        facts = {**asked(outcome), EXIT_CODE: outcome.exit_code}
+        raise Failure(f"stopped: {outcome.stopped}", metadata=facts, allow_retries=False)
     tasks = max(outcome.tasks, 1)
     return MaterializeResult(
-        metadata={**asked(outcome), ROWS: outcome.answered, "preview": preview(shown)},
+        metadata={
+            **asked(outcome),
+            **answering_models(partition),
+            ROWS: outcome.answered,
+            "preview": preview(shown),
+        },
         data_version=_version(outcome.tally.current),
         check_results=[
             share_above("answered_share", outcome.answered / tasks, WARN_ANSWERED_SHARE),

@@ -7,7 +7,7 @@
 -- columns:
 --   state: complete, incomplete, missing or failed
 --   answered_share: n_answered / n_expected, 0 to 1
---   message: why it is not complete
+--   message: why it is not complete, or what to know about it, such as another model id than the one asked
 select
     partitions.benchmark,
     partitions.model,

@@ -116,7 +116,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
         host,
     ]
     click.echo(f"Dagster UI of {study.study.name}: http://{host}:{port}")
-    sys.exit(_call(command, study, "lines"))  # progress goes into the log of each run
+    sys.exit(_call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
 
 
 @click.command("simulate-server")
@@ -162,7 +162,8 @@ def launch(
     return _call(command, study, style_for(quiet))
 
 
-def _call(command: list[str], study: Study, style: Style) -> int:
+def _call(command: list[str], study: Study, style: Style, *, whole_group: bool = False) -> int:
+    interrupt = _interrupt_group if whole_group else _interrupt
     environment = {
         **os.environ,
         "METACOG_STUDY": str(study.path),
@@ -179,18 +180,24 @@ def _call(command: list[str], study: Study, style: Style) -> int:
         nonlocal pressed
         pressed += 1
         if child is not None:
-            _interrupt_group(child)
+            interrupt(child)
 
     before = {number: signal.signal(number, pass_on) for number in ENDINGS}
     try:
         child = subprocess.Popen(command, env=environment, start_new_session=True)
         if pressed:
-            _interrupt_group(child)
+            interrupt(child)
         code = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else SIGNALLED - code
+
+
+def _interrupt(child: subprocess.Popen[bytes]) -> None:
+    """Interrupt a command alone; what it started ends with it."""
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGINT)
 
 
 def _interrupt_group(child: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
@@ -35,7 +35,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a session on a partition ended. ``stopped`` says why it ended early, ``None`` when it did not."""
+    """How a session on a partition ended.
+
+    ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
+    ends with then.
+    """
 
     tasks: int
     answered: int
@@ -43,6 +47,7 @@ class Outcome:
     profile: Profile | None
     tally: Tally
     stopped: str | None = None
+    exit_code: int = 0
 
     @property
     def complete(self) -> bool:
@@ -79,7 +84,7 @@ async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None
                 crew.failed += 1
                 crew.stop(str(error))
         except BudgetError as error:
-            crew.stop(str(error))
+            crew.stop(str(error), error.exit_code)
         except NotSent:
             break
     if profile is not None:
@@ -107,6 +112,7 @@ class Crew:
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
         self.stopped: str | None = None
+        self.exit_code = 0
 
     async def work(self, profile: Profile) -> None:
         """Ask every task under ``profile`` with as many workers as the model allows."""
@@ -129,7 +135,7 @@ class Crew:
             except StepFailed as error:
                 self._failure(error)
             except BudgetError as error:
-                self.stop(str(error))
+                self.stop(str(error), error.exit_code)
                 return
             except NotSent:
                 return
@@ -155,13 +161,15 @@ class Crew:
             return False
         return self.last_answer_at <= asyncio.get_running_loop().time() - failed.latency_s
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: str, exit_code: int = ProviderError.exit_code) -> None:
         """Take no new task and give up calls not sent yet; the first reason given is the one reported."""
         if self.stopped is None:
             self.stopped = reason or "the provider gave no answer"
+            self.exit_code = exit_code
             if self.on_stop is not None:
                 self.on_stop()
 
     def outcome(self, profile: Profile | None) -> Outcome:
         """Return how far the crew has come."""
-        return Outcome(len(self.tasks), self.answered, self.failed, profile, self.session.tally, self.stopped)
+        counts = len(self.tasks), self.answered, self.failed
+        return Outcome(*counts, profile, self.session.tally, self.stopped, self.exit_code)

@@ -107,6 +107,9 @@ def notes(home: Path) -> str:
         for model, run, state, answered, expected, message in waiting:
             why = f": {message}" if message else ""
             lines.append(one_line(f"  {model}, run {run}: {state}, {answered} of {expected} answered{why}"))
+    for model, run, state, _, _, message in states:
+        if state == "complete" and message:
+            lines.append(one_line(f"{model}, run {run}: {message}"))
     return "\n".join(lines) + "\n" if lines else ""
 
 

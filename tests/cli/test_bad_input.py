@@ -37,7 +37,18 @@ def test_a_missing_key_variable(metacog, study: Path, monkeypatch: pytest.Monkey
     )
     result = metacog("run", study, "--model", "api", "--quiet")
     result.refused_in_one_line("NOT_SET_ANYWHERE", "api")
-    assert result.code == 7
+    assert result.code == 2
+
+
+def test_a_budget_that_allows_no_call(metacog, study: Path) -> None:
+    edited(study, 'home = "home"', 'home = "home"\nbudget_usd = 0')
+    priced = (
+        'provider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\nprice_in = 1\nprice_out = 1'
+    )
+    edited(study, LISTED, f'[[models]]\nname = "api"\n{priced}\n{LISTED}')
+    result = metacog("run", study, "--model", "api", "--quiet")
+    result.refused_in_one_line("budget $0.00", "raise budget_usd")
+    assert result.code == 5
 
 
 def test_a_duplicate_model_name_differing_only_in_case(metacog, study: Path) -> None:
