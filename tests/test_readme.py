@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
+from metacog_pipeline.study import load_study
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 MARK = "<!-- The blocks below are the commands' own help texts; a test holds them equal. -->\n"
@@ -59,3 +60,13 @@ def test_every_make_target_the_readme_shows_exists() -> None:
     makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"`?make (\w+)", README.read_text(encoding="utf-8"))):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_study_in_the_readme_is_a_valid_study(tmp_path: Path) -> None:
+    block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    path = tmp_path / "my-study.toml"
+    path.write_text(block[1], encoding="utf-8")
+    study = load_study(path)
+    assert [spec.name for spec in study.models] == ["small", "local"]
+    assert study.models[1].free
