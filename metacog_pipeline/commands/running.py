@@ -16,6 +16,7 @@ import click
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
+from metacog_pipeline.querying.session import WATCH_PARENT
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.warehouse.output import to_table
 from metacog_pipeline.warehouse.query import Rows
@@ -169,6 +170,8 @@ def _call(command: list[str], study: Study, style: Style, *, whole_group: bool =
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
         ENVIRONMENT: style,
+        # Reloading definitions in the UI may end the process a run came from, which is no reason to stop that run.
+        WATCH_PARENT: "" if whole_group else "1",
         "PYTHONUNBUFFERED": "1",
     }
     # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.

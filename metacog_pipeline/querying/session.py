@@ -28,7 +28,6 @@ from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.progress import ENVIRONMENT
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
 from metacog_pipeline.querying.reported import other_models
@@ -47,6 +46,7 @@ State = Literal["complete", "incomplete", "failed", "missing"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
+WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
 _logger = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ def _stopping_gently(crew: Crew) -> Iterator[None]:
     """
     loop = asyncio.get_running_loop()
     handled: list[signal.Signals] = []
-    watch = asyncio.ensure_future(_parent_gone()) if ENVIRONMENT in os.environ else None
+    watch = asyncio.ensure_future(_parent_gone()) if os.environ.get(WATCH_PARENT) else None
     if watch is not None:
         watch.add_done_callback(lambda done: None if done.cancelled() else _stop(crew))
     for number in ENDINGS:
