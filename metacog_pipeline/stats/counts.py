@@ -1,0 +1,295 @@
+"""Trials of a binary task with ratings -> counts, the form every signal detection measure here starts from.
+
+A trial is (stimulus, response, confidence): stimulus and response 0 for S1 and 1 for S2, confidence 1 .. K. Its counts
+are two vectors of length 2 K, one per stimulus, whose bins run along the internal evidence::
+
+    index        0     1    ...  K-1   K    ...  2K-1
+    response     S1    S1   ...  S1    S2   ...  S2
+    confidence   K     K-1  ...  1     1    ...  K
+
+so index 0 is "S1 with highest confidence" and index 2 K - 1 is "S2 with highest confidence" (the layout of Maniscalco &
+Lau 2012, *Consciousness and Cognition* 21). A table holds many cells (a cell: say, one model on one task) of equal K.
+
+Corrections against rates of 0 and 1, none of them ever applied unasked, and each recorded in the result:
+
+=============  ====================================================================================================
+``none``       the counts as they are
+``pad``        1 / (2 K) added to each of the 4 K counts of every cell, with or without zeros
+``loglinear``  type 1 only: (hits + 1/2) / (N + 1), Hautus (1995); d' and c are those of ``pad``
+``half``       a rate of 0 becomes 1 / (2 n), a rate of 1 becomes 1 - 1 / (2 n); other rates stay
+=============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, whole
+from metacog_pipeline.stats._arrays import counts as whole_counts
+
+CORRECTIONS = ("none", "pad", "loglinear", "half")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of many cells with the same number of ratings.
+
+    Attributes
+    ----------
+    n_s1, n_s2
+        Shape ``(cells, 2 K)``: trials with stimulus S1 and S2 by response and confidence, in the order of the
+        module's table; 0 or more, fractions allowed (padded and expected counts).
+    dropped
+        Shape ``(cells,)``: trials that were left out because a part of them was missing or out of range.
+    correction
+        ``"none"``, or ``"pad"`` where :func:`padded` was applied.
+    pad
+        What was added to each of the 4 K counts of a cell, 0 for raw counts.
+    """
+
+    n_s1: Floats
+    n_s2: Floats
+    dropped: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    correction: str = "none"
+    pad: float = 0.0
+
+    def __post_init__(self) -> None:
+        n_s1, n_s2 = _side("n_s1", self.n_s1), _side("n_s2", self.n_s2)
+        if n_s1.shape != n_s2.shape:
+            raise ValueError(f"n_s1 has shape {n_s1.shape} and n_s2 {n_s2.shape}: they must be equal")
+        if n_s1.shape[1] == 0 or n_s1.shape[1] % 2:
+            raise ValueError(f"counts of length {n_s1.shape[1]}: an even length 2 K is needed")
+        dropped = whole_counts("dropped", self.dropped)
+        if not dropped.size:
+            dropped = np.zeros(len(n_s1), dtype=np.int64)
+        same_length(counts=n_s1, dropped=dropped)
+        if self.correction not in ("none", "pad") or not 0 <= self.pad <= 1e6:
+            raise ValueError(
+                f"correction {self.correction!r} with pad {self.pad}: none or pad, pad in 0 .. 1e6"
+            )
+        for name, value in (("n_s1", n_s1), ("n_s2", n_s2), ("dropped", dropped), ("pad", float(self.pad))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.n_s1)
+
+    @property
+    def ratings(self) -> int:
+        """Number of confidence levels K."""
+        return int(self.n_s1.shape[1]) // 2
+
+    @property
+    def n1(self) -> Floats:
+        """Trials with stimulus S1, shape ``(cells,)``."""
+        total: Floats = self.n_s1.sum(axis=1)
+        return total
+
+    @property
+    def n2(self) -> Floats:
+        """Trials with stimulus S2, shape ``(cells,)``."""
+        total: Floats = self.n_s2.sum(axis=1)
+        return total
+
+    @property
+    def n(self) -> Floats:
+        """All trials (with what was padded), shape ``(cells,)``."""
+        return self.n1 + self.n2
+
+    @property
+    def hits(self) -> Floats:
+        """S2 called S2, shape ``(cells,)``."""
+        total: Floats = self.n_s2[:, self.ratings :].sum(axis=1)
+        return total
+
+    @property
+    def misses(self) -> Floats:
+        """S2 called S1, shape ``(cells,)``."""
+        total: Floats = self.n_s2[:, : self.ratings].sum(axis=1)
+        return total
+
+    @property
+    def false_alarms(self) -> Floats:
+        """S1 called S2, shape ``(cells,)``."""
+        total: Floats = self.n_s1[:, self.ratings :].sum(axis=1)
+        return total
+
+    @property
+    def correct_rejections(self) -> Floats:
+        """S1 called S1, shape ``(cells,)``."""
+        total: Floats = self.n_s1[:, : self.ratings].sum(axis=1)
+        return total
+
+    @property
+    def by_confidence(self) -> tuple[Floats, Floats]:
+        """Correct and wrong trials by confidence 1 .. K, responses pooled, each of shape ``(cells, K)``."""
+        k = self.ratings
+        correct = self.n_s1[:, :k][:, ::-1] + self.n_s2[:, k:]
+        return correct, self.n_s2[:, :k][:, ::-1] + self.n_s1[:, k:]
+
+    def take(self, rows: ArrayLike) -> Counts:
+        """Return the cells of the given indices (or boolean mask), in that order; an int gives one cell."""
+        index = np.atleast_1d(np.asarray(rows))
+        return Counts(self.n_s1[index], self.n_s2[index], self.dropped[index], self.correction, self.pad)
+
+
+def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
+    """Return given counts as a table.
+
+    Parameters
+    ----------
+    n_s1, n_s2
+        Shape ``(2 K,)`` for one cell or ``(cells, 2 K)``, in the module's order, K of 1 or more.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes, an odd length, negative or non-finite counts.
+    """
+    return Counts(_rows("n_s1", n_s1), _rows("n_s2", n_s2))
+
+
+def counts_from_trials(
+    stimulus: ArrayLike,
+    response: ArrayLike,
+    confidence: ArrayLike,
+    ratings: int,
+    groups: ArrayLike | None = None,
+    cells: int | None = None,
+) -> Counts:
+    """Count trials, in time linear in their number.
+
+    Parameters
+    ----------
+    stimulus, response
+        Shape ``(N,)``: 0 (S1) or 1 (S2), or booleans.
+    confidence
+        Shape ``(N,)``: whole numbers 1 .. ``ratings``.
+    ratings
+        Number of confidence levels K, whether all are used or not.
+    groups
+        Shape ``(N,)``: the cell of each trial, whole numbers from 0 (``np.unique(labels, return_inverse=True)`` makes
+        them from labels); None puts all trials in one cell.
+    cells
+        Number of cells when some at the end have no trials; by default one more than the largest group.
+
+    Returns
+    -------
+    Counts
+        A trial with a missing part (None, NaN, masked), a stimulus or response other than 0 and 1, or a confidence that
+        is no whole number of 1 .. K is not counted but adds one to ``dropped`` of its cell.
+
+    Raises
+    ------
+    ValueError
+        For unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the caller's, who
+        alone knows what it means), ratings below 1, or groups that are no whole numbers.
+    """
+    k = whole("ratings", ratings, 1)
+    parts = [_numbers(*pair) for pair in (("stimulus", stimulus), ("response", response))]
+    rating = _numbers("confidence", confidence)
+    n = same_length(stimulus=parts[0], response=parts[1], confidence=rating)
+    group = np.zeros(n, dtype=np.int64) if groups is None else whole_counts("groups", groups)
+    same_length(stimulus=parts[0], groups=group)
+    needed = int(group.max()) + 1 if n else 0
+    size = max(needed, 1 if groups is None else 0) if cells is None else whole("cells", cells)
+    if size < needed:
+        raise ValueError(f"groups go to {needed - 1}, beyond {size} cells")
+    # Comparisons with NaN are false, so a missing part is never good; the product of floors finds fractions.
+    good = ((parts[0] == 0) | (parts[0] == 1)) & ((parts[1] == 0) | (parts[1] == 1))
+    good &= (rating >= 1) & (rating <= k) & (rating == np.floor(rating))
+    kept = [part[good].astype(np.int64) for part in (*parts, rating)]
+    position = np.where(kept[1] == 0, k - kept[2], k + kept[2] - 1)
+    code = (group[good] * 2 + kept[0]) * 2 * k + position
+    table = np.bincount(code, minlength=size * 4 * k).reshape(size, 2, 2 * k).astype(np.float64)
+    return Counts(table[:, 0], table[:, 1], np.bincount(group[~good], minlength=size))
+
+
+def padded(table: Counts, amount: float | None = None) -> Counts:
+    """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell.
+
+    Raises
+    ------
+    ValueError
+        For an amount that is negative or not finite, and for counts that are padded already: twice is never meant.
+    """
+    if table.correction != "none":
+        raise ValueError(f"the counts are padded already, by {table.pad:g} per cell")
+    added = 1 / (2 * table.ratings) if amount is None else float(amount)
+    if not 0 <= added <= 1e6:
+        raise ValueError(f"amount to pad is {added}: a number in 0 .. 1e6 is needed")
+    if added == 0:
+        return table
+    return Counts(table.n_s1 + added, table.n_s2 + added, table.dropped, "pad", added)
+
+
+def check_correction(correction: str, table_correction: str = "none") -> str:
+    """Return the name of the correction in force, or raise a ValueError for an unknown one or a second one."""
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction {correction!r} is unknown: one of {', '.join(CORRECTIONS)}")
+    if table_correction == "none":
+        return correction
+    if correction != "none":
+        raise ValueError(
+            f"the counts are corrected already ({table_correction}): correction {correction!r} would be twice"
+        )
+    return table_correction
+
+
+def corrected_rate(successes: Floats, n: Floats, correction: str) -> tuple[Floats, Floats]:
+    """Return (rate, n in force) after a correction; NaN where there were no trials and nothing was added.
+
+    ``pad`` and ``loglinear`` are the same for a rate: (successes + 1/2) / (n + 1), which is 1/2 of an empty set.
+    """
+    if correction in ("pad", "loglinear"):
+        return (successes + 0.5) / (n + 1), n + 1
+    observed = np.where(n > 0, n, 1.0)
+    rate = successes / observed
+    if correction == "half":
+        rate = np.where(successes <= 0, 0.5 / observed, np.where(successes >= n, 1 - 0.5 / observed, rate))
+    return np.where(n > 0, rate, np.nan), n
+
+
+def _rows(name: str, values: ArrayLike) -> Floats:
+    array = np.asarray(values)
+    return floats(name, array[None] if array.ndim == 1 else array, 2)
+
+
+def _side(name: str, values: ArrayLike) -> Floats:
+    array = floats(name, values, 2)
+    if array.size and float(array.min()) < 0:
+        raise ValueError(f"{name} holds the negative count {float(array.min()):g}")
+    return array
+
+
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    """Return values as floats, NaN where one is missing; text is refused, not guessed at."""
+    array: NDArray[np.generic] = np.ma.filled(values, np.nan) if _masked(values) else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}: 1 dimension(s) needed")
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.dtype.kind != "O":
+        raise ValueError(f"{name} holds {array.dtype.name} values: numbers are needed")
+    return np.fromiter((_number(name, value) for value in array.tolist()), np.float64, len(array))
+
+
+def _masked(values: ArrayLike) -> bool:
+    return isinstance(values, np.ma.MaskedArray)
+
+
+def _number(name: str, value: object) -> float:
+    if value is None:
+        return float("nan")
+    if isinstance(value, str | bytes):
+        raise ValueError(f"{name} holds the text {str(value)[:40]!r}: numbers are needed")
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return float("inf")
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} holds a {type(value).__name__}: numbers are needed") from None
