@@ -1,0 +1,180 @@
+"""Whether chains have converged, and how many independent draws they are worth.
+
+Every function takes draws of shape ``(chains, draws, parameters)`` and returns one number per parameter, NaN where
+there is none: a parameter that never moves, a draw that is not finite, or fewer than four draws a chain. NaN passes
+no threshold, so whoever gates on these numbers refuses such a parameter.
+
+Source: Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), "Rank-normalization, folding, and localization: an
+improved R̂ for assessing convergence of MCMC", *Bayesian Analysis* 16: R̂ from rank-normalised split chains and from
+folded ones (section 4), bulk and tail effective sample sizes, Monte Carlo errors of means and quantiles; the sum of
+autocorrelations ends at Geyer's (1992, *Statistical Science* 7) initial monotone sequence of paired lags.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import betaincinv, ndtr, ndtri
+
+from metacog_pipeline.stats._arrays import Floats
+
+LEAST_DRAWS = 4
+TAILS = (0.05, 0.95)
+
+
+def rhat(draws: ArrayLike) -> Floats:
+    """Return R̂: the larger of the rank-normalised split R̂ of the draws and of their distances to the median.
+
+    The second sees chains that agree in location and differ in spread. 1 is perfect, below 1.01 is good.
+    """
+    table = _table(draws)
+    folded = np.abs(table - np.median(table, axis=(0, 1)))
+    return np.maximum(_rhat(_normal_scores(_split(table))), _rhat(_normal_scores(_split(folded))))
+
+
+def ess_bulk(draws: ArrayLike) -> Floats:
+    """Return the effective number of draws for the centre: of the split chains' normal scores."""
+    return _ess(_normal_scores(_split(_table(draws))))
+
+
+def ess_tail(draws: ArrayLike) -> Floats:
+    """Return the effective number of draws for the tails: the smaller one of the 5 % and 95 % quantiles."""
+    low, high = (ess_quantile(draws, probability) for probability in TAILS)
+    return np.minimum(low, high)
+
+
+def ess_mean(draws: ArrayLike) -> Floats:
+    """Return the effective number of draws for the mean, of the values as they are."""
+    return _ess(_split(_table(draws)))
+
+
+def ess_quantile(draws: ArrayLike, probability: float) -> Floats:
+    """Return the effective number of draws for one quantile, of the indicator that a draw lies below it."""
+    table = _table(draws)
+    below = (table <= np.quantile(table, probability, axis=(0, 1))).astype(np.float64)
+    below[:, :, ~np.isfinite(table).all(axis=(0, 1))] = np.nan
+    return _ess(_split(below))
+
+
+def mcse_mean(draws: ArrayLike) -> Floats:
+    """Return the Monte Carlo standard error of the mean, in the unit of the parameter."""
+    table = _table(draws)
+    result: Floats = table.std(axis=(0, 1), ddof=1) / np.sqrt(ess_mean(table))
+    return result
+
+
+def mcse_quantile(draws: ArrayLike, probability: float) -> Floats:
+    """Return the Monte Carlo standard error of a quantile: half the width between the order statistics that
+    bracket it by one standard error, where the count below the quantile is Beta given the effective sample size.
+    """
+    table = _table(draws)
+    effective = ess_quantile(table, probability)
+    known = np.isfinite(effective)
+    safe = np.where(known, effective, 1.0)
+    ends = [
+        betaincinv(safe * probability + 1, safe * (1 - probability) + 1, float(ndtr(side)))
+        for side in (-1, 1)
+    ]
+    total = table.shape[0] * table.shape[1]
+    ordered = np.sort(table.reshape(total, -1), axis=0)
+    low, high = (np.clip(np.rint(end * (total - 1)).astype(np.int64), 0, total - 1) for end in ends)
+    columns = np.arange(ordered.shape[1])
+    error: Floats = np.where(known, (ordered[high, columns] - ordered[low, columns]) / 2, np.nan)
+    return error
+
+
+def _table(draws: ArrayLike) -> Floats:
+    table = np.asarray(draws, dtype=np.float64)
+    if table.ndim != 3:
+        raise ValueError(f"draws have shape {table.shape}: (chains, draws, parameters) is needed")
+    if table.shape[0] < 1 or table.shape[1] < 1:
+        raise ValueError(f"draws have shape {table.shape}: there is no draw")
+    return table
+
+
+def _split(table: Floats) -> Floats:
+    """Return the halves of every chain as chains; of an odd number of draws the middle one is left out."""
+    half = table.shape[1] // 2
+    return np.concatenate([table[:, :half], table[:, table.shape[1] - half :]], axis=0)
+
+
+def _normal_scores(table: Floats) -> Floats:
+    """Return the normal quantiles of the ranks over all chains; ties share their mean rank (Blom's offset)."""
+    flat = table.reshape(-1, table.shape[2])
+    ranks = np.empty_like(flat)
+    for column in range(flat.shape[1]):
+        ranks[:, column] = _ranks(flat[:, column])
+    ranks[:, ~np.isfinite(flat).all(axis=0)] = np.nan
+    scores: Floats = ndtri((ranks - 0.375) / (len(flat) + 0.25))
+    return scores.reshape(table.shape)
+
+
+def _ranks(values: Floats) -> Floats:
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    ends = np.r_[starts[1:], len(values)]
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
+    return ranks
+
+
+def _moving(chains: Floats) -> NDArray[np.bool_]:
+    """Return which parameters are finite and differ at all; there must be draws enough to say so."""
+    if chains.shape[1] * 2 < LEAST_DRAWS:
+        return np.zeros(chains.shape[2], dtype=np.bool_)
+    with np.errstate(invalid="ignore"):
+        spread = chains.max(axis=(0, 1)) - chains.min(axis=(0, 1))
+    moves: NDArray[np.bool_] = np.isfinite(spread) & (spread > 0)
+    return moves
+
+
+def _rhat(chains: Floats) -> Floats:
+    result = np.full(chains.shape[2], np.nan)
+    moves = _moving(chains)
+    n = chains.shape[1]
+    if moves.any():
+        moving = chains[:, :, moves]
+        within = moving.var(axis=1, ddof=1).mean(axis=0)
+        between = moving.mean(axis=1).var(axis=0, ddof=1)
+        with np.errstate(divide="ignore"):  # chains that each stand still at a place of their own: infinite
+            result[moves] = np.sqrt((n - 1) / n + between / within)
+    return result
+
+
+def _ess(chains: Floats) -> Floats:
+    result = np.full(chains.shape[2], np.nan)
+    moves = _moving(chains)
+    if moves.any():
+        result[moves] = _ess_of_moving(chains[:, :, moves])
+    return result
+
+
+def _ess_of_moving(chains: Floats) -> Floats:
+    m, n, _ = chains.shape
+    centred = chains - chains.mean(axis=1, keepdims=True)
+    covariance = _autocovariance(centred)
+    within = covariance[0] * n / (n - 1)
+    total = within * (n - 1) / n + chains.mean(axis=1).var(axis=0, ddof=1)
+    correlation = 1 - (within - covariance * n / (n - 1)) / total
+    correlation[0] = 1
+    pairs = correlation[: n // 2 * 2].reshape(n // 2, 2, -1).sum(axis=1)
+    # Geyer: pairs of lags count while positive, and are made to fall.
+    kept = np.logical_and.accumulate(pairs > 0, axis=0)
+    falling = np.minimum.accumulate(np.where(kept, pairs, 0.0), axis=0)
+    time = 2 * falling.sum(axis=0) - 1
+    draws = m * n
+    # Antithetic chains can be worth more than their length; the bound keeps a short run from claiming too much.
+    effective: Floats = draws / np.maximum(time, 1 / max(np.log10(draws), 1.0))
+    return effective
+
+
+def _autocovariance(centred: Floats) -> Floats:
+    """Return the autocovariance at lags 0..n-1, averaged over chains (divisor n), shape ``(n, parameters)``."""
+    m, n, _ = centred.shape
+    length = next_fast_len(2 * n, real=True)
+    spectrum = rfft(centred, length, axis=1)
+    power = (spectrum.real**2 + spectrum.imag**2).sum(axis=0)
+    covariance: Floats = irfft(power, length, axis=0)[:n] / (n * m)
+    return covariance

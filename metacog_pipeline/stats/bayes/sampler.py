@@ -1,0 +1,299 @@
+"""A gradient sampler that moves many chains at once.
+
+Hamiltonian Monte Carlo over arrays: every chain takes the same number of leapfrog steps, so one call of the density
+serves all of them and Python's cost is shared. What is tuned is tuned on all chains together while warming up and
+is fixed afterwards; from then on every chain is an ordinary Metropolis-adjusted Markov chain with the given density as its
+stationary distribution, and the chains are independent given the common sequence of trajectory lengths, which does
+not look at their states.
+
+- Metric: the dense covariance of all chains over a window, four windows, the first metric from the starts.
+- Step size: dual averaging of log step to the wanted mean acceptance (Hoffman & Gelman 2014, *JMLR* 15).
+- Trajectory length: gradient ascent on the change of the squared norm between both ends of a trajectory
+  (ChEES: Hoffman, Radul & Sountsov 2021, *AISTATS*); each iteration draws 0.5 to 1.5 times that length.
+
+Why not a library: the densities of this package are a few dozen array operations in at most some hundred dimensions. What
+takes the time in a general sampler is compiling a graph and calling it per chain; here forty chains advance in the time
+of a few. See :mod:`metacog_pipeline.stats.bayes.single` for what that comes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import Floats, whole
+from metacog_pipeline.stats._arrays import floats as checked_floats
+
+Density = Callable[[Floats], tuple[Floats, Floats]]
+
+TARGET = 0.8
+WINDOWS = (0.1, 0.25, 0.45, 0.75)
+JITTER = (0.5, 1.5)
+FIRST_STEP = 0.5
+FIRST_LENGTH = np.pi / 2  # a quarter turn: independent ends for a normal distribution in its own metric
+LENGTH_RATE = 0.04
+MAX_STEPS = 512
+# One iteration in ten takes small steps, so that a chain in a steep corner, where the usual step is refused for ever,
+# walks out of it. Chance alone decides, not the state: the chain stays exact.
+SMALL_SHARE = 0.1
+SMALL = (0.05, 0.5)
+# While chains still come in from their starts, the slowest one sets the step (harmonic mean); later the mean does.
+ARRIVING = 0.25
+
+
+@dataclass(slots=True)
+class Chains:
+    """Chains ready to be drawn from.
+
+    Attributes
+    ----------
+    position, value, gradient
+        Where the chains stand: ``(chains, dim)``, the log density ``(chains,)`` and its gradient.
+    factor
+        Lower triangle L of the metric: L Lᵀ approximates the covariance of the target.
+    step, length
+        Leapfrog step and mean trajectory length in units of the metric.
+    max_steps
+        No trajectory takes more leapfrog steps.
+    rng
+        The stream everything is drawn from.
+    acceptance
+        Mean acceptance probability of the last call that moved the chains.
+    gradients
+        Calls of the density so far, each over all chains.
+    """
+
+    density: Density
+    position: Floats
+    value: Floats
+    gradient: Floats
+    factor: Floats
+    step: float
+    length: float
+    max_steps: int
+    rng: np.random.Generator
+    acceptance: float = 0.0
+    gradients: int = 0
+
+
+def sample(
+    density: Density,
+    starts: ArrayLike,
+    *,
+    seed: int | np.random.SeedSequence,
+    warmup: int,
+    draws: int,
+    target: float = TARGET,
+    max_steps: int = MAX_STEPS,
+) -> Floats:
+    """Return draws from ``density``, shape ``(chains, draws, dim)``, after ``warmup`` iterations that are left out.
+
+    Parameters
+    ----------
+    density
+        From positions ``(chains, dim)`` to the log density ``(chains,)`` (up to a constant; -inf or NaN where there is
+        none) and its gradient ``(chains, dim)``. It must treat every row alike.
+    starts
+        ``(chains, dim)``, better wider than the target than narrower; at least two chains, and some dozens tune best.
+    seed
+        Same seed, same bytes (on the same machine and library versions).
+    warmup, draws
+        Iterations for tuning (200 or more for a hard density) and iterations kept.
+    target, max_steps
+        Wanted mean acceptance, and the longest trajectory in leapfrog steps.
+
+    Raises
+    ------
+    ValueError
+        For starts of the wrong shape, or where the density is not finite.
+    """
+    return draw(warm_up(density, starts, seed=seed, warmup=warmup, target=target, max_steps=max_steps), draws)
+
+
+def warm_up(
+    density: Density,
+    starts: ArrayLike,
+    *,
+    seed: int | np.random.SeedSequence,
+    warmup: int,
+    target: float = TARGET,
+    max_steps: int = MAX_STEPS,
+) -> Chains:
+    """Return tuned chains; parameters as in :func:`sample`."""
+    position = checked_floats("starts", starts, 2)
+    if position.shape[0] < 2 or position.shape[1] < 1:
+        raise ValueError(
+            f"starts have shape {position.shape}: two chains or more, and a dimension, are needed"
+        )
+    iterations = whole("warmup", warmup)
+    whole("max_steps", max_steps, 1)
+    if not 0 < target < 1:
+        raise ValueError(f"target acceptance is {target}: it lies between 0 and 1")
+    with np.errstate(all="ignore"):
+        value, gradient = density(position)
+    if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
+        raise ValueError("the density or its gradient is not finite at a start: move the starts")
+    chains = Chains(
+        density,
+        position.copy(),
+        value,
+        gradient,
+        _factor(position),
+        step=FIRST_STEP,
+        length=FIRST_LENGTH,
+        max_steps=max_steps,
+        rng=np.random.default_rng(seed),
+        gradients=1,
+    )
+    with np.errstate(all="ignore"):
+        _tune(chains, iterations, target)
+    return chains
+
+
+def draw(chains: Chains, draws: int) -> Floats:
+    """Move tuned chains on and return their next ``draws`` positions, shape ``(chains, draws, dim)``.
+
+    Nothing is tuned here; calling twice continues the same chains.
+    """
+    kept = np.empty((len(chains.position), whole("draws", draws), chains.position.shape[1]))
+    accepted = 0.0
+    with np.errstate(all="ignore"):
+        for t in range(draws):
+            accepted += float(_move(chains).probability.mean())
+            kept[:, t] = chains.position
+    chains.acceptance = accepted / max(draws, 1)
+    return kept
+
+
+@dataclass(slots=True)
+class _Move:
+    before: Floats
+    proposal: Floats
+    velocity: Floats  # at the proposal, in whitened coordinates
+    probability: Floats
+    share: float  # of the mean length this trajectory had
+    small: bool  # whether its steps were made small
+
+
+def _move(chains: Chains) -> _Move:
+    """Propose one trajectory for every chain, accept or reject each (Metropolis), and tell what happened."""
+    rng, factor = chains.rng, chains.factor
+    share = float(rng.uniform(*JITTER))
+    steps = min(max(int(np.ceil(share * chains.length / chains.step)), 1), chains.max_steps)
+    step = min(share * chains.length / steps, chains.step)
+    small = float(rng.random()) < SMALL_SHARE
+    if small:
+        step *= float(rng.uniform(*SMALL))
+    before = chains.position
+    velocity = rng.standard_normal(before.shape)
+    energy = chains.value - 0.5 * (velocity**2).sum(axis=1)
+    q, value, gradient = before, chains.value, chains.gradient
+    velocity = velocity + 0.5 * step * (gradient @ factor)
+    for i in range(steps):
+        q = q + step * (velocity @ factor.T)
+        value, gradient = chains.density(q)
+        velocity = velocity + (step if i + 1 < steps else 0.5 * step) * (gradient @ factor)
+    chains.gradients += steps
+    change = value - 0.5 * (velocity**2).sum(axis=1) - energy
+    probability = np.exp(np.minimum(np.where(np.isfinite(change), change, -np.inf), 0.0))
+    accept = rng.random(len(probability)) < probability
+    chains.position = np.where(accept[:, None], q, before)
+    chains.value = np.where(accept, value, chains.value)
+    chains.gradient = np.where(accept[:, None], gradient, chains.gradient)
+    return _Move(before, q, velocity, probability, share, small)
+
+
+def _tune(chains: Chains, iterations: int, target: float) -> None:
+    ends = [int(share * iterations) for share in WINDOWS]
+    step, length = _StepSize(chains.step, target), _Length(chains.length)
+    window: list[Floats] = []
+    for t in range(1, iterations + 1):
+        move = _move(chains)
+        if not move.small:
+            chains.step = step.update(_acceptance(move.probability, t <= ARRIVING * iterations))
+            centre = chains.position.mean(axis=0)
+            chains.length = length.update(move, centre, chains.factor)
+        chains.length = min(max(chains.length, chains.step), chains.step * chains.max_steps / JITTER[1])
+        window.append(chains.position)
+        if t in ends:
+            if len(window) > 1:
+                chains.factor = _factor(np.concatenate(window[len(window) // 4 :]))
+            window = []
+            # In a new metric the old step and length mean little: both begin again.
+            step, length = _StepSize(max(chains.step, FIRST_STEP), target), _Length(FIRST_LENGTH)
+    if iterations:
+        chains.step, chains.length = step.settled, length.settled
+        chains.length = min(max(chains.length, chains.step), chains.step * chains.max_steps / JITTER[1])
+
+
+def _acceptance(probability: Floats, slowest: bool) -> float:
+    if slowest:
+        return float(1 / np.mean(1 / np.maximum(probability, 1e-3)))
+    return float(probability.mean())
+
+
+def _factor(points: Floats) -> Floats:
+    """Return the Cholesky factor of the points' covariance, shrunk to its diagonal where points are few."""
+    n, dim = points.shape
+    variance = points.var(axis=0, ddof=1)
+    variance = np.where(variance > 0, variance, 1e-6)
+    scale = np.sqrt(variance)
+    correlation = np.atleast_2d(np.cov(points / scale, rowvar=False))
+    weight = 1.0 if n > 10 * dim else n / (n + 2.0 * dim)
+    shrunk = weight * correlation + (1 - weight) * np.eye(dim)
+    np.fill_diagonal(shrunk, 1.0 + 1e-9)
+    factor: Floats = scale[:, None] * np.linalg.cholesky(shrunk)
+    return factor
+
+
+class _StepSize:
+    """Dual averaging of the logarithm of the step (Hoffman & Gelman 2014, section 3.2.1)."""
+
+    def __init__(self, first: float, target: float) -> None:
+        self.target, self.centre = target, np.log(2 * first)
+        self.error, self.average, self.count = 0.0, np.log(first), 0
+
+    def update(self, acceptance: float) -> float:
+        self.count += 1
+        weight = 1 / (self.count + 10)
+        self.error += weight * (self.target - acceptance - self.error)
+        current = self.centre - np.sqrt(self.count) / 0.05 * self.error
+        decay = self.count**-0.75
+        self.average += decay * (current - self.average)
+        return float(np.exp(current))
+
+    @property
+    def settled(self) -> float:
+        return float(np.exp(self.average))
+
+
+class _Length:
+    """Gradient ascent (Adam) of log length on the ChEES criterion, averaged over the later iterations."""
+
+    def __init__(self, first: float) -> None:
+        self.log, self.slope, self.square, self.count = np.log(first), 0.0, 0.0, 0
+        self.average = self.log
+
+    def update(self, move: _Move, centre: Floats, factor: Floats) -> float:
+        whiten = np.linalg.inv(factor).T
+        before, after = (move.before - centre) @ whiten, (move.proposal - centre) @ whiten
+        gain = (after**2).sum(axis=1) - (before**2).sum(axis=1)
+        slopes = move.probability * gain * (after * move.velocity).sum(axis=1) * move.share
+        usable = np.isfinite(slopes) & (move.probability > 1e-4)
+        self.count += 1
+        if usable.any():
+            slope = float(slopes[usable].sum() / move.probability[usable].sum())
+            self.slope += 0.1 * (slope - self.slope)
+            self.square += 0.05 * (slope**2 - self.square)
+            unbiased = self.slope / (1 - 0.9**self.count)
+            scale = np.sqrt(self.square / (1 - 0.95**self.count))
+            self.log += LENGTH_RATE * unbiased / (scale + 1e-12)
+        self.average += (self.log - self.average) / (1 + 0.1 * self.count)
+        return float(np.exp(self.log))
+
+    @property
+    def settled(self) -> float:
+        return float(np.exp(self.average))
