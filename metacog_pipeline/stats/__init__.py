@@ -19,5 +19,6 @@ correlation        Pearson's r, a straight line, with and without named outliers
 paired             models on the same items: bootstrap, McNemar, Cochran's Q
 agreement          Cohen's kappa
 multiple           Holm's correction, stars
+decisions          practical equivalence, HDI, Bonferroni Z, contrasts of draws, criterion shifts, paired shifts
 =================  ==================================================================================
 """

@@ -1,0 +1,55 @@
+"""When is a difference one? Tests, intervals, and a region of practical equivalence (ROPE).
+
+========  ===========================================================================================
+verdicts  the interval rules (symmetric, HDI), the four verdicts of a ROPE, the Bonferroni Z test
+draws     two sets of posterior draws: log ratio and difference; one set against optimality
+shifts    criterion shifts between conditions from a table of type-1 measures, independent trials
+shared    the same shifts where both conditions were answered on the same items: the paired test
+========  ===========================================================================================
+"""
+
+from __future__ import annotations
+
+from metacog_pipeline.stats.decisions.draws import Comparison, against_optimality, compare
+from metacog_pipeline.stats.decisions.shared import (
+    SharedTrials,
+    paired_shift,
+    shared_trials,
+)
+from metacog_pipeline.stats.decisions.shifts import (
+    Contrasts,
+    CriterionShifts,
+    condition_pairs,
+    contrasts,
+    criterion_shift,
+)
+from metacog_pipeline.stats.decisions.verdicts import (
+    VERDICTS,
+    ZTest,
+    bonferroni_z,
+    hdi,
+    rope,
+    symmetric_interval,
+    z_test,
+)
+
+__all__ = [
+    "VERDICTS",
+    "Comparison",
+    "Contrasts",
+    "CriterionShifts",
+    "SharedTrials",
+    "ZTest",
+    "against_optimality",
+    "bonferroni_z",
+    "compare",
+    "condition_pairs",
+    "contrasts",
+    "criterion_shift",
+    "hdi",
+    "paired_shift",
+    "rope",
+    "shared_trials",
+    "symmetric_interval",
+    "z_test",
+]

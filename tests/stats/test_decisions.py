@@ -1,0 +1,256 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from metacog_pipeline.stats.decisions import (
+    against_optimality,
+    bonferroni_z,
+    compare,
+    condition_pairs,
+    contrasts,
+    criterion_shift,
+    hdi,
+    rope,
+    symmetric_interval,
+    z_test,
+)
+from metacog_pipeline.stats.type1 import type1_from_table
+
+finite = st.floats(-50, 50)
+
+
+def draws(seed, mean=1.0, sd=0.1, n=4000):
+    return np.random.default_rng(seed).normal(mean, sd, n)
+
+
+# --- intervals ---------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(finite, min_size=30, max_size=80), st.sampled_from([0.5, 0.8, 0.9]))
+def test_the_hdi_is_the_narrowest_window_of_its_width_and_the_first_of_equals(values, q):
+    x = sorted(values)
+    width = math.ceil(q * len(x))
+    spans = [x[i + width] - x[i] for i in range(len(x) - width)]
+    i = spans.index(min(spans))
+    assert hdi(values, q) == (x[i], x[i + width])
+
+
+def test_the_hdi_takes_any_shape_and_leans_to_the_dense_side():
+    skewed = np.random.default_rng(1).exponential(size=(4, 5000))
+    low, high = hdi(skewed)
+    assert low < 0.01 and high == pytest.approx(-math.log(0.05), rel=0.05)
+    assert symmetric_interval(skewed)[0] == pytest.approx(-math.log(0.975), rel=0.15)
+
+
+@pytest.mark.parametrize("bad", [[], [1.0], [math.nan] * 100, [math.inf] * 100])
+def test_draws_without_an_interval_are_refused(bad):
+    with pytest.raises(ValueError, match="draws"):
+        hdi(bad)
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -1, math.nan])
+def test_a_share_outside_its_range_is_refused(q):
+    for interval in (hdi, symmetric_interval):
+        with pytest.raises(ValueError, match="share"):
+            interval(draws(1), q)
+
+
+# --- the region of practical equivalence -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "significant", "verdict"),
+    [
+        (0.2, 0.3, True, "significant"),
+        (-0.3, -0.2, True, "significant"),
+        (0.01, 0.09, True, "negligible"),
+        (-0.1, -0.01, True, "negligible"),
+        (0.05, 0.2, True, "inconclusive"),
+        (-0.2, 0.2, True, "inconclusive"),
+        (0.1, 0.2, True, "inconclusive"),  # it touches the region: not outside
+        (0.2, 0.3, False, "not_significant"),
+    ],
+)
+def test_the_verdict_is_where_the_interval_lies(low, high, significant, verdict):
+    assert rope(low, high, 0.1, significant) == verdict
+
+
+@given(finite, st.floats(0, 5), st.floats(0, 5))
+def test_a_verdict_does_not_depend_on_the_direction_of_the_difference(low, width, half):
+    assert rope(low, low + width, half, True) == rope(-(low + width), -low, half, True)
+
+
+def test_impossible_regions_and_intervals_are_refused():
+    for arguments in ((1.0, 0.0, 0.1), (math.nan, 1.0, 0.1), (0.0, 1.0, -0.1), (0.0, 1.0, math.nan)):
+        with pytest.raises(ValueError):
+            rope(*arguments, True)
+
+
+# --- Z tests -----------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(-3, 3), st.floats(0.01, 2), st.integers(1, 300))
+def test_a_test_rejects_exactly_where_its_adjusted_interval_leaves_out_zero(delta, se, family):
+    test = z_test([delta], [se], family)
+    assert test.p[0] == pytest.approx(2 * norm.sf(abs(delta / se)))
+    assert test.p_adjusted[0] == pytest.approx(min(1.0, family * test.p[0]))
+    outside = test.low_adjusted[0] > 0 or test.high_adjusted[0] < 0
+    if abs(test.p_adjusted[0] - 0.05) > 1e-9:
+        assert bool(test.significant[0]) == outside
+    assert test.high_adjusted[0] - test.low_adjusted[0] >= test.high[0] - test.low[0] - 1e-12
+
+
+def test_rows_without_a_number_are_not_tested_and_the_family_keeps_its_size():
+    test = bonferroni_z([0.0, math.inf, 1.0], [1.0, math.inf, 2.0], [0.01, 1.0, -1.0], [0.01, 1.0, 0.5])
+    assert test.family_size == 3
+    assert test.significant.tolist() == [True, False, False]
+    assert np.isnan(test.p[1:]).all()
+
+
+@pytest.mark.parametrize("size", [0, -3, 2.5, True])
+def test_a_family_of_no_tests_is_refused(size):
+    with pytest.raises(ValueError, match="family_size"):
+        z_test([1.0], [1.0], size)
+
+
+# --- posterior draws ---------------------------------------------------------------------------------------------
+
+
+def test_independent_fits_are_compared_on_both_scales():
+    found = compare(draws(1, 0.8, 0.02), draws(2, 0.6, 0.02), rope=0.05)
+    assert found.log_ratio == pytest.approx(math.log(0.8 / 0.6), abs=0.005)
+    assert found.difference == pytest.approx(0.2, abs=0.005)
+    half = 1.96 * math.sqrt(2) * 0.02
+    assert found.high - found.low == pytest.approx(2 * half, rel=0.05)
+    assert found.differs and found.verdict == "significant" and found.probability == 1.0
+
+
+@given(st.floats(-0.3, 0.3), st.integers(0, 50))
+def test_both_scales_give_one_test(delta, seed):
+    one, two = draws(seed, 1.0, 0.1, 400), draws(seed + 1000, 1.0 + delta, 0.1, 400)
+    log, plain = compare(one, two, scale="log_ratio"), compare(one, two, scale="difference")
+    ends = plain.low, plain.high
+    if min(abs(end) for end in ends) > 0.01:
+        assert log.differs == plain.differs
+
+
+def test_one_stream_is_refused_even_where_it_is_only_part_of_the_noise():
+    base = np.random.default_rng(3).normal(size=4000)
+    with pytest.raises(ValueError, match="same numbers"):
+        compare(base + 2, base + 2)
+    for noise in (0.0, 0.5):
+        other = 0.7 + 0.1 * (base + noise * np.random.default_rng(4).normal(size=4000))
+        with pytest.raises(ValueError, match="one random stream"):
+            compare(1 + 0.1 * base, other)
+        with pytest.raises(ValueError, match="one random stream"):
+            compare(np.exp(3 * base), other[:3000])
+
+
+def test_a_weak_common_part_no_longer_narrows_the_interval():
+    base = np.random.default_rng(5).normal(size=20000)
+    own = np.random.default_rng(6).normal(size=(2, 20000))
+    one, two = 0.1 * (0.6 * base + 0.8 * own[0]) + 1, 0.1 * (0.6 * base + 0.8 * own[1]) + 1
+    found = compare(one, two)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(2) * 0.1, rel=0.05)
+
+
+def test_sets_of_unequal_length_and_shape_can_be_compared():
+    found = compare(draws(1, n=4000).reshape(4, 1000), draws(2, n=900))
+    assert found.n == 900 and found.verdict == "not_significant"
+
+
+def test_draws_at_or_below_zero_leave_the_difference_and_say_why():
+    found = compare(draws(1, 0.1, 0.2), draws(2, 1.0, 0.1))
+    assert found.log_ratio is None and found.scale == "difference" and "log" in found.status
+    assert found.differs and found.verdict == "significant"
+
+
+def test_optimality_is_a_ratio_of_one():
+    assert against_optimality(draws(1, 1.0, 0.05)).verdict == "not_significant"
+    below = against_optimality(draws(2, 0.8, 0.02))
+    assert below.log_ratio == pytest.approx(math.log(0.8), abs=0.005) and below.verdict == "significant"
+    assert against_optimality(draws(3, 1.02, 0.001)).verdict == "negligible"
+
+
+@pytest.mark.parametrize("bad", [[1.0] * 10, [math.nan] * 200])
+def test_too_few_draws_or_none_that_are_numbers_are_refused(bad):
+    with pytest.raises(ValueError, match="draws"):
+        compare(bad, draws(1))
+
+
+# --- criterion shifts --------------------------------------------------------------------------------------------
+
+CELLS = ([900, 800, 700], [100, 200, 300], [400, 200, 100], [600, 800, 900])
+
+
+def test_pairs_run_from_the_lowest_expected_criterion_to_the_highest():
+    groups = ["x", "y", "x", "x", "y"]
+    first, second = condition_pairs(groups, ["S2", "S1", "None", "S1", "S2"])
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == [(3, 2), (2, 0), (3, 0), (1, 4)]
+
+
+def test_a_shift_is_tested_in_each_family_with_its_number_of_pairs():
+    cells = type1_from_table(*CELLS)
+    found = criterion_shift(cells, ["m"] * 3, ["S1", "None", "S2"])
+    assert (found.c.test.family_size, found.c.quantity, found.d.quantity) == (3, "c", "d")
+    np.testing.assert_allclose(found.c.difference, cells.c[[1, 2, 2]] - cells.c[[0, 1, 0]])
+    np.testing.assert_allclose(found.d.se**2, cells.var_d[[0, 1, 0]] + cells.var_d[[1, 2, 2]])
+    assert set(found.c.verdict) <= {"significant", "inconclusive"}
+    assert (found.c_prime.examined == found.d.test.significant).all()
+    larger = criterion_shift(cells, ["m"] * 3, ["S1", "None", "S2"], family_size=27)
+    np.testing.assert_allclose(larger.c.test.p_adjusted, np.minimum(1, 27 * larger.c.test.p))
+
+
+def test_unadjusted_verdicts_are_those_of_single_tests():
+    args = ("d", np.array([0, 0]), np.array([1, 2]), [0.25, 0.06], [0.11, 0.05])
+    adjusted, single = contrasts(*args, family_size=20), contrasts(*args, family_size=20, adjust=False)
+    assert adjusted.verdict.tolist() == ["not_significant"] * 2
+    assert single.verdict.tolist() == ["inconclusive", "not_significant"]
+    np.testing.assert_allclose(single.test.low_adjusted, adjusted.test.low_adjusted)
+
+
+def test_cells_without_a_criterion_give_a_reason_and_no_number():
+    cells = type1_from_table([10, 5, 0], [0, 5, 0], [0, 2, 3], [10, 8, 7])
+    found = criterion_shift(cells, ["m"] * 3, ["S1", "None", "S2"])
+    for family in (found.c, found.d, found.c_prime):
+        assert family.verdict.tolist() == ["untested"] * 3
+        assert all(status != "ok" for status in family.status)
+        assert np.isnan(family.difference).all() and not family.test.significant.any()
+
+
+def test_an_empty_class_is_not_tested_on_the_strength_of_its_correction():
+    cells = type1_from_table([0, 900], [0, 100], [300, 300], [700, 700], correction="loglinear")
+    assert np.isfinite(cells.c).all()
+    assert criterion_shift(cells, ["m"] * 2, ["S1", "S2"]).c.verdict.tolist() == ["untested"]
+
+
+def test_no_cells_give_no_rows():
+    found = criterion_shift(type1_from_table([], [], [], []), [], [])
+    assert len(found.c.difference) == len(found.c_prime.verdict) == 0
+
+
+def test_tables_that_cannot_be_paired_are_refused():
+    cells = type1_from_table(*CELLS)
+    with pytest.raises(ValueError, match="twice"):
+        criterion_shift(cells, ["m"] * 3, ["S1", "S1", "S2"])
+    with pytest.raises(ValueError, match="'high'"):
+        criterion_shift(cells, ["m"] * 3, ["S1", "high", "S2"])
+    with pytest.raises(ValueError, match="groups"):
+        criterion_shift(cells, ["m"] * 2, ["S1", "None", "S2"])
+    with pytest.raises(ValueError, match="2 groups for 3 cells"):
+        criterion_shift(cells, ["m"] * 2, ["S1", "S2"])
+
+
+@given(st.integers(0, 10**6))
+def test_swapping_the_stimuli_mirrors_every_shift_of_the_criterion(seed):
+    table = np.random.default_rng(seed).integers(5, 400, (4, 3))
+    h, m, f, r = table
+    one = criterion_shift(type1_from_table(h, m, f, r), ["m"] * 3, ["S1", "None", "S2"])
+    other = criterion_shift(type1_from_table(r, f, m, h), ["m"] * 3, ["S1", "None", "S2"])
+    np.testing.assert_allclose(one.c.difference, -other.c.difference, atol=1e-12)
+    np.testing.assert_allclose(one.d.test.p, other.d.test.p, atol=1e-9)
+    assert one.c.verdict.tolist() == other.c.verdict.tolist()
