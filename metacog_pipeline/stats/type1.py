@@ -1,0 +1,365 @@
+"""Sensitivity and criterion of a binary task: d', c, c', ln beta, with their variances.
+
+Sources: Macmillan & Creelman (2005), *Detection Theory*, chapters 1-3 for the measures and for unequal variances (d_a,
+c_a); Gourevitch & Galanter (1967), *Psychometrika* 32, for the delta-method variances, the two rates being independent
+binomials. With z the standard normal quantile, zH = z(hit rate), zF = z(false-alarm rate) and s = sd(S1) / sd(S2),
+S1 ~ N(-d/2, 1) and S2 ~ N(d/2, 1/s)::
+
+    d = zH / s - zF        c = -(zH + zF) / (1 + s)        c' = c / d        ln beta = ln s + (zF² - zH²) / 2
+    d_a = sqrt(2 / (1 + s²)) s d                           c_a = sqrt(2) s / sqrt(1 + s²) c
+
+At s = 1 these are d' = zH - zF, c = -(zH + zF) / 2 and ln beta = c d'. c below 0: S2 is said too often.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from metacog_pipeline.stats._arrays import Floats, floats
+from metacog_pipeline.stats.counts import Counts, check_correction, corrected_rate
+from metacog_pipeline.stats.estimate import Estimate
+
+STATUSES = {
+    "ok": "",
+    "no_trials": "no trials",
+    "no_s1_trials": "no trials with stimulus S1",
+    "no_s2_trials": "no trials with stimulus S2",
+    "undefined": "both rates are 0, or both are 1: d' has no value",
+    "infinite": "a rate is 0 or 1: z is infinite",
+    "zero_dprime": "d' is 0: c' has no finite value",
+    "undefined_slope": "the ratio s of standard deviations is undefined",
+}
+MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca", "equivalent_accuracy")
+
+Texts = NDArray[np.str_]
+
+
+@dataclass(frozen=True, slots=True)
+class Type1:
+    """Type-1 measures of many cells; every array has shape ``(cells,)``.
+
+    Attributes
+    ----------
+    n1, n2
+        Trials with stimulus S1 and S2 the rates rest on, with what a correction added.
+    hit_rate, false_alarm_rate
+        Shares in 0..1 after the correction; NaN where there were no trials.
+    accuracy
+        Share of correct answers in the counts as given.
+    d, c, c_prime, ln_beta
+        The measures, in standard deviations of S1; ±inf or NaN where ``status`` says so.
+    da, ca
+        d and c in root-mean-square units, equal to them at s = 1.
+    var_d, var_c, var_c_prime, var_ln_beta, cov_d_c
+        Delta-method variances and the covariance of d and c; NaN where a rate is 0 or 1 or undefined (and for c' where
+        d is 0).
+    status
+        A key of ``STATUSES``. ``"no_s1_trials"`` with a finite d: the number is the correction's alone.
+    s
+        Ratio of standard deviations, as given.
+    correction
+        One of ``none``, ``pad``, ``loglinear``, ``half``.
+    """
+
+    n1: Floats
+    n2: Floats
+    hit_rate: Floats
+    false_alarm_rate: Floats
+    accuracy: Floats
+    d: Floats
+    c: Floats
+    c_prime: Floats
+    ln_beta: Floats
+    da: Floats
+    ca: Floats
+    var_d: Floats
+    var_c: Floats
+    var_c_prime: Floats
+    var_ln_beta: Floats
+    cov_d_c: Floats
+    status: Texts
+    s: Floats
+    correction: str
+
+    @property
+    def beta(self) -> Floats:
+        """Likelihood ratio at the criterion, exp(ln beta)."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.ln_beta)
+
+    @property
+    def equivalent_accuracy(self) -> Floats:
+        """Share correct of an unbiased observer with the same sensitivity, Φ(d_a / 2)."""
+        result: Floats = ndtr(self.da / 2)
+        return result
+
+    def variance(self, measure: str) -> Floats:
+        """Return the delta-method variance of one of ``MEASURES``."""
+        if measure in ("da", "ca"):
+            scaled: Floats = _unit(self.s) ** 2 * (self.var_d if measure == "da" else self.var_c)
+            return scaled
+        if measure == "equivalent_accuracy":
+            density = np.exp(-(np.where(np.isfinite(self.da), self.da, 0.0) ** 2) / 8) / math.sqrt(
+                2 * math.pi
+            )
+            return (density / 2) ** 2 * self.variance("da")
+        if measure not in MEASURES:
+            raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
+        value: Floats = getattr(self, f"var_{measure}")
+        return value
+
+    def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return low and high, value ± z √variance; NaN where there is no variance.
+
+        Parameters
+        ----------
+        measure
+            One of ``MEASURES``. That of ``equivalent_accuracy`` is the interval of d_a carried over, inside 0..1.
+        level
+            Coverage, 0..1 exclusive: ``1 - 0.05 / 27`` for one of 27 comparisons after Bonferroni.
+        """
+        z = normal_quantile(level)
+        if measure == "equivalent_accuracy":
+            low, high = self.interval("da", level)
+            return ndtr(low / 2), ndtr(high / 2)
+        half = z * np.sqrt(self.variance(measure))
+        value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
+        return value - half, value + half
+
+    def estimate(self, measure: str, cell: int = 0, level: float = 0.95) -> Estimate:
+        """Return one cell's measure as an estimate; where it has no finite value the status says why."""
+        low, high = self.interval(measure, level)
+        value = float(getattr(self, measure)[cell])
+        n = round(float(np.nan_to_num(self.n1[cell] + self.n2[cell])))
+        status = (
+            "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
+        )
+        reason = STATUSES[status] or "ok"
+        method = f"delta, correction {self.correction}"
+        if not math.isfinite(value):
+            return Estimate(None, None, None, n, method, reason)
+        if not math.isfinite(low[cell]):
+            return Estimate(value, None, None, n, method, reason)
+        sem = math.sqrt(float(self.variance(measure)[cell]))
+        return Estimate(value, float(low[cell]), float(high[cell]), n, method, reason, sem)
+
+
+def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
+    """Return the type-1 measures of every cell of a table.
+
+    Parameters
+    ----------
+    table
+        Counts; confidence is summed over.
+    correction
+        ``none``, ``pad``, ``loglinear`` or ``half``; see :mod:`metacog_pipeline.stats.counts`. A padded table is in
+        force as it is (``none``); a second correction is refused.
+    s
+        sd(S1) / sd(S2), above 0, one number or one per cell; NaN (an undefined slope) gives a status.
+
+    Raises
+    ------
+    ValueError
+        For an unknown or a second correction, or s of 0 or below.
+    """
+    name = check_correction(correction, table.correction)
+    added = 2 * table.ratings * table.pad
+    empty = (table.n1 - added <= 1e-9 * (1 + added), table.n2 - added <= 1e-9 * (1 + added))
+    in_force = correction if table.correction == "none" else "none"
+    parts = (table.hits, table.misses, table.false_alarms, table.correct_rejections)
+    return _measures(parts, in_force, name, s, empty)
+
+
+def type1_from_table(
+    hits: ArrayLike,
+    misses: ArrayLike,
+    false_alarms: ArrayLike,
+    correct_rejections: ArrayLike,
+    correction: str = "none",
+    s: ArrayLike = 1.0,
+) -> Type1:
+    """Return the type-1 measures from the four counts, each a number or of shape ``(cells,)``.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes, negative or non-finite counts, an unknown correction, or s of 0 or below.
+    """
+    names = ("hits", "misses", "false_alarms", "correct_rejections")
+    given = (hits, misses, false_alarms, correct_rejections)
+    parts = [
+        floats(name, np.atleast_1d(np.asarray(values))) for name, values in zip(names, given, strict=True)
+    ]
+    for name, part in zip(names, parts, strict=True):
+        if part.shape != parts[0].shape:
+            raise ValueError(f"{name} has shape {part.shape}, hits {parts[0].shape}: they must be equal")
+        if part.size and float(part.min()) < 0:
+            raise ValueError(f"{name} holds the negative count {float(part.min()):g}")
+    correction = check_correction(correction)
+    empty = (parts[2] + parts[3] <= 0, parts[0] + parts[1] <= 0)
+    return _measures((parts[0], parts[1], parts[2], parts[3]), correction, correction, s, empty)
+
+
+@dataclass(frozen=True, slots=True)
+class ZrocSlope:
+    """Slope of the type-1 zROC, an estimate of s = sd(S1) / sd(S2).
+
+    Attributes
+    ----------
+    slope
+        Shape ``(cells,)``; NaN where it is undefined, never 0 or below.
+    points
+        Shape ``(cells,)``: cut points with two finite z values, of 2 K - 1.
+    status
+        ``"ok"``, ``"too_few_points"`` (fewer than two different ones) or ``"not_positive"``.
+    """
+
+    slope: Floats
+    points: NDArray[np.int64]
+    status: Texts
+
+
+def zroc_slope(table: Counts) -> ZrocSlope:
+    """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points.
+
+    Cut points where a rate is 0 or 1 have no z and are left out; a padded table has none of them.
+    """
+    x, y = (_z(*_tails(side)) for side in (table.n_s1, table.n_s2))
+    finite = np.isfinite(x) & np.isfinite(y)
+    points = finite.sum(axis=1)
+    number = np.maximum(points, 1)
+    x, y = np.where(finite, x, 0.0), np.where(finite, y, 0.0)
+    dx = np.where(finite, x - (x.sum(axis=1) / number)[:, None], 0.0)
+    dy = np.where(finite, y - (y.sum(axis=1) / number)[:, None], 0.0)
+    spread = (dx**2).sum(axis=1)
+    spread_there = (points >= 2) & (spread > 1e-18)
+    slope = np.where(spread_there, (dx * dy).sum(axis=1) / np.where(spread_there, spread, 1.0), np.nan)
+    positive = spread_there & (slope > 0)
+    status = np.where(positive, "ok", np.where(spread_there, "not_positive", "too_few_points"))
+    return ZrocSlope(np.where(positive, slope, np.nan), points.astype(np.int64), status)
+
+
+def normal_quantile(level: float) -> float:
+    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95)."""
+    if not 0 < level < 1:
+        raise ValueError(f"level {level} is outside 0..1")
+    return -float(ndtri((1 - level) / 2))
+
+
+def _measures(
+    parts: tuple[Floats, Floats, Floats, Floats],
+    in_force: str,
+    correction: str,
+    s: ArrayLike,
+    empty: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+) -> Type1:
+    hits, misses, false_alarms, rejections = parts
+    ratio = _slope(s, len(hits))
+    hit_rate, n2 = corrected_rate(hits, hits + misses, in_force)
+    false_alarm_rate, n1 = corrected_rate(false_alarms, false_alarms + rejections, in_force)
+    # The complement from its own counts: 1 - rate would lose the digits of a rate close to 1.
+    miss_rate = corrected_rate(misses, hits + misses, in_force)[0]
+    rejection_rate = corrected_rate(rejections, false_alarms + rejections, in_force)[0]
+    z_h, z_f = _z(hit_rate, miss_rate), _z(false_alarm_rate, rejection_rate)
+    v_h, v_f = _variance(hit_rate, miss_rate, z_h, n2), _variance(false_alarm_rate, rejection_rate, z_f, n1)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        d = z_h / ratio - z_f
+        c = -(z_h + z_f) / (1 + ratio)
+        ln_beta = np.log(ratio) + (z_f - z_h) * (z_f + z_h) / 2
+        c_prime = c / d
+        spread = (z_f**2 * v_h + z_h**2 * v_f) / (ratio**2 * d**4)
+        var_c_prime = np.where(np.isfinite(spread), spread, np.nan)
+    right, given = hits + rejections, sum(parts)
+    accuracy = np.where(given > 0, right / np.where(given > 0, given, 1.0), np.nan)
+    return Type1(
+        n1=n1,
+        n2=n2,
+        hit_rate=hit_rate,
+        false_alarm_rate=false_alarm_rate,
+        accuracy=accuracy,
+        d=d,
+        c=c,
+        c_prime=c_prime,
+        ln_beta=ln_beta,
+        da=_unit(ratio) * d,
+        ca=_unit(ratio) * c,
+        var_d=v_h / ratio**2 + v_f,
+        var_c=(v_h + v_f) / (1 + ratio) ** 2,
+        var_c_prime=var_c_prime,
+        var_ln_beta=_products(z_h, v_h) + _products(z_f, v_f),
+        cov_d_c=(v_f - v_h / ratio) / (1 + ratio),
+        status=_status(d, c, ratio, empty),
+        s=ratio,
+        correction=correction,
+    )
+
+
+def _status(d: Floats, c: Floats, s: Floats, empty: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Texts:
+    conditions = [
+        empty[0] & empty[1],
+        empty[0],
+        empty[1],
+        np.isnan(s),
+        np.isnan(d),
+        ~np.isfinite(d) | ~np.isfinite(c),
+        d == 0,
+    ]
+    names = (
+        "no_trials",
+        "no_s1_trials",
+        "no_s2_trials",
+        "undefined_slope",
+        "undefined",
+        "infinite",
+        "zero_dprime",
+    )
+    return np.select(conditions, list(names), default="ok").astype(np.str_)
+
+
+def _slope(s: ArrayLike, cells: int) -> Floats:
+    ratio = np.asarray(s, dtype=np.float64)
+    if ratio.ndim > 1 or (ratio.ndim == 1 and len(ratio) != cells):
+        raise ValueError(f"s has shape {ratio.shape}: one number or one per cell ({cells}) needed")
+    if not bool((np.isnan(ratio) | ((ratio > 0) & (ratio < 1e6))).all()):
+        raise ValueError(f"s is {s!r}: a ratio of standard deviations above 0 is needed")
+    return np.broadcast_to(ratio, (cells,)).copy()
+
+
+def _unit(s: Floats) -> Floats:
+    """Factor from units of S1's standard deviation to root-mean-square units, the same for d and c."""
+    factor: Floats = np.sqrt(2 / (1 + s**2)) * s
+    return factor
+
+
+def _tails(side: Floats) -> tuple[Floats, Floats]:
+    """Shares above and below each of the 2 K - 1 cut points, each summed from its own end."""
+    above = side[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    below = side.cumsum(axis=1)[:, :-1]
+    total = side.sum(axis=1)[:, None]
+    positive = np.where(total > 0, total, 1.0)
+    return np.where(total > 0, above / positive, np.nan), np.where(total > 0, below / positive, np.nan)
+
+
+def _z(rate: Floats, complement: Floats) -> Floats:
+    """Normal quantile of a rate from the smaller of the rate and its complement."""
+    z: Floats = np.where(rate <= complement, ndtri(rate), -ndtri(complement))
+    return z
+
+
+def _variance(rate: Floats, complement: Floats, z: Floats, n: Floats) -> Floats:
+    """Var z(rate) = rate (1 - rate) / (n φ(z)²); NaN at a rate of 0 or 1."""
+    inside = np.isfinite(z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = (
+            rate * complement / np.where(inside, n, 1.0) * 2 * math.pi * np.exp(np.where(inside, z, 0.0) ** 2)
+        )
+    return np.where(inside & np.isfinite(variance), variance, np.nan)
+
+
+def _products(z: Floats, variance: Floats) -> Floats:
+    return np.where(np.isfinite(z), z, 0.0) ** 2 * variance
