@@ -4,33 +4,38 @@ from __future__ import annotations
 
 from dagster import AssetSelection, Definitions, define_asset_job, in_process_executor
 
-from assets import metamedqa, warehouse
+from assets import warehouse
 from assets.automation import automation
+from assets.benchmarks import ENABLED
 from assets.sensors import study_models
 
-CONSTRUCT = "metamedqa_construct"
-MEASURE = "metamedqa_measure"
 PUBLISH = "publish_boards"
 
-construct = define_asset_job(
-    CONSTRUCT,
-    AssetSelection.assets(*metamedqa.CONSTRUCTION),
-    description="Build the questions from their sources.",
-)
-measure = define_asset_job(
-    MEASURE,
-    AssetSelection.assets(*metamedqa.MEASUREMENT),
-    description="Ask one model in one run, parse, score.",
-)
+construct = [
+    define_asset_job(
+        each.construct_job,
+        AssetSelection.assets(*each.construction),
+        description="Build the questions from their sources.",
+    )
+    for each in ENABLED
+]
+measure = [
+    define_asset_job(
+        each.measure_job,
+        AssetSelection.assets(*each.measured.partitioned),
+        description="Ask one model in one run, parse, score.",
+    )
+    for each in ENABLED
+]
 publish = define_asset_job(
     PUBLISH,
-    AssetSelection.assets(metamedqa.metamedqa_comparisons, *warehouse.ASSETS),
+    AssetSelection.assets(*(made for each in ENABLED for made in each.published), *warehouse.ASSETS),
     description="Compare models and rebuild the boards.",
 )
 
 defs = Definitions(
-    assets=[*metamedqa.ASSETS, *warehouse.ASSETS],
-    jobs=[construct, measure, publish],
+    assets=[*(made for each in ENABLED for made in each.assets), *warehouse.ASSETS],
+    jobs=[*construct, *measure, publish],
     sensors=[automation, study_models],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step
 )

@@ -19,13 +19,14 @@ from dagster import AssetKey, DagsterInstance, MultiPartitionKey
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
-from assets.definitions import CONSTRUCT, MEASURE, PUBLISH, defs
-from assets.metamedqa.construction import metamedqa_items
+from assets.benchmarks import ENABLED
+from assets.catalogue import BenchmarkAssets
+from assets.definitions import PUBLISH, defs
 from assets.outcomes import exit_code_of, reason_of, was_interrupted
 from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
 from assets.warehouse import board_official
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.benchmarks.common.scoring import has_answers, stale
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
@@ -101,7 +102,7 @@ def main(
     keep_terminal()
     try:
         with _instance() as instance:
-            code = launch(Launcher(current_study(), instance, quiet), models, runs, force)
+            code = launch(Launcher(current_study(), instance, quiet), benchmarks, models, runs, force)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -131,42 +132,54 @@ def _instance() -> Iterator[DagsterInstance]:
 
 
 def launch(
-    launcher: Launcher, models: Sequence[str] = (), runs: Sequence[int] = (), force: bool = False
+    launcher: Launcher,
+    benchmarks: Sequence[str] = (),
+    models: Sequence[str] = (),
+    runs: Sequence[int] = (),
+    force: bool = False,
 ) -> int:
     """Launch the runs that are needed; return the exit code."""
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    # Another command may have built the questions already; the graph must show who answered what all the same.
-    known = launcher.instance.get_latest_materialization_event(metamedqa_items.key) is not None
-    current = known and stages.items_current(study) and not force
-    if not current and not launcher.run(CONSTRUCT, "metamedqa: building the questions"):
-        return _report(launcher)
+    chosen = [each for each in ENABLED if not benchmarks or each.benchmark.name in benchmarks]
+    built = [each for each in chosen if construct(launcher, each, force)]
     wanted = [
-        Partition(study, stages.BENCHMARK, spec, number)
-        for spec in study.models
-        for number in study.runs
-        if (not models or spec.name in models) and (not runs or number in runs)
+        (each, partition)
+        for each in built
+        for partition in each.benchmark.partitions(study)
+        if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
     ]
-    changed = [measure(launcher, partition, force) for partition in wanted]
+    changed = [measure(launcher, each, partition, force) for each, partition in wanted]
     if launcher.exit_code and len(launcher.failures) < len(wanted):
         launcher.exit_code = SOME_FAILED  # others are finished
-    if force or any(changed) or not board_current(study):
+    if built and (force or any(changed) or not board_current(study)):
         publish(launcher)
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")
     return _report(launcher)
 
 
-def measure(launcher: Launcher, partition: Partition, force: bool) -> bool:
+def construct(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:
+    """Build the questions of a benchmark where that is needed; return whether they are there."""
+    # Another command may have built the questions already; the graph must show who answered what all the same.
+    known = launcher.instance.get_latest_materialization_event(each.items.key) is not None
+    if known and each.benchmark.items_current(launcher.study) and not force:
+        return True
+    return launcher.run(each.construct_job, f"{each.benchmark.name}: building the questions")
+
+
+def measure(launcher: Launcher, each: BenchmarkAssets, partition: Partition, force: bool) -> bool:
     """Ask, parse and score one partition where that is needed; return whether there was anything to do."""
-    stale = stages.STAGES if force else stages.stale(partition)
-    if not stale or INTERRUPTED.is_set():
+    benchmark = each.benchmark
+    todo = benchmark.stages if force else stale(benchmark, partition)
+    if not todo or INTERRUPTED.is_set():
         return False
-    what = f"metamedqa: {partition.spec.name}, run {partition.run}"
-    done = launcher.run(MEASURE, what, _keys(stale), partition)
-    if not done and stages.STAGES[0] in stale and stages.has_answers(partition):
+    what = f"{benchmark.name}: {partition.spec.name}, run {partition.run}"
+    done = launcher.run(each.measure_job, what, _keys(todo), partition)
+    if not done and benchmark.stages[0] in todo and has_answers(partition):
         # Stopped on the way: what was answered is shown all the same, with its coverage.
-        launcher.run(MEASURE, f"{what}: scoring what was answered", _keys(stages.STAGES[1:]), partition)
+        scoring = _keys(benchmark.stages[1:])
+        launcher.run(each.measure_job, f"{what}: scoring what was answered", scoring, partition)
     state = partition.manifest()
     if done and state.get("state") != "complete":
         if partition.spec.provider == "replay":
@@ -184,8 +197,8 @@ def publish(launcher: Launcher) -> None:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
 
 
-def _keys(stale: Sequence[str]) -> list[AssetKey]:
-    return [AssetKey(name) for name in stale]
+def _keys(names: Sequence[str]) -> list[AssetKey]:
+    return [AssetKey(name) for name in names]
 
 
 def _report(launcher: Launcher) -> int:

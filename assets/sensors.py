@@ -14,7 +14,7 @@ from dagster import (
     sensor,
 )
 
-from assets.metamedqa import metamedqa_comparisons
+from assets.benchmarks import ENABLED
 from assets.partitions import MODELS
 from assets.study_file import current_study
 from assets.warehouse import MODELS as SQL_MODELS
@@ -22,7 +22,10 @@ from assets.warehouse import key_of
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
-PROVISIONAL = (metamedqa_comparisons.key, *(key_of(model.name) for model in SQL_MODELS))
+PROVISIONAL = (
+    *(made.key for each in ENABLED for made in each.published),
+    *(key_of(model.name) for model in SQL_MODELS),
+)
 
 
 def changes(study: Study, instance: DagsterInstance) -> tuple[list[str], list[str]]:

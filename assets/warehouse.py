@@ -15,13 +15,7 @@ from dagster import (
 )
 
 from assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
-from assets.metamedqa import (
-    metamedqa_comparisons,
-    metamedqa_estimates,
-    metamedqa_items,
-    metamedqa_observations,
-    metamedqa_transcripts,
-)
+from assets.benchmarks import ENABLED
 from assets.reporting import ROWS, one_line_failure
 from assets.study_file import current_study
 from metacog_pipeline.files import sha256_hex
@@ -32,14 +26,13 @@ from metacog_pipeline.warehouse.status import note_board, write_status
 
 GROUP = "leaderboard"
 TESTED = "sql_tests"
-# Which asset writes the Parquet files a staging model reads; the longest prefix counts.
-DATASETS = {
-    "items/metamedqa": metamedqa_items.key,
-    "transcripts/": metamedqa_transcripts.key,
-    "study/": metamedqa_transcripts.key,  # how far each partition is
-    "observations/metamedqa": metamedqa_observations.key,
-    "estimates/metamedqa/runs": metamedqa_estimates.key,
-    "estimates/metamedqa/": metamedqa_comparisons.key,
+ANSWERED = tuple(each.measured.transcripts.key for each in ENABLED)
+SCORED = tuple(each.measured.estimates.key for each in ENABLED)
+# Which assets write the Parquet files a staging model reads; the longest prefix counts.
+DATASETS: dict[str, tuple[AssetKey, ...]] = {
+    "transcripts/": ANSWERED,
+    "study/": ANSWERED,  # how far each partition is
+    **{prefix: (key,) for each in ENABLED for prefix, key in each.datasets().items()},
 }
 
 MODELS = load_project().models
@@ -60,7 +53,7 @@ def _spec(model: SqlModel) -> AssetSpec:
     for dataset in model.datasets:
         prefixes = [prefix for prefix in DATASETS if dataset.startswith(prefix)]
         if prefixes:
-            dependencies.append(DATASETS[max(prefixes, key=len)])
+            dependencies += DATASETS[max(prefixes, key=len)]
     return AssetSpec(
         key_of(model.name),
         deps=dependencies,
@@ -107,7 +100,7 @@ def sql_models(context: AssetExecutionContext) -> Iterator[MaterializeResult | A
 @asset(
     key=key_of("board_official"),
     group_name=GROUP,
-    deps=[key_of("board"), metamedqa_transcripts, metamedqa_estimates],
+    deps=[key_of("board"), *ANSWERED, *SCORED],
     kinds={"duckdb"},
     pool="board",
     automation_condition=WHEN_COMPLETE,

@@ -37,6 +37,12 @@ class StudySection(_Section):
     budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
 
 
+def _each_once(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(value)) != len(value):
+        raise ValueError("a name is listed twice")
+    return value
+
+
 class MetaMedQASection(_Section):
     """``[benchmarks.metamedqa]``: which questions, how many, under which system messages.
 
@@ -56,9 +62,7 @@ class MetaMedQASection(_Section):
     @field_validator("conditions")
     @classmethod
     def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError("a condition is listed twice")
-        return value
+        return _each_once(value)
 
     @model_validator(mode="after")
     def _custom_needs_folder(self) -> MetaMedQASection:
@@ -67,10 +71,35 @@ class MetaMedQASection(_Section):
         return self
 
 
+class SignalDetectionSection(_Section):
+    """``[benchmarks.signaldetection]``: which tasks, how many items of each, under which instructions.
+
+    ``trials`` items per task are drawn by the study's seed, the same for every model, run and condition; a larger
+    number only adds. ``dataset = "published"`` draws them from the fetched sources, ``"sample"`` from the sentences
+    that come with the package. ``wording`` is a TOML file with the exact texts of another study, relative to this one.
+    """
+
+    enabled: bool = False
+    dataset: Literal["published", "sample"] = "published"
+    tasks: Annotated[tuple[Literal["A", "B", "C"], ...], Field(min_length=1)] = ("A", "B", "C")
+    trials: int = Field(default=100, ge=2, le=100_000, strict=True)
+    conditions: Annotated[
+        tuple[Literal["confidence", "risk_none", "risk_s1", "risk_s2"], ...], Field(min_length=1)
+    ] = ("confidence", "risk_none", "risk_s1", "risk_s2")
+    wording: Path | None = None
+    allow_incomplete: bool = False
+
+    @field_validator("tasks", "conditions")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(value)
+
+
 class Benchmarks(_Section):
     """``[benchmarks.*]``."""
 
     metamedqa: MetaMedQASection = Field(default_factory=MetaMedQASection)
+    signaldetection: SignalDetectionSection = Field(default_factory=SignalDetectionSection)
 
     def enabled(self) -> tuple[str, ...]:
         """Return the names of the benchmarks that are switched on."""

@@ -1,32 +1,23 @@
 """MetaMedQA as assets: raw sources → edits → items → transcripts → observations → estimates → comparisons."""
 
+from assets.catalogue import BenchmarkAssets
+from assets.measuring import measurement
 from assets.metamedqa.construction import (
     glianorex_source,
     medqa_source,
     metamedqa_edits,
     metamedqa_items,
 )
-from assets.metamedqa.measurement import (
-    metamedqa_comparisons,
-    metamedqa_estimates,
-    metamedqa_observations,
-    metamedqa_transcripts,
+from assets.showing import calibration_plot
+from metacog_pipeline.benchmarks.metamedqa import stages
+
+METAMEDQA = BenchmarkAssets(
+    benchmark=stages.METAMEDQA,
+    construction=(medqa_source, glianorex_source, metamedqa_edits, metamedqa_items),
+    items=metamedqa_items,
+    measured=measurement(
+        stages.METAMEDQA,
+        metamedqa_items,
+        {"calibration": lambda partition: calibration_plot(stages.calibration(partition))},
+    ),
 )
-
-CONSTRUCTION = (medqa_source, glianorex_source, metamedqa_edits, metamedqa_items)
-MEASUREMENT = (metamedqa_transcripts, metamedqa_observations, metamedqa_estimates)
-ASSETS = (*CONSTRUCTION, *MEASUREMENT, metamedqa_comparisons)
-
-__all__ = [
-    "ASSETS",
-    "CONSTRUCTION",
-    "MEASUREMENT",
-    "glianorex_source",
-    "medqa_source",
-    "metamedqa_comparisons",
-    "metamedqa_edits",
-    "metamedqa_estimates",
-    "metamedqa_items",
-    "metamedqa_observations",
-    "metamedqa_transcripts",
-]

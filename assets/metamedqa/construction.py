@@ -6,6 +6,7 @@ from assets.automation import FOLLOW
 from assets.reporting import ROWS, one_line_failure
 from assets.showing import preview
 from assets.study_file import current_study
+from metacog_pipeline.benchmarks.common.files import Shown
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -91,7 +92,7 @@ def metamedqa_items() -> MaterializeResult:
     )
 
 
-def _shown(found: stages.Shown) -> MaterializeResult:
+def _shown(found: Shown) -> MaterializeResult:
     return MaterializeResult(
         metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
-from metacog_pipeline.benchmarks.metamedqa.protocol import steps
+from metacog_pipeline.benchmarks.catalogue import enabled
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import Estimate, estimate_partition, stored_answers
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
 
@@ -40,25 +39,27 @@ class Plan:
 def plan_study(study: Study) -> Plan:
     """Return what running ``study`` would take. Asks nobody; builds the questions if that needs no source."""
     study.home.prepare()
-    if not metamedqa.items_current(study):
-        metamedqa.construct(study)
-    rows = tuple(_row(study, spec) for spec in study.models)
+    benchmarks = enabled(study)
+    for benchmark in benchmarks:
+        if not benchmark.items_current(study):
+            benchmark.construct(study)
+    rows = tuple(_row(study, benchmark, spec) for benchmark in benchmarks for spec in benchmark.models(study))
     return Plan(rows, tuple(_notes(study, rows)))
 
 
-def _row(study: Study, spec: ModelSpec) -> PlanRow:
+def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
     total = Estimate()
-    todo = metamedqa.tasks(study, spec)
+    todo = benchmark.tasks(study, spec)
     for run in study.runs:
-        partition = Partition(study, metamedqa.BENCHMARK, spec, run)
+        partition = benchmark.partition(study, spec, run)
         if spec.provider == "replay":
             continue
-        profile = partition.known_profile() or Profile(metamedqa.modes(spec)[0])
+        profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
         stored = stored_answers(partition.folder)
-        total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, steps))
+        total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, benchmark.steps))
     return PlanRow(
         model=spec.name,
-        benchmark=metamedqa.BENCHMARK,
+        benchmark=benchmark.name,
         runs=study.study.runs,
         calls=total.calls,
         answered=total.answered,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.catalogue import enabled
+from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.types import ChatRequest
@@ -14,20 +14,30 @@ from metacog_pipeline.study import Study
 
 
 def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
-    """Return the study's simulated respondents by model name, all knowing the study's questions.
+    """Return the study's simulated respondents by model name, all knowing the items of every enabled benchmark.
 
     Raises
     ------
     StudyError
         If the study has no simulated model.
     """
-    items = metamedqa.selected_items(study)
     found = {
-        spec.name: Responder(items, spec.observer) for spec in study.models if spec.provider == "simulated"
+        spec.name: _whoever_knows([benchmark.respondent(study, spec) for benchmark in enabled(study)])
+        for spec in study.models
+        if spec.provider == "simulated"
     }
     if not found:
         raise StudyError(f'{study.path.name}: no model with provider = "simulated" to serve; add one')
     return found
+
+
+def _whoever_knows(observers: Sequence[Respondent]) -> Callable[[ChatRequest], str]:
+    """Return a respondent that answers as the benchmark would whose item it is asked."""
+
+    def respond(request: ChatRequest) -> str:
+        return next((each for each in observers if each.knows(request)), observers[0])(request)
+
+    return respond
 
 
 def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPlan:
@@ -56,8 +66,9 @@ def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPl
 def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: float, seed: int) -> None:
     """Serve until interrupted. Builds the questions first where they can be built without asking anyone."""
     study.home.prepare()
-    if not metamedqa.items_current(study):
-        metamedqa.construct(study)
+    for benchmark in enabled(study):
+        if not benchmark.items_current(study):
+            benchmark.construct(study)
     models = respondents(study)
 
     def respond(model: str, request: ChatRequest) -> str:

@@ -54,6 +54,10 @@ def import_command(
         raise StudyError(
             f'import: "{benchmark}" is not enabled in {study_file.name}; it has: {", ".join(known)}'
         )
+    if benchmark != stages.BENCHMARK:
+        raise StudyError(
+            f"import: answers to {benchmark} cannot be imported; `metacog fit FILE` fits a table of trials"
+        )
     done = stages.import_answers(study, file, model, run, parse_mapping(pairs), condition)
     for rejected in done.rejected:
         click.echo(f"{file.name} row {rejected.row}: not taken: {rejected.reason}", err=True)

@@ -9,6 +9,8 @@ from typing import Literal
 import click
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.files import read_frame
+from metacog_pipeline.benchmarks.common.scoring import estimates_path, observations_path
 from metacog_pipeline.benchmarks.metamedqa import records, stages
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
@@ -44,12 +46,12 @@ def export(
     """Write one run's answers or figures to OUTPUT, a file that must not exist yet."""
     study = load_study(study_file)
     partition = Partition(study, stages.BENCHMARK, study.model(model), run)
-    path = stages.observations_path(partition)
+    path = observations_path(partition)
     if not path.exists():
         raise StudyError(f"{model}, run {run}: nothing is scored yet; run metacog run {study_file} first")
     if output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    found = _of_condition(stages.read_frame(path), condition, layout)
+    found = _of_condition(read_frame(path), condition, layout)
     try:
         if layout == "records":
             calls = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
@@ -60,7 +62,7 @@ def export(
                 output, json.dumps(records.samples(found, stages.selected_items(study)), indent=1) + "\n"
             )
         else:
-            estimates = _of_condition(stages.read_frame(stages.estimates_path(partition)), condition, layout)
+            estimates = _of_condition(read_frame(estimates_path(partition)), condition, layout)
             write_text(output, json.dumps(records.summary(estimates), indent=1, sort_keys=True) + "\n")
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from metacog_pipeline.benchmarks.metamedqa import sources
+from metacog_pipeline.benchmarks.catalogue import BENCHMARKS, enabled
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.commands.options import quiet_option, study_option
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.study import load_study
 
@@ -22,8 +24,8 @@ from metacog_pipeline.study import load_study
 def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: bool) -> None:
     """Fetch published data sets into the study's home.
 
-    Without names, all of them: medqa, metamedqa, glianorex. Each is checked against the digest of its content; a
-    download that was cut off is resumed.
+    Without names, all that the study's benchmarks read: medqa, metamedqa, glianorex. Each is checked against the
+    digest of its content; a download that was cut off is resumed.
     """
     study = load_study(study_file)
     study.home.prepare()
@@ -33,5 +35,16 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
         line = lines.setdefault(name, ProgressLine(f"{name} (bytes)", total or 0, style_for(quiet)))
         line.update(done)
 
-    for found in sources.fetch(study.home.path, names, folder=folder, progress=show):
-        click.echo(f"{found.name}: {found.rows} rows from {found.origin}")
+    for benchmark, wanted in _owners(names) or [(benchmark, ()) for benchmark in enabled(study)]:
+        for found in benchmark.fetch(study.home.path, wanted, folder=folder, progress=show):
+            click.echo(f"{found.name}: {found.rows} rows from {found.origin}")
+
+
+def _owners(names: tuple[str, ...]) -> list[tuple[Benchmark, tuple[str, ...]]]:
+    """Return the named sources by the benchmark that knows them."""
+    known = {name for benchmark in BENCHMARKS for name in benchmark.source_names}
+    for name in names:
+        if name not in known:
+            raise SourceError(f"{name!r} is no source; there are: {', '.join(sorted(known))}")
+    owned = [(benchmark, tuple(n for n in names if n in benchmark.source_names)) for benchmark in BENCHMARKS]
+    return [(benchmark, wanted) for benchmark, wanted in owned if wanted]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.benchmarks.metamedqa import stages as metamedqa
+from metacog_pipeline.benchmarks.catalogue import enabled
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.scoring import scored_from
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
 from metacog_pipeline.llm.spec import ModelSpec
@@ -39,12 +41,11 @@ class PartitionState:
 
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
-    expected = metamedqa.expected_rows(study)
-    return [
-        _state(Partition(study, metamedqa.BENCHMARK, spec, run), expected)
-        for spec in study.models
-        for run in study.runs
-    ]
+    states = []
+    for benchmark in enabled(study):
+        expected = benchmark.expected_rows(study)
+        states += [_state(benchmark, partition, expected) for partition in benchmark.partitions(study)]
+    return states
 
 
 def write_status(study: Study) -> None:
@@ -76,15 +77,17 @@ def _board_inputs(study: Study) -> str:
         for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
     ]
     states = [
-        [state.model, state.run, state.state, str(state.updated_at)] for state in partition_states(study)
+        [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
+        for state in partition_states(study)
     ]
-    return sha256_hex(canonical_json([sql, states, metamedqa.scored_from(study)]))
+    scored = [scored_from(benchmark, study) for benchmark in enabled(study)]
+    return sha256_hex(canonical_json([sql, states, scored]))
 
 
-def _state(partition: Partition, expected: int) -> PartitionState:
+def _state(benchmark: Benchmark, partition: Partition, expected: int) -> PartitionState:
     manifest = partition.manifest()
     state = str(manifest.get("state", "missing"))
-    if state == "complete" and manifest.get("fingerprint") != metamedqa.fingerprint(partition):
+    if state == "complete" and manifest.get("fingerprint") != benchmark.fingerprint(partition):
         state = "incomplete"
     finished = manifest.get("finished_at")
     return PartitionState(
@@ -129,7 +132,11 @@ def _listed(study: Study) -> list[dict[str, object]]:
 
 def _source(study: Study, spec: ModelSpec) -> str:
     """Return what the answers say they are: a model over HTTP may turn out to be a simulated one."""
-    found = {Partition(study, metamedqa.BENCHMARK, spec, run).manifest().get("source") for run in study.runs}
+    found = {
+        benchmark.partition(study, spec, run).manifest().get("source")
+        for benchmark in enabled(study)
+        for run in study.runs
+    }
     return "simulated" if "simulated" in found else source_of(spec)
 
 

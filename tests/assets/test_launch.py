@@ -9,7 +9,7 @@ import pytest
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
-from metacog_pipeline.benchmarks.metamedqa.stages import scoring
+from metacog_pipeline.benchmarks.metamedqa.stages import asking
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 ITEMS = 6
@@ -183,7 +183,7 @@ def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
 def test_wrong_observations_are_not_scored_and_the_check_is_named(
     bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(scoring, "parse_answers", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
+    monkeypatch.setattr(asking, "observe", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
     bench.write(simulated("first"))
     assert bench.launch() == 1
     err = capfd.readouterr().err

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.stages import scoring
+from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
 
 BOARDS = ["metamedqa_comparisons", "warehouse", "leaderboard__board_official"]
 
@@ -14,7 +14,7 @@ BOARDS = ["metamedqa_comparisons", "warehouse", "leaderboard__board_official"]
 NEW_SCORER = """
 import json
 from metacog_pipeline.benchmarks.metamedqa import stages
-stages.SCORING_VERSION = stages.scoring.SCORING_VERSION = "new"
+object.__setattr__(stages.METAMEDQA, "scoring_version", "new")
 from dagster import DagsterInstance
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
@@ -49,18 +49,20 @@ def files(bench: Any) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("version", "again"),
     [
-        ("SCORING_VERSION", ["metamedqa_estimates"]),
-        ("PARSING_VERSION", ["metamedqa_observations", "metamedqa_estimates"]),
+        ("scoring_version", ["metamedqa_estimates"]),
+        ("parsing_version", ["metamedqa_observations", "metamedqa_estimates"]),
     ],
     ids=["scoring", "parsing"],
 )
 def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
-    bench: Any, http: Any, provider: Any, monkeypatch: pytest.MonkeyPatch, version: str, again: list[str]
+    bench: Any, http: Any, provider: Any, request: pytest.FixtureRequest, version: str, again: list[str]
 ) -> None:
     bench.write(http("first"))
     assert bench.launch() == 0
     calls, kept, since = dict(provider.calls), files(bench), len(bench.runs())
-    monkeypatch.setattr(scoring, version, "new")
+    before = getattr(METAMEDQA, version)
+    object.__setattr__(METAMEDQA, version, "new")  # frozen, and every asset holds this one
+    request.addfinalizer(lambda: object.__setattr__(METAMEDQA, version, before))
     assert bench.launch() == 0
     assert steps_of(bench, since) == [*again, *BOARDS]
     assert provider.calls == calls

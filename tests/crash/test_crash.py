@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.benchmarks.common import asking
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.protocol import steps
 from metacog_pipeline.errors import StoreError
@@ -66,7 +67,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
     chance = random.Random(f"kills {mode}")
     study = make_study("killed", conditions=EIGHT_CONDITIONS, answer_mode=mode, max_concurrency=IN_FLIGHT)
     provider.use(ROUGH)
-    expected = stages.expected_rows(load_study(study)) * len(steps(mode))
+    expected = stages.METAMEDQA.expected_rows(load_study(study)) * len(steps(mode))
     sessions: list[Any] = []
     boundaries: list[int] = []
     while len(sessions) < kills:
@@ -203,7 +204,7 @@ def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_not
     loaded = load_study(study)
     partition = Partition(loaded, stages.BENCHMARK, loaded.models[0], 1)
     with pytest.raises(StoreError, match=r"is in use by process \d+") as refusal:
-        stages.query(partition, stages.tasks(loaded, partition.spec))
+        asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(loaded, partition.spec))
     assert "\n" not in str(refusal.value)
     assert victim.end() == 0
     assert len(provider.calls()) == 20 == len(content(study.parent / PARTITION))

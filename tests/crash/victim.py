@@ -28,6 +28,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmarks.common import asking
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
@@ -156,7 +157,7 @@ def work(job: dict[str, Any]) -> int:
     try:
         study = load_study(Path(job["study"]))
         partition = session.Partition(study, stages.BENCHMARK, study.models[0], 1)
-        outcome = stages.query(partition, stages.tasks(study, partition.spec))
+        outcome = asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, partition.spec))
     except MetacogError as error:
         report("error", one_line(str(error)))
         return REFUSED

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.benchmarks.common import asking, scoring
 from metacog_pipeline.benchmarks.metamedqa import sources, stages
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import load_quirks
@@ -122,10 +123,12 @@ def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
         done = stages.import_answers(loaded, file, model, 1, {}, "baseline")
         assert not done.rejected
         partition = Partition(loaded, stages.BENCHMARK, loaded.model(model), 1)
-        assert stages.query(partition, stages.tasks(loaded, partition.spec)).complete
-        stages.observe(partition)
-        stages.estimate(partition)
-    stages.summarise(loaded)
+        assert asking.query(
+            stages.METAMEDQA, partition, stages.METAMEDQA.tasks(loaded, partition.spec)
+        ).complete
+        scoring.observe(stages.METAMEDQA, partition)
+        scoring.estimate(stages.METAMEDQA, partition)
+    scoring.summarise(stages.METAMEDQA, loaded)
     write_status(loaded)
     build(loaded.home.path)
     return loaded

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.common import scoring
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Kind, Letter
@@ -91,7 +92,7 @@ def write_observations(partition: Partition, asked: list[Item], seed: int) -> No
     frame = pl.DataFrame(columns).with_columns(
         pl.lit(value).alias(name) for name, value in {**same, **absent}.items()
     )
-    path = stages.observations_path(partition)
+    path = scoring.observations_path(partition)
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.select(pl.col(name).cast(kind) for name, kind in OBSERVATION_SCHEMA.items()).write_parquet(
         path, metadata={"metacog_made_from": f"seed {seed}"}
@@ -118,7 +119,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         write_observations(partition, asked, seed)
         counts = {"n_expected": ITEMS, "n_answered": ITEMS, "n_failed": 0}
         partition.folder.mkdir(parents=True, exist_ok=True)
-        print_of = stages.fingerprint(partition)
+        print_of = stages.METAMEDQA.fingerprint(partition)
         write_manifest(
             partition.folder,
             {
@@ -148,11 +149,11 @@ def boards(study: Study) -> None:
 
 def test_a_rebuild_from_a_million_observations(study: Study, figure: Figure) -> None:
     def everything() -> None:
-        stages.pool_models(study)
+        scoring.pool_models(stages.METAMEDQA, study)
         boards(study)
 
     for partition in partitions(study):
-        stages.estimate(partition)
+        scoring.estimate(stages.METAMEDQA, partition)
     taken = seconds(
         everything, before=lambda: shutil.rmtree(study.home.estimates / "metamedqa" / "models", True)
     )
@@ -168,8 +169,8 @@ def test_one_model_refreshed(study: Study, figure: Figure) -> None:
     one, asked, seeds = partitions(study)[7], items(), iter(range(1000, 2000))
 
     def refresh() -> None:
-        stages.estimate(one)
-        stages.pool_models(study)
+        scoring.estimate(stages.METAMEDQA, one)
+        scoring.pool_models(stages.METAMEDQA, study)
         boards(study)
 
     taken = seconds(refresh, before=lambda: write_observations(one, asked, next(seeds)), times=7)
@@ -182,8 +183,8 @@ def test_one_model_refreshed(study: Study, figure: Figure) -> None:
 
 
 def test_runs_and_comparisons_beside_the_boards(study: Study, figure: Figure) -> None:
-    runs = seconds(lambda: [stages.estimate(partition) for partition in partitions(study)])
-    tests = seconds(lambda: stages.compare_models(study), times=1)
+    runs = seconds(lambda: [scoring.estimate(stages.METAMEDQA, partition) for partition in partitions(study)])
+    tests = seconds(lambda: scoring.compare_models(stages.METAMEDQA, study), times=1)
     figure(
         f"beside the boards: estimates of {MODELS} single runs; tests between {MODELS} models",
         "none",

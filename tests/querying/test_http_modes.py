@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.benchmarks.common import asking, scoring
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
@@ -67,7 +68,7 @@ def ask(
     running.use_items(stages.selected_items(study))  # type: ignore[attr-defined]
     spec = study.models[0]
     partition = Partition(study, stages.BENCHMARK, spec, 1)
-    return partition, stages.query(partition, stages.tasks(study, spec))
+    return partition, asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, spec))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_first_mode_the_server_accepts_is_used_for_every_item(
     assert outcome.profile is not None
     assert outcome.profile.mode == mode
     assert answered == 8 * calls_per_item
-    frame = stages.observe(partition).frame
+    frame = scoring.observe(stages.METAMEDQA, partition).frame
     assert frame["mode"].unique().to_list() == [mode]
     assert frame["status"].is_in(["ok"]).all()
 
@@ -111,7 +112,7 @@ def test_other_providers_answer_under_a_schema_too(tmp_path: Path, provider: str
     assert outcome.complete
     assert outcome.profile is not None
     assert outcome.profile.mode == "json_schema"
-    assert stages.observe(partition).frame["answer"].null_count() == 0
+    assert scoring.observe(stages.METAMEDQA, partition).frame["answer"].null_count() == 0
 
 
 def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path) -> None:
@@ -128,12 +129,12 @@ def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path
 def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path: Path) -> None:
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path / "one", running, 'answer_mode = "text"')
-        first = stages.observe(partition).frame
+        first = scoring.observe(stages.METAMEDQA, partition).frame
     with server(
         FaultPlan(rates={"server_error": 0.2, "rate_limit": 0.1, "cut": 0.1}, retry_after_s=0.05)
     ) as running:
         partition, outcome = ask(tmp_path / "two", running, 'answer_mode = "text"')
-        second = stages.observe(partition).frame
+        second = scoring.observe(stages.METAMEDQA, partition).frame
     assert outcome.complete
     columns = ["item_id", "answer", "confidence", "correct", "status"]
     assert first.select(columns).equals(second.select(columns))
@@ -207,7 +208,7 @@ def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_no
         path.write_text("\n".join([*kept[:place], changed, *kept[place:]]))
         study = load_study(path)
         partition = Partition(study, stages.BENCHMARK, study.models[0], 1)
-        outcome = stages.query(partition, stages.tasks(study, study.models[0]))
+        outcome = asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, study.models[0]))
         more = int(str(running.stats["received"])) - before
     rows = read_partition(partition.folder, ["superseded"]).to_pydict()["superseded"]
     assert outcome.complete
@@ -226,7 +227,7 @@ def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path: Path)
             update={"study": partition.study.study.model_copy(update={"runs": 2})}
         )
         second = Partition(study, stages.BENCHMARK, spec, 2)
-        outcome = stages.query(second, stages.tasks(study, spec))
+        outcome = asking.query(stages.METAMEDQA, second, stages.METAMEDQA.tasks(study, spec))
         assert (outcome.tally.calls, outcome.tally.reused) == (8, 0)
         assert running.stats["distinct"] == 16
     assert partition.seed != second.seed

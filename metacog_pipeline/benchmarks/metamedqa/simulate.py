@@ -84,6 +84,11 @@ class Responder:
             case _:
                 return _reply(item, state, second_turn=second_turn)
 
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about one of the items."""
+        first, _ = _first_turn(request.messages)
+        return bool(first) and self._find(first[-1].content) is not None
+
     def _find(self, user_text: str) -> Item | None:
         place = user_text.find("\nA. ")
         while place >= 0:

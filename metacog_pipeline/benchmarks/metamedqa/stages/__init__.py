@@ -1,56 +1,27 @@
 """The stages of MetaMedQA for one study: what each asset does, without Dagster.
 
 Every function takes the study (or one partition of it), reads the stage before from the study's home, writes its own
-files whole or not at all, and returns what there is to show.
+files whole or not at all, and returns what there is to show. What all benchmarks do alike is in ``benchmarks.common``.
 """
 
-from metacog_pipeline.benchmarks.metamedqa.stages.asking import (
-    fingerprint,
-    import_answers,
-    modes,
-    query,
-    tasks,
-    transcript_preview,
-    write_failure,
-)
+from metacog_pipeline.benchmarks.metamedqa.stages.asking import import_answers
+from metacog_pipeline.benchmarks.metamedqa.stages.benchmark import METAMEDQA, calibration
 from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     CONSTRUCTION_VERSION,
     Built,
     build,
     construct,
     edit_table,
-    expected_rows,
     fetch_sources,
     fictional_source,
     items_current,
     parent_source,
     selected_items,
 )
-from metacog_pipeline.benchmarks.metamedqa.stages.scoring import (
-    ESTIMATE_PREVIEW,
-    OBSERVATION_PREVIEW,
-    PARSING_VERSION,
-    SCORING_VERSION,
-    STAGES,
-    Observed,
-    calibration,
-    compare_models,
-    estimate,
-    estimates_path,
-    has_answers,
-    observations_path,
-    observe,
-    pool_models,
-    scored_from,
-    stale,
-    summarise,
-)
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import (
     BENCHMARK,
-    Shown,
     conditions,
     folder,
-    read_frame,
     settings,
     wording,
 )
@@ -58,44 +29,20 @@ from metacog_pipeline.benchmarks.metamedqa.stages.settings import (
 __all__ = [
     "BENCHMARK",
     "CONSTRUCTION_VERSION",
-    "ESTIMATE_PREVIEW",
-    "OBSERVATION_PREVIEW",
-    "PARSING_VERSION",
-    "SCORING_VERSION",
-    "STAGES",
+    "METAMEDQA",
     "Built",
-    "Observed",
-    "Shown",
     "build",
     "calibration",
-    "compare_models",
     "conditions",
     "construct",
     "edit_table",
-    "estimate",
-    "estimates_path",
-    "expected_rows",
     "fetch_sources",
     "fictional_source",
-    "fingerprint",
     "folder",
-    "has_answers",
     "import_answers",
     "items_current",
-    "modes",
-    "observations_path",
-    "observe",
     "parent_source",
-    "pool_models",
-    "query",
-    "read_frame",
-    "scored_from",
     "selected_items",
     "settings",
-    "stale",
-    "summarise",
-    "tasks",
-    "transcript_preview",
     "wording",
-    "write_failure",
 ]

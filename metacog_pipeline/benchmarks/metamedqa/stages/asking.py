@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.asking import imported_files
+from metacog_pipeline.benchmarks.common.benchmark import Respondent
+from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metamedqa.importing import Imported, read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.observe import observe
 from metacog_pipeline.benchmarks.metamedqa.protocol import MODES, ask_item
 from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
 from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     construct,
-    expected_rows,
     items_current,
     selected_digest,
     selected_items,
 )
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import BENCHMARK, conditions, wording
-from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.session import (
-    Partition,
-    asked_as,
-    keep_imported,
-    query_partition,
-    record_failure,
-)
+from metacog_pipeline.querying.session import Partition, asked_as, keep_imported
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.lock import PartitionBusyError
-from metacog_pipeline.transcripts.store import read_partition
 
 
 def modes(spec: ModelSpec) -> tuple[str, ...]:
@@ -60,20 +54,21 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     return [task(item, digest, condition) for condition in conditions(study) for item, digest in hashed]
 
 
-def query(
-    partition: Partition, todo: Sequence[Task], on_progress: Callable[[Progress], None] | None = None
-) -> Outcome:
-    """Ask what the partition lacks. Raises StoreError, BudgetError or ProviderError when that cannot start."""
-    respond = None
-    if partition.spec.provider == "simulated":
-        respond = Responder(selected_items(partition.study), partition.spec.observer)
-    return query_partition(
-        partition,
-        todo,
-        modes(partition.spec),
-        fingerprint=fingerprint(partition),
-        respond=respond,
-        on_progress=on_progress,
+def respondent(study: Study, spec: ModelSpec) -> Respondent:
+    """Return the simulated observer of a model, knowing the study's questions."""
+    return Responder(selected_items(study), spec.observer)
+
+
+def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
+    """Return one observation per item and condition."""
+    study = partition.study
+    return observe(
+        selected_items(study),
+        transcripts,
+        conditions=conditions(study),
+        model=partition.spec.name,
+        run=partition.run,
+        source=source_word(partition),
     )
 
 
@@ -107,15 +102,6 @@ def import_answers(
     return found
 
 
-def write_failure(partition: Partition, error: MetacogError) -> None:
-    """Note in the partition's manifest why it could not be asked, so that the boards can name it.
-
-    Nothing is noted while another process asks it: that one will say how it went.
-    """
-    if not isinstance(error, PartitionBusyError):
-        record_failure(partition, str(error), expected_rows(partition.study))
-
-
 def fingerprint(partition: Partition) -> str:
     """Return a digest of everything a partition's answers depend on."""
     study = partition.study
@@ -128,13 +114,5 @@ def fingerprint(partition: Partition) -> str:
         "seed": partition.seed,
     }
     if partition.spec.provider == "replay":
-        asked["imported"] = sorted(
-            (p.name, p.stat().st_size) for p in partition.folder.glob("journal-*.jsonl")
-        )
+        asked["imported"] = imported_files(partition)
     return sha256_hex(canonical_json(asked))
-
-
-def transcript_preview(partition: Partition) -> pl.DataFrame:
-    """Return a few answers to look at."""
-    columns = ["item_id", "condition", "step", "status", "text", "latency_s"]
-    return pl.DataFrame(pl.from_arrow(read_partition(partition.folder, columns).slice(0, 20)))

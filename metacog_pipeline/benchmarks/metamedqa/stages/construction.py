@@ -10,18 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.files import Shown, read_frame
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.stages.settings import (
-    Shown,
-    conditions,
-    folder,
-    read_frame,
-    settings,
-)
+from metacog_pipeline.benchmarks.metamedqa.stages.settings import conditions, folder, settings
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
 from metacog_pipeline.study import Study

@@ -1,0 +1,8 @@
+"""The benchmarks the study switches on, as assets. Another study file shows others after "Reload definitions"."""
+
+from assets.catalogue import BenchmarkAssets
+from assets.metamedqa import METAMEDQA
+from assets.study_file import current_study
+
+ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA,)
+ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().benchmarks.enabled())

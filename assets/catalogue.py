@@ -1,0 +1,53 @@
+"""What one benchmark gives the code location, and which of them the study switches on."""
+
+from dataclasses import dataclass
+
+from dagster import AssetKey, AssetsDefinition
+
+from assets.measuring import Measurement
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkAssets:
+    """The assets of one benchmark. ``beside``: assets that need no answers, published results computed again."""
+
+    benchmark: Benchmark
+    construction: tuple[AssetsDefinition, ...]
+    items: AssetsDefinition
+    measured: Measurement
+    beside: tuple[AssetsDefinition, ...] = ()
+
+    @property
+    def assets(self) -> tuple[AssetsDefinition, ...]:
+        """All of them."""
+        return (*self.construction, *self.measured.partitioned, self.measured.comparisons, *self.beside)
+
+    @property
+    def construct_job(self) -> str:
+        """The name of the job that builds the items."""
+        return f"{self.benchmark.name}_construct"
+
+    @property
+    def measure_job(self) -> str:
+        """The name of the job that asks one model in one run, parses and scores."""
+        return f"{self.benchmark.name}_measure"
+
+    @property
+    def published(self) -> tuple[AssetsDefinition, ...]:
+        """What is made anew before the boards."""
+        return (self.measured.comparisons, *self.beside)
+
+    def datasets(self) -> dict[str, AssetKey]:
+        """Return which asset writes the Parquet files a staging model reads; the longest prefix counts."""
+        name = self.benchmark.name
+        return {
+            f"items/{name}": self.items.key,
+            f"observations/{name}": self.measured.observations.key,
+            f"estimates/{name}/runs": self.measured.estimates.key,
+            f"estimates/{name}/": self.measured.comparisons.key,
+            **{
+                f"estimates/{name}/{each.key.path[-1].removeprefix(f'{name}_')}": each.key
+                for each in self.beside
+            },
+        }

@@ -1,0 +1,15 @@
+"""The benchmarks there are."""
+
+from __future__ import annotations
+
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
+from metacog_pipeline.study import Study
+
+BENCHMARKS: tuple[Benchmark, ...] = (METAMEDQA,)
+
+
+def enabled(study: Study) -> tuple[Benchmark, ...]:
+    """Return the benchmarks the study switches on, in the order of the study file's description."""
+    names = study.benchmarks.enabled()
+    return tuple(benchmark for benchmark in BENCHMARKS if benchmark.name in names)
