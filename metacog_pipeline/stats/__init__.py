@@ -20,5 +20,11 @@ paired             models on the same items: bootstrap, McNemar, Cochran's Q
 agreement          Cohen's kappa
 multiple           Holm's correction, stars
 decisions          practical equivalence, HDI, Bonferroni Z, contrasts of draws, criterion shifts, paired shifts
+counts             trials of a binary task with ratings -> counts; corrections, named and never implicit
+type1              d', c, c', ln beta, d_a, c_a with delta-method variances; slope of the zROC
+type2              rates and AUROC by confidence, from counts or any scale; quantile bins
+type2_dprime       d'type2 and its companions from yes/no × correct/wrong
+meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
+observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
 =================  ==================================================================================
 """

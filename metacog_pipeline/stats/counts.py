@@ -31,6 +31,8 @@ from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, wh
 from metacog_pipeline.stats._arrays import counts as whole_counts
 
 CORRECTIONS = ("none", "pad", "loglinear", "half")
+# A table beyond 1 GB comes from groups that are labels instead of numbers from 0.
+MOST_COUNTS = 2**27
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,10 @@ def counts_from_trials(
     size = max(needed, 1 if groups is None else 0) if cells is None else whole("cells", cells)
     if size < needed:
         raise ValueError(f"groups go to {needed - 1}, beyond {size} cells")
+    if size * 4 * k > MOST_COUNTS:
+        raise ValueError(
+            f"{size} cells of {k} ratings are more than {MOST_COUNTS} counts: number groups from 0 upwards"
+        )
     # Comparisons with NaN are false, so a missing part is never good; the product of floors finds fractions.
     good = ((parts[0] == 0) | (parts[0] == 1)) & ((parts[1] == 0) | (parts[1] == 1))
     good &= (rating >= 1) & (rating <= k) & (rating == np.floor(rating))

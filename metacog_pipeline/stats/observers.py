@@ -1,0 +1,235 @@
+"""Observers with known d', M-ratio, criterion and confidence criteria: exact expected counts, and random ones.
+
+The model is that of Maniscalco & Lau (2012), *Consciousness and Cognition* 21, with the criterion relative to
+sensitivity: answers follow S1 ~ N(-d/2, 1), S2 ~ N(d/2, 1) cut at c; given the answer, confidence follows the same with
+m = M d instead of d, cut at meta-c = M c. Confidence criteria lie on the axis on which the means are ∓m/2::
+
+    criteria_s1 = (a_K-1, …, a_1), rising, below meta-c        a_j parts confidence j from j + 1 of answers S1
+    criteria_s2 = (b_1, …, b_K-1), rising, above meta-c        b_j parts confidence j from j + 1 of answers S2
+
+which is the form the fits report, so a fit can be simulated as it is. Every draw has the noise of the answers, not only
+of the ratings: answers are never rounded expectations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, ndtr
+
+from metacog_pipeline.stats._arrays import Floats, Ints, whole
+from metacog_pipeline.stats.counts import Counts
+
+Sampling = Literal["binomial", "balanced"]
+
+
+def simulate(
+    d: ArrayLike,
+    m_ratio: ArrayLike,
+    c: ArrayLike,
+    criteria_s1: ArrayLike,
+    criteria_s2: ArrayLike,
+    n: ArrayLike,
+    seed: int,
+    p_s2: ArrayLike = 0.5,
+    sampling: Sampling = "binomial",
+    cells: int | None = None,
+) -> Counts:
+    """Return drawn counts of many observers at once.
+
+    Parameters
+    ----------
+    d, m_ratio, c
+        A number or shape ``(cells,)``: sensitivity, meta-d' / d', criterion.
+    criteria_s1, criteria_s2
+        Shape ``(K - 1,)`` or ``(cells, K - 1)``, rising, on their side of meta-c; ±inf for a rating never used.
+    n
+        Trials per observer, a whole number or shape ``(cells,)``.
+    seed
+        Of the PCG64 generator; the same seed gives the same counts.
+    p_s2
+        Share of S2 trials, 0..1.
+    sampling
+        ``"binomial"``: each trial's stimulus is drawn; ``"balanced"``: round(n p_s2) trials are S2 (halves to even). The
+        answers and ratings of either are drawn.
+    cells
+        Number of observers, when more are wanted than the arrays have rows.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, values that are not finite, criteria out of order, or n that is no whole number.
+    """
+    observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
+    trials, share = _trials(n, p_s2, len(observers))
+    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    if sampling == "binomial":
+        n2 = rng.binomial(trials, share)
+    elif sampling == "balanced":
+        n2 = np.rint(trials * share).astype(np.int64)
+    else:
+        raise ValueError(f"sampling is {sampling!r}: binomial or balanced")
+    drawn = [rng.multinomial(number, observers[:, row]) for row, number in enumerate((trials - n2, n2))]
+    return Counts(drawn[0].astype(np.float64), drawn[1].astype(np.float64))
+
+
+def expected_counts(
+    d: ArrayLike,
+    m_ratio: ArrayLike,
+    c: ArrayLike,
+    criteria_s1: ArrayLike,
+    criteria_s2: ArrayLike,
+    n: ArrayLike,
+    p_s2: ArrayLike = 0.5,
+    cells: int | None = None,
+) -> Counts:
+    """Return expected counts, fractions and all: what :func:`simulate` gives on average, without noise."""
+    observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
+    trials, share = _trials(n, p_s2, len(observers))
+    return Counts(
+        observers[:, 0] * (trials * (1 - share))[:, None], observers[:, 1] * (trials * share)[:, None]
+    )
+
+
+def cell_probabilities(
+    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike
+) -> Floats:
+    """Return P(response, confidence | stimulus), shape ``(cells, 2, 2 K)``; each stimulus' row sums to 1."""
+    return _observers(d, m_ratio, c, criteria_s1, criteria_s2, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Drawn trials, each array of shape ``(N,)``: stimulus and response 0 (S1) or 1 (S2), confidence 1 .. K."""
+
+    stimulus: Ints
+    response: Ints
+    confidence: Ints
+
+
+def simulate_trials(
+    d: float,
+    m_ratio: float,
+    c: float,
+    criteria_s1: ArrayLike,
+    criteria_s2: ArrayLike,
+    n: int,
+    seed: int,
+    p_s2: float = 0.5,
+    sampling: Sampling = "binomial",
+) -> Trials:
+    """Return single trials of one observer, in random order; parameters as for :func:`simulate`."""
+    observer = _observers(d, m_ratio, c, criteria_s1, criteria_s2, 1)[0]
+    trials, share = _trials(n, p_s2, 1)
+    number = int(trials[0])
+    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    if sampling == "balanced":
+        stimulus = rng.permutation((np.arange(number) < np.rint(number * share[0])).astype(np.int64))
+    elif sampling == "binomial":
+        stimulus = (rng.random(number) < share[0]).astype(np.int64)
+    else:
+        raise ValueError(f"sampling is {sampling!r}: binomial or balanced")
+    upto = observer.cumsum(axis=1)[:, :-1]
+    place = (rng.random(number)[:, None] > upto[stimulus]).sum(axis=1)
+    k = observer.shape[1] // 2
+    response = (place >= k).astype(np.int64)
+    return Trials(stimulus, response, np.where(response == 0, k - place, place - k + 1))
+
+
+def criteria_around(m_ratio: ArrayLike, c: ArrayLike, steps: ArrayLike) -> tuple[Floats, Floats]:
+    """Return confidence criteria at the same distances on both sides of meta-c.
+
+    Parameters
+    ----------
+    m_ratio, c
+        A number or shape ``(cells,)``; meta-c is their product.
+    steps
+        Shape ``(K - 1,)``: distances from meta-c, above 0, rising.
+
+    Returns
+    -------
+    tuple
+        ``criteria_s1`` and ``criteria_s2``, each of shape ``(cells, K - 1)``.
+    """
+    distance = np.atleast_1d(np.asarray(steps, dtype=np.float64))
+    if distance.ndim != 1 or not bool((distance > 0).all()) or not bool((np.diff(distance) > 0).all()):
+        raise ValueError("steps must be above 0 and rising")
+    middle = np.atleast_1d(np.asarray(m_ratio, dtype=np.float64) * np.asarray(c, dtype=np.float64))[:, None]
+    return middle - distance[::-1], middle + distance
+
+
+def _observers(
+    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, low: ArrayLike, high: ArrayLike, cells: int | None
+) -> Floats:
+    """Return cell probabilities ``(cells, 2, 2 K)`` after checking what was given."""
+    named = {"d": d, "m_ratio": m_ratio, "c": c}
+    single = {name: np.atleast_1d(np.asarray(value, dtype=np.float64)) for name, value in named.items()}
+    cuts = {"criteria_s1": low, "criteria_s2": high}
+    sides = {name: np.atleast_2d(np.asarray(value, dtype=np.float64)) for name, value in cuts.items()}
+    rows = max(len(array) for array in (*single.values(), *sides.values()))
+    rows = rows if cells is None else whole("cells", cells)
+    for name, array in (*single.items(), *sides.items()):
+        if array.ndim != (2 if name in sides else 1) or len(array) not in (1, rows):
+            raise ValueError(f"{name} has shape {array.shape}: one row or {rows} needed")
+    if sides["criteria_s1"].shape[1] != sides["criteria_s2"].shape[1]:
+        raise ValueError("criteria_s1 and criteria_s2 must be equally many, K - 1")
+    for name, array in single.items():
+        if not bool((np.abs(array) < 1e3).all()):
+            raise ValueError(f"{name} must be finite and within ±1000")
+    d1, ratio, criterion = (np.broadcast_to(array, (rows,)) for array in single.values())
+    meta_c = ratio * criterion
+    edges = [np.broadcast_to(array, (rows, array.shape[1])) for array in sides.values()]
+    axis = np.column_stack([edges[0], meta_c, edges[1]])
+    # Written as "rising" rather than "not falling", so that NaN fails too; equal criteria are a rating never used.
+    if not bool((axis[:, 1:] >= axis[:, :-1]).all()):
+        raise ValueError("criteria must rise: criteria_s1, then meta-c = m_ratio * c, then criteria_s2")
+    return np.stack(
+        [_rows(d1 * sign / 2, ratio * d1 * sign / 2, criterion, axis) for sign in (-1, 1)], axis=1
+    )
+
+
+def _trials(n: ArrayLike, p_s2: ArrayLike, cells: int) -> tuple[Ints, Floats]:
+    number = np.atleast_1d(np.asarray(n, dtype=np.float64))
+    share = np.atleast_1d(np.asarray(p_s2, dtype=np.float64))
+    for name, array in (("n", number), ("p_s2", share)):
+        if array.ndim != 1 or len(array) not in (1, cells):
+            raise ValueError(
+                f"{name} has shape {array.shape}: one number or one per observer ({cells}) needed"
+            )
+    if not bool(((number >= 0) & (number < 2**53) & (number == np.floor(number))).all()):
+        raise ValueError("n must be whole numbers, 0 or more")
+    if not bool(((share >= 0) & (share <= 1)).all()):
+        raise ValueError("p_s2 must lie in 0..1")
+    return np.broadcast_to(number, (cells,)).astype(np.int64), np.broadcast_to(share, (cells,))
+
+
+def _rows(mean: Floats, meta_mean: Floats, c: Floats, axis: Floats) -> Floats:
+    """P(response, confidence) for one stimulus: P(response) of type 1 times P(confidence | response) of type 2."""
+    k = (axis.shape[1] + 1) // 2
+    infinite = np.full((len(axis), 1), np.inf)
+    u = np.hstack([-infinite, axis, infinite]) - meta_mean[:, None]
+    log_share = _log_widths(u)
+    parts = []
+    for answer, side in ((ndtr(c - mean), log_share[:, :k]), (ndtr(mean - c), log_share[:, k:])):
+        top = side.max(axis=1, keepdims=True)
+        weight = np.exp(side - np.where(np.isfinite(top), top, 0.0))
+        total = weight.sum(axis=1, keepdims=True)
+        parts.append(answer[:, None] * weight / np.where(total > 0, total, 1.0))
+    row = np.hstack(parts)
+    result: Floats = row / row.sum(axis=1, keepdims=True)
+    return result
+
+
+def _log_widths(u: Floats) -> Floats:
+    """log of Φ(u_k) - Φ(u_k-1) from the tail in which it keeps its digits; -inf for equal edges."""
+    low, high = u[:, :-1], u[:, 1:]
+    with np.errstate(invalid="ignore"):
+        flip = low + high > 0
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    log_low, log_high = log_ndtr(low), log_ndtr(high)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = np.where(np.isneginf(log_low), -np.inf, log_low - log_high)
+        return np.where(high > low, log_high + np.log1p(-np.exp(gap)), -np.inf)

@@ -1,0 +1,309 @@
+"""Does confidence go with correctness? Measures of it that assume no model.
+
+* Rates by confidence: HR2 = P(confidence >= k | correct, response), FAR2 the same of wrong answers, k = 2 .. K.
+* AUROC2, the area under the type-2 ROC, from counts of many cells at once and from confidences on any scale (ties half;
+  DeLong, DeLong & Clarke-Pearson 1988, *Biometrics* 44, or a bootstrap). Confidence is never binned for it.
+* Quantile bins of a continuous confidence, which meta-d' needs.
+
+The yes/no form, d'type2, is :mod:`metacog_pipeline.stats.type2_dprime`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
+from metacog_pipeline.stats._arrays import counts as whole_counts
+from metacog_pipeline.stats.auroc import SEPARATED, TOO_FEW, auroc, auroc_statistic
+from metacog_pipeline.stats.clusters import patterns_of, percentile_interval, resample
+from metacog_pipeline.stats.counts import Counts
+from metacog_pipeline.stats.estimate import (
+    ALL_CORRECT,
+    ALL_WRONG,
+    MOSTLY_UNDEFINED,
+    NO_ITEMS,
+    OK,
+    ONE_LEVEL,
+    Estimate,
+    unavailable,
+)
+from metacog_pipeline.stats.type1 import Texts, normal_quantile
+
+# Resampled counts held at once: bounds the memory of a bootstrap at about 30 MB.
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Type2Rates:
+    """Shares of confident answers.
+
+    Attributes
+    ----------
+    hr2_rs1, far2_rs1, hr2_rs2, far2_rs2
+        Shape ``(cells, K - 1)``, 0..1: share with confidence k or more, k = 2 .. K, among correct (HR2) and wrong (FAR2)
+        answers S1 and S2; NaN where there are no such answers.
+    n_correct_rs1, n_wrong_rs1, n_correct_rs2, n_wrong_rs2
+        Shape ``(cells,)``: what the shares are of.
+    status_rs1, status_rs2
+        Shape ``(cells,)``: ``"ok"``, ``"no items"``, ``"all correct"`` or ``"all wrong"``.
+    """
+
+    hr2_rs1: Floats
+    far2_rs1: Floats
+    hr2_rs2: Floats
+    far2_rs2: Floats
+    n_correct_rs1: Floats
+    n_wrong_rs1: Floats
+    n_correct_rs2: Floats
+    n_wrong_rs2: Floats
+    status_rs1: Texts
+    status_rs2: Texts
+
+
+def type2_rates(table: Counts) -> Type2Rates:
+    """Return hit and false-alarm rates of confidence, for each response apart."""
+    k = table.ratings
+    correct_1, wrong_1 = table.n_s1[:, :k][:, ::-1], table.n_s2[:, :k][:, ::-1]
+    correct_2, wrong_2 = table.n_s2[:, k:], table.n_s1[:, k:]
+    sums = [side.sum(axis=1) for side in (correct_1, wrong_1, correct_2, wrong_2)]
+    rates = [
+        ratio(side[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], total[:, None])
+        for side, total in zip((correct_1, wrong_1, correct_2, wrong_2), sums, strict=True)
+    ]
+    return Type2Rates(
+        rates[0],
+        rates[1],
+        rates[2],
+        rates[3],
+        sums[0],
+        sums[1],
+        sums[2],
+        sums[3],
+        outcome_status(sums[0], sums[1]),
+        outcome_status(sums[2], sums[3]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Auroc2:
+    """Area under the type-2 ROC of many cells; arrays of shape ``(cells,)``.
+
+    Attributes
+    ----------
+    value
+        0..1, 0.5 where confidence says nothing; NaN where all answers are correct, all are wrong or there are none.
+    low, high, sem
+        DeLong's interval, clipped to 0..1, and standard error; NaN where ``status`` gives a reason.
+    n_correct, n_wrong
+        Answers it rests on.
+    status
+        ``"ok"``, or why value or interval is missing. ``"one confidence level"`` comes with the value 0.5.
+    method
+        ``"delong"``, or ``"delong, plus one"``.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    sem: Floats
+    n_correct: Floats
+    n_wrong: Floats
+    status: Texts
+    method: str
+
+    def estimate(self, cell: int = 0) -> Estimate:
+        """Return one cell's area as an estimate."""
+        n = round(float(self.n_correct[cell] + self.n_wrong[cell]))
+        value, status = float(self.value[cell]), str(self.status[cell])
+        if not np.isfinite(value):
+            return unavailable(n, self.method, status)
+        if not np.isfinite(self.sem[cell]):
+            return Estimate(value, None, None, n, self.method, status)
+        low, high = float(self.low[cell]), float(self.high[cell])
+        return Estimate(value, low, high, n, self.method, status, float(self.sem[cell]))
+
+
+def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2:
+    """Return the area of every cell, responses pooled.
+
+    Parameters
+    ----------
+    table
+        Counts, fractions allowed; raw counts for the raw area.
+    plus_one
+        Add 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards 1/2. It
+        is the whole of the correction: a padded table is refused.
+    level
+        Coverage of the interval.
+
+    Raises
+    ------
+    ValueError
+        For ``plus_one`` with a padded table, or a level outside 0..1.
+    """
+    z = normal_quantile(level)
+    if plus_one and table.correction != "none":
+        raise ValueError("the counts are padded already: plus one on top would correct twice")
+    right, wrong = table.by_confidence
+    if plus_one:
+        right, wrong = right + 1, wrong + 1
+    n_right, n_wrong = right.sum(axis=1), wrong.sum(axis=1)
+    beats = ratio(np.cumsum(wrong, axis=1) - wrong / 2, n_wrong[:, None])
+    beaten = ratio(n_right[:, None] - np.cumsum(right, axis=1) + right / 2, n_right[:, None])
+    value = np.minimum(ratio((right * beats).sum(axis=1), n_right), 1.0)
+    status = outcome_status(n_right, n_wrong)
+    one_level = ((right + wrong) > 0).sum(axis=1) == 1
+    few = (n_right < 2) | (n_wrong < 2)
+    apart = (value <= 0) | (value >= 1)
+    reasons = [status != OK, one_level, few, apart]
+    status = np.select(reasons, [status, ONE_LEVEL, TOO_FEW, SEPARATED], default=OK)
+    variance = _spread(right, beats - value[:, None], n_right) + _spread(
+        wrong, beaten - value[:, None], n_wrong
+    )
+    sem = np.where(status == OK, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+    low, high = np.maximum(value - z * sem, 0.0), np.minimum(value + z * sem, 1.0)
+    method = "delong, plus one" if plus_one else "delong"
+    return Auroc2(value, low, high, sem, n_right, n_wrong, status, method)
+
+
+def auroc2_trials(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    items: ArrayLike | None = None,
+    *,
+    interval: Literal["delong", "bootstrap"] = "delong",
+    n_boot: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the area from trials, confidence on any scale, ties counting half.
+
+    Parameters
+    ----------
+    confidence, correct
+        Shape ``(N,)``: finite numbers, and 0/1 or booleans.
+    items
+        Shape ``(N,)``: the item of each trial where items were repeated; they are then the unit of chance.
+    interval
+        ``"delong"``, or ``"bootstrap"``: the percentile interval of trials (or items) drawn with replacement.
+    n_boot, seed
+        Number of resamples, drawn in one pass, and their seed.
+    """
+    delong = auroc(confidence, correct, items)
+    if interval == "delong" or delong.value is None:
+        return delong
+    stated, right = floats("confidence", confidence), binary("correct", correct)
+    n_boot = whole("n_boot", n_boot, 1)
+    levels, index = np.unique(stated, return_inverse=True)
+    cell = 2 * index + right
+    if items is None:
+        draws = _resampled_areas(np.bincount(cell, minlength=2 * len(levels)), n_boot, seed)
+    else:
+        draws = auroc_statistic(resample(patterns_of(items, cell, 2 * len(levels)), n_boot, seed))
+    low, high = percentile_interval(draws)
+    method = "bootstrap" if items is None else "bootstrap of items"
+    if low is None or high is None:
+        return Estimate(delong.value, None, None, delong.n, method, MOSTLY_UNDEFINED)
+    status = SEPARATED if delong.value in (0.0, 1.0) else OK
+    if status != OK:
+        return Estimate(delong.value, None, None, delong.n, method, status)
+    return Estimate(delong.value, low, high, delong.n, method, sem=float(np.nanstd(draws)))
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """Continuous confidence as ratings.
+
+    Attributes
+    ----------
+    rating
+        Shape ``(N,)``: 1 .. bins, or 0 where the confidence was missing.
+    sizes
+        Shape ``(cells, bins)``: trials in each bin.
+    dropped
+        Shape ``(cells,)``: trials with a missing confidence.
+    status
+        Shape ``(cells,)``: ``"ok"``, ``"ties left bins empty"`` or ``"no items"``.
+    """
+
+    rating: Ints
+    sizes: Ints
+    dropped: Ints
+    status: Texts
+
+
+def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = None) -> Binned:
+    """Cut a continuous confidence into bins of about equal size, within each group, over all its trials.
+
+    Equal confidences share a bin: a run of ties goes, whole, to the bin its middle rank lies in (rank (i - 1/2) / n times
+    the number of bins, rounded down, plus 1). So bins may come out unequal or empty, which is told, never an error;
+    any rising change of scale leaves the ratings as they are, and correct and wrong trials share the cuts.
+
+    Parameters
+    ----------
+    confidence
+        Shape ``(N,)``: numbers; NaN is missing, ±inf is refused.
+    bins
+        Number of bins K.
+    groups
+        Shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
+    """
+    k = whole("bins", bins, 1)
+    stated = np.asarray(confidence, dtype=np.float64)
+    missing = np.isnan(stated)
+    stated = floats("confidence", np.where(missing, 0.0, stated))
+    n = len(stated)
+    group = np.zeros(n, dtype=np.int64) if groups is None else whole_counts("groups", groups)
+    same_length(confidence=stated, groups=group)
+    cells = 1 if groups is None else (int(group.max()) + 1 if n else 0)
+    rating = np.zeros(n, dtype=np.int64)
+    order = np.lexsort((stated, group))
+    order = order[~missing[order]]
+    value, owner = stated[order], group[order]
+    total = np.bincount(owner, minlength=cells)
+    if len(order):
+        first = np.concatenate(([True], (value[1:] != value[:-1]) | (owner[1:] != owner[:-1])))
+        run = np.cumsum(first) - 1
+        start = np.flatnonzero(first)
+        length = np.diff(np.append(start, len(order)))
+        offset = (np.cumsum(total) - total)[owner]
+        # Twice the middle rank of the run, counted from 0 within the group: whole numbers, so no rounding at the cuts.
+        twice = 2 * (start[run] - offset) + length[run]
+        rating[order] = np.minimum(twice * k // (2 * total[owner]), k - 1) + 1
+    kept = rating > 0
+    sizes = np.bincount(group[kept] * k + rating[kept] - 1, minlength=cells * k).reshape(cells, k)
+    status = np.where(total == 0, NO_ITEMS, np.where((sizes == 0).any(axis=1), "ties left bins empty", OK))
+    return Binned(rating, sizes, np.bincount(group[missing], minlength=cells), status)
+
+
+def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
+    """Return ``"ok"`` per cell, or that there are no items, no wrong ones or no correct ones."""
+    reasons: list[NDArray[np.bool_]] = [(n_right <= 0) & (n_wrong <= 0), n_wrong <= 0, n_right <= 0]
+    return np.select(reasons, [NO_ITEMS, ALL_CORRECT, ALL_WRONG], default=OK).astype(np.str_)
+
+
+def _spread(number: Floats, excess: Floats, total: Floats) -> Floats:
+    """Variance of a mean of placements, the n - 1 form; NaN for fewer than two."""
+    return ratio((number * excess**2).sum(axis=1), np.where(total >= 2, total * (total - 1), 0.0))
+
+
+def _resampled_areas(table: Ints, n_boot: int, seed: int) -> Floats:
+    """Areas of trials drawn with replacement, shape ``(n_boot,)``."""
+    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    n, width = int(table.sum()), len(table)
+    cell = np.repeat(np.arange(width), table)
+    step = max(1, _CHUNK // max(n, width))
+    blocks = []
+    for begin in range(0, n_boot, step):
+        size = min(step, n_boot - begin)
+        # Few cells: one multinomial draw each. Many: drawing the trials themselves is the quicker of the same thing.
+        if 8 * width < n:
+            totals = rng.multinomial(n, table / n, size=size)
+        else:
+            drawn = cell[rng.integers(0, n, size=(size, n))] + width * np.arange(size)[:, None]
+            totals = np.bincount(drawn.ravel(), minlength=size * width).reshape(size, width)
+        blocks.append(auroc_statistic(totals.astype(np.float64)))
+    return np.concatenate(blocks)

@@ -1,0 +1,243 @@
+"""d'type2: does a "yes, I know" go with being right? From yes/no × correct/wrong.
+
+d'type2 = z(P(yes | correct)) - z(P(yes | wrong)), the type-2 form of Clarke, Birdsall & Tanner (1959), *JASA* 31. It
+mixes in how good the answers themselves are and is no meta-d'. Beside it what the same table says: raw alignment,
+accuracy, the yes ratio, and how often a yes is false (YFR) and a no is false (NFR), each as a share of the yeses or noes
+(conditional) or of all items (joint).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, Estimate
+from metacog_pipeline.stats.proportions import Z95, wilson_interval
+from metacog_pipeline.stats.type1 import STATUSES, Texts, normal_quantile, type1_from_table
+from metacog_pipeline.stats.type2 import outcome_status
+
+SHARES = ("hit_rate", "false_alarm_rate", "raw_alignment", "accuracy", "yes_ratio", "yfr", "nfr")
+MEASURES = ("d", *SHARES)
+
+
+@dataclass(frozen=True, slots=True)
+class Type2Dprime:
+    """Yes/no measures of many cells; arrays of shape ``(cells,)``.
+
+    Attributes
+    ----------
+    n_correct, n_wrong
+        Correct and wrong items.
+    yes_correct, yes_wrong
+        Items answered yes among them.
+    hit_rate, false_alarm_rate
+        P(yes | correct) and P(yes | wrong), corrected; NaN where there are no such items.
+    d
+        d'type2; ±inf or NaN where ``status`` says so.
+    var_d
+        Delta-method variance; NaN where a rate is 0 or 1 or undefined.
+    raw_alignment, accuracy, yes_ratio
+        Shares of all items, 0..1, uncorrected.
+    yfr, nfr
+        P(wrong | yes) and P(correct | no), or with ``conditional`` False P(wrong and yes) and P(correct and no);
+        uncorrected, NaN where there is no yes, or no no.
+    status
+        ``"ok"``, ``"no items"``, ``"all correct"``, ``"all wrong"``, ``"infinite"`` or ``"undefined"`` (of d).
+    correction, conditional
+        As asked for.
+    """
+
+    n_correct: Floats
+    n_wrong: Floats
+    yes_correct: Floats
+    yes_wrong: Floats
+    hit_rate: Floats
+    false_alarm_rate: Floats
+    d: Floats
+    var_d: Floats
+    raw_alignment: Floats
+    accuracy: Floats
+    yes_ratio: Floats
+    yfr: Floats
+    nfr: Floats
+    status: Texts
+    correction: str
+    conditional: bool
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return low and high of d'type2 by the delta method; NaN where it has no variance."""
+        half = normal_quantile(level) * np.sqrt(self.var_d)
+        value = np.where(np.isfinite(half), self.d, np.nan)
+        return value - half, value + half
+
+    def estimate(self, measure: str, cell: int = 0) -> Estimate:
+        """Return one of ``MEASURES`` of a cell: d with its delta-method interval, a share with Wilson's."""
+        if measure not in MEASURES:
+            raise ValueError(f"measure {measure!r} is unknown: one of {', '.join(MEASURES)}")
+        value, status = float(getattr(self, measure)[cell]), str(self.status[cell])
+        n = self._n(measure)[cell]
+        if measure == "d":
+            method = f"delta, correction {self.correction}"
+            reason = STATUSES.get(status, status) or OK
+            if not np.isfinite(value):
+                return Estimate(None, None, None, round(n), method, reason)
+            low, high = self.interval()
+            if not np.isfinite(low[cell]):
+                return Estimate(value, None, None, round(n), method, reason)
+            sem = float(np.sqrt(self.var_d[cell]))
+            return Estimate(value, float(low[cell]), float(high[cell]), round(n), method, reason, sem)
+        if not np.isfinite(value) or n <= 0:
+            return Estimate(None, None, None, 0, "wilson", NO_ITEMS)
+        return Estimate(value, *wilson_interval(value, float(n), Z95), round(n), "wilson")
+
+    def _n(self, measure: str) -> Floats:
+        everything = self.n_correct + self.n_wrong
+        if measure in ("yfr", "nfr") and self.conditional:
+            yes = self.yes_correct + self.yes_wrong
+            return yes if measure == "yfr" else everything - yes
+        return {"hit_rate": self.n_correct, "false_alarm_rate": self.n_wrong}.get(measure, everything)
+
+
+def type2_dprime(
+    yes_correct: ArrayLike,
+    yes_incorrect: ArrayLike,
+    n_correct: ArrayLike,
+    n_incorrect: ArrayLike,
+    correction: str = "none",
+    conditional: bool = True,
+) -> Type2Dprime:
+    """Return the yes/no measures of many cells.
+
+    Parameters
+    ----------
+    yes_correct, yes_incorrect
+        A number or shape ``(cells,)``: items answered yes among the correct and among the wrong ones.
+    n_correct, n_incorrect
+        Number of correct and of wrong items.
+    correction
+        ``none``, ``pad``, ``loglinear`` (the same as ``pad``) or ``half``; for the two rates and d only.
+    conditional
+        Whether YFR and NFR are shares of the yeses and noes, or of all items.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes, negative numbers, more yeses than items, or an unknown correction.
+    """
+    names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
+    given = [
+        np.atleast_1d(np.asarray(values)) for values in (yes_correct, yes_incorrect, n_correct, n_incorrect)
+    ]
+    hit, alarm, right, wrong = (floats(name, values) for name, values in zip(names, given, strict=True))
+    if len({len(part) for part in (hit, alarm, right, wrong)}) > 1:
+        raise ValueError(
+            f"lengths {[len(p) for p in (hit, alarm, right, wrong)]} differ: one number per cell needed"
+        )
+    for name, some, of in (("yes_correct", hit, right), ("yes_incorrect", alarm, wrong)):
+        if bool(((some < 0) | (some > of)).any()):
+            raise ValueError(f"{name} must lie between 0 and its number of items")
+    # Hits are yeses to correct items and "S1" a wrong item: the arithmetic of type 1.
+    rates = type1_from_table(hit, right - hit, alarm, wrong - alarm, correction)
+    outcome = outcome_status(right, wrong)
+    status = np.where(outcome != OK, outcome, np.where(rates.status == "zero_dprime", OK, rates.status))
+    yes, everything = hit + alarm, right + wrong
+    no_correct = right - hit
+    return Type2Dprime(
+        n_correct=right,
+        n_wrong=wrong,
+        yes_correct=hit,
+        yes_wrong=alarm,
+        hit_rate=rates.hit_rate,
+        false_alarm_rate=rates.false_alarm_rate,
+        d=rates.d,
+        var_d=rates.var_d,
+        raw_alignment=ratio(hit + wrong - alarm, everything),
+        accuracy=ratio(right, everything),
+        yes_ratio=ratio(yes, everything),
+        yfr=ratio(alarm, yes if conditional else everything),
+        nfr=ratio(no_correct, everything - yes if conditional else everything),
+        status=status,
+        correction=correction,
+        conditional=conditional,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Type2Bootstrap:
+    """Percentile intervals of one measure; arrays of shape ``(cells,)``.
+
+    Attributes
+    ----------
+    low, high, sd
+        Ends of the interval and standard deviation over the usable resamples; NaN where ``status`` is not ``"ok"``.
+    usable
+        Resamples in which the measure was finite.
+    status
+        ``"ok"`` or ``"undefined in most resamples"``.
+    """
+
+    low: Floats
+    high: Floats
+    sd: Floats
+    usable: Floats
+    status: Texts
+
+
+def bootstrap_type2_dprime(
+    observed: Type2Dprime, n_boot: int = 2000, seed: int = 0, level: float = 0.95
+) -> dict[str, Type2Bootstrap]:
+    """Return intervals of every measure in ``MEASURES``, items drawn with replacement, all cells in one pass.
+
+    An item is one of four kinds (yes or no, correct or wrong), so drawing items is drawing a multinomial; which items
+    are correct varies with the draw. The correction of ``observed`` is applied to every resample. Counts are rounded to
+    whole items.
+    """
+    n_boot = whole("n_boot", n_boot, 1)
+    normal_quantile(level)
+    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    yes_correct, yes_wrong = observed.yes_correct, observed.yes_wrong
+    kinds = (yes_correct, observed.n_correct - yes_correct, yes_wrong, observed.n_wrong - yes_wrong)
+    cells = np.rint(np.column_stack(kinds)).astype(np.int64)
+    total = cells.sum(axis=1)
+    shares = np.where(total[:, None] > 0, cells / np.maximum(total, 1)[:, None], 0.25)
+    drawn = rng.multinomial(total, shares, size=(n_boot, len(total))).reshape(-1, 4).astype(np.float64)
+    again = type2_dprime(
+        drawn[:, 0],
+        drawn[:, 2],
+        drawn[:, 0] + drawn[:, 1],
+        drawn[:, 2] + drawn[:, 3],
+        observed.correction,
+        observed.conditional,
+    )
+    return {name: _percentiles(getattr(again, name).reshape(n_boot, -1), level) for name in MEASURES}
+
+
+def normalised_yes(p_yes: ArrayLike, p_no: ArrayLike) -> Floats:
+    """Return P(yes) / (P(yes) + P(no)) per item, shape ``(N,)``; NaN where both are 0.
+
+    A graded yes, from the probabilities a model gives to the two answers, for :func:`~.type2.auroc2_trials`.
+    """
+    yes, no = floats("p_yes", p_yes), floats("p_no", p_no)
+    if yes.shape != no.shape or bool((yes < 0).any() or (no < 0).any()):
+        raise ValueError(f"p_yes {yes.shape} and p_no {no.shape} must be of equal shape and 0 or more")
+    return ratio(yes, yes + no)
+
+
+def _percentiles(draws: Floats, level: float) -> Type2Bootstrap:
+    finite = np.where(np.isfinite(draws), draws, np.nan)
+    usable = np.isfinite(draws).sum(axis=0).astype(np.float64)
+    enough = 2 * usable >= len(draws)
+    # Columns without a usable draw get zeros, masked below: nanquantile warns about empty ones.
+    safe = np.where(enough, finite, 0.0)
+    low, high = np.nanquantile(safe, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    gone = np.where(enough, 1.0, np.nan)
+    return Type2Bootstrap(
+        low * gone,
+        high * gone,
+        np.nanstd(safe, axis=0) * gone,
+        usable,
+        np.where(enough, OK, MOSTLY_UNDEFINED),
+    )
