@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "replay", "simulated"]
@@ -28,6 +29,11 @@ class ObserverSpec(BaseModel):
     ``missing_awareness`` chance of noticing that no listed choice is right; ``unknown_awareness`` chance of noticing
     that a question cannot be answered; ``heed`` share of the remaining unawareness a warning in the system message
     removes; ``sloppiness`` chance of answering outside the asked form; ``refusal`` chance of declining.
+
+    For binary decisions, in units of the standard deviation of the evidence: ``d`` sensitivity d′; ``m_ratio``
+    meta-d′ / d′, how much of it confidence follows; ``criterion`` c, above 0 says the second answer too rarely;
+    ``criteria`` distances of the confidence criteria from the criterion, rising: K - 1 of them make ratings 1 to K;
+    ``risk_shift`` how far c moves away from an answer whose errors are punished.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -40,7 +46,21 @@ class ObserverSpec(BaseModel):
     heed: float = Field(default=0.3, ge=0, le=1)
     sloppiness: float = Field(default=0.0, ge=0, le=1)
     refusal: float = Field(default=0.0, ge=0, le=1)
+    d: float = Field(default=1.5, ge=0, le=10)
+    m_ratio: float = Field(default=0.8, ge=0, le=5)
+    criterion: float = Field(default=0.0, ge=-10, le=10)
+    criteria: tuple[Annotated[float, Field(gt=0, le=20)], ...] = Field(
+        default=(0.35, 0.7, 1.1, 1.6), min_length=1, max_length=8
+    )
+    risk_shift: float = Field(default=0.4, ge=-10, le=10)
     seed: int = 0
+
+    @field_validator("criteria")
+    @classmethod
+    def _rising(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if any(high <= low for low, high in itertools.pairwise(value)):
+            raise ValueError("the criteria must rise from one to the next")
+        return value
 
 
 class ModelSpec(BaseModel):
