@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import (
     authoring,
@@ -27,7 +28,6 @@ from metacog_pipeline.benchmarks.metamedqa.construction import (
 from metacog_pipeline.benchmarks.metamedqa.construction.corrected import corrected_edits, corrections
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts, paper_checks
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
-from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import check_edits, check_parent
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction import files, pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import (
     Options,
@@ -17,7 +18,6 @@ from metacog_pipeline.benchmarks.metamedqa.construction.build import (
     limit_items,
     load_quirks,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.fictional import select_fictional
 from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE

@@ -1,6 +1,7 @@
 """What every benchmark does the same way: keep files, ask, parse, score, pool; the differences are functions it names.
 
 =========  ================================================================================
+draw       a choice among items that every implementation agrees on
 files      frames on disk with a mark of what they were made from
 benchmark  ``Benchmark``: what one benchmark tells the rest of the pipeline about itself
 asking     items → kept answers of one partition

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import infer_kind
-from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, item_id, missing_provenance
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edit
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (

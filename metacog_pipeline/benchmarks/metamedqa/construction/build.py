@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import metacog_pipeline
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import kind_by_key
-from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
     PUBLISHED_KIND,
     apply_edit,

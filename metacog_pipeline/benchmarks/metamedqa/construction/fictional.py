@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmarks.metamedqa.construction.draw import draw
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow
 from metacog_pipeline.errors import SourceError
 
