@@ -274,7 +274,9 @@ def _side(name: str, values: ArrayLike) -> Floats:
 
 def _numbers(name: str, values: ArrayLike) -> Floats:
     """Return values as floats, NaN where one is missing; text is refused, not guessed at."""
-    array: NDArray[np.generic] = np.ma.filled(values, np.nan) if _masked(values) else np.asarray(values)
+    masked = isinstance(values, np.ma.MaskedArray)
+    # tolist() has None where a value is masked; filled() cannot put one into every type.
+    array: NDArray[np.generic] = np.asarray(np.ma.asarray(values).tolist() if masked else values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}: 1 dimension(s) needed")
     if array.dtype.kind in "biuf":
@@ -282,10 +284,6 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
     if array.dtype.kind != "O":
         raise ValueError(f"{name} holds {array.dtype.name} values: numbers are needed")
     return np.fromiter((_number(name, value) for value in array.tolist()), np.float64, len(array))
-
-
-def _masked(values: ArrayLike) -> bool:
-    return isinstance(values, np.ma.MaskedArray)
 
 
 def _number(name: str, value: object) -> float:

@@ -1,0 +1,150 @@
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+
+from metacog_pipeline.stats.counts import counts
+from metacog_pipeline.stats.meta_information import ideal_information, meta_information
+from metacog_pipeline.stats.observers import criteria_around, expected_counts, simulate
+
+vectors = st.integers(1, 5).flatmap(
+    lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
+)
+
+
+def entropy(*shares):
+    return -sum(share * math.log2(share) for share in shares if share > 0)
+
+
+def by_hand(n_s1, n_s2):
+    """Mutual informations from H(X) + H(Y) - H(X, Y), trial kinds listed one by one."""
+    k, n = len(n_s1) // 2, sum(n_s1) + sum(n_s2)
+    kinds = []
+    for stimulus, side in enumerate((n_s1, n_s2)):
+        for i, number in enumerate(side):
+            response, rating = int(i >= k), (k - i if i < k else i - k + 1)
+            kinds.append((stimulus, response, rating, int(stimulus == response), number / n))
+
+    def information(first, second):
+        tables = ({}, {}, {})
+        for kind in kinds:
+            for table, key in zip(
+                tables, (first(kind), second(kind), (first(kind), second(kind))), strict=True
+            ):
+                table[key] = table.get(key, 0) + kind[4]
+        return entropy(*tables[0].values()) + entropy(*tables[1].values()) - entropy(*tables[2].values())
+
+    return (
+        information(lambda x: x[3], lambda x: x[2]),
+        information(lambda x: x[3], lambda x: x[1:3]),
+        information(lambda x: x[0], lambda x: x[1:3]),
+    )
+
+
+@given(vectors)
+def test_informations_are_sums_of_entropies_and_never_negative(pair):
+    result = meta_information(counts(*pair))
+    if sum(pair[0]) + sum(pair[1]) == 0:
+        assert result.status[0] == "no items" and math.isnan(result.meta_i[0])
+        return
+    found = [result.meta_i[0], result.meta_i_signed[0], result.i_src[0]]
+    assert found == pytest.approx(by_hand(*pair), abs=1e-12)
+    assert 0 <= found[0] <= found[1] + 1e-12 <= result.h_accuracy[0] + 2e-12
+    assert result.status[0] == "ok"
+
+
+@given(vectors)
+def test_swapping_stimuli_merging_unused_ratings_and_more_of_the_same_change_nothing(pair):
+    k = len(pair[0]) // 2
+    base = meta_information(counts(*pair))
+    swapped = meta_information(counts(pair[1][::-1], pair[0][::-1]))
+    wider = meta_information(counts(*([*side[:k], 0, 0, *side[k:]] for side in pair)))
+    more = meta_information(counts(*(np.multiply(3, side) for side in pair)))
+    for name in ("meta_i", "meta_i_signed", "i_src", "h_accuracy", "meta_i1r", "meta_i2r", "rmi"):
+        for other in (swapped, wider, more):
+            assert getattr(other, name)[0] == pytest.approx(
+                getattr(base, name)[0], rel=1e-6, abs=1e-12, nan_ok=True
+            )
+
+
+@given(vectors)
+def test_what_cannot_be_normalised_has_a_status(pair):
+    result = meta_information(counts(*pair))
+    for name, status in (("meta_i1r", "status_i1r"), ("meta_i2r", "status_i2r"), ("rmi", "status_rmi")):
+        assert (getattr(result, status)[0] == "ok") == math.isfinite(getattr(result, name)[0])
+
+
+def test_ratings_that_tell_all_and_ratings_that_tell_nothing_lie_at_the_ends():
+    knowing = meta_information(counts([90, 5, 10, 2], [2, 10, 5, 90]))
+    perfect = meta_information(counts([60, 30, 0, 0, 10, 0, 0, 0], [0, 0, 0, 10, 0, 0, 30, 60]))
+    blank = meta_information(counts([30, 30, 10, 10], [10, 10, 30, 30]))
+    assert perfect.meta_i2r[0] == pytest.approx(1)
+    assert blank.meta_i_signed[0] == pytest.approx(0, abs=1e-14)
+    assert 0 < knowing.meta_i2r[0] < 1
+
+
+@pytest.mark.parametrize("d", [0.3, 1, 2, 3.5, 5, 7])
+def test_the_ideal_observer_is_integrated_to_many_digits(d):
+    right, wrong = norm.cdf(d / 2), norm.sf(d / 2)
+
+    def density(x):
+        return norm.pdf(x, d / 2) + norm.pdf(x, -d / 2)
+
+    def divergence(x):
+        p, q = expit(d * x), expit(-d * x)
+        return density(x) * (p * math.log2(p / right) + q * math.log2(q / wrong))
+
+    def left(x):
+        return density(x) * entropy(expit(d * x), expit(-d * x))
+
+    edges = [0, 0.25 / max(d, 1), 1 / max(d, 1), 3 / max(d, 1), d / 2 + 1 + 3 / max(d, 1), d / 2 + 8]
+    truth, uncertain = (
+        sum(quad(f, a, b, epsabs=1e-14, epsrel=1e-11, limit=200)[0] for a, b in pairwise(edges))
+        for f in (divergence, left)
+    )
+    assert ideal_information([d, -d]) == pytest.approx([truth, truth], rel=1e-8)
+    assert truth == pytest.approx(entropy(right, wrong) - uncertain, abs=1e-10)
+
+
+def test_for_little_sensitivity_the_ideal_information_goes_with_its_square():
+    tiny, small = ideal_information([1e-5, 1e-4])
+    assert small / tiny == pytest.approx(100, rel=1e-6)
+    # Variance of the posterior P(correct) = 1/2 + d |x| / 4 over 2 a (1 - a) ln 2, |x| half-normal.
+    assert small == pytest.approx(1e-8 / 16 * (1 - 2 / math.pi) * 2 / math.log(2), rel=1e-6)
+
+
+def test_an_ideal_observer_with_fine_ratings_reaches_the_ideal_observers_information():
+    steps = np.linspace(0.05, 3, 60)
+    table = expected_counts(1.5, 1, 0, *criteria_around(1, 0, steps), 10**6)
+    assert meta_information(table).meta_i1r[0] == pytest.approx(1, abs=2e-3)
+    assert meta_information(table).meta_i1r[0] < 1
+
+
+def test_the_bias_correction_removes_most_of_the_excess_of_small_samples():
+    shape = (1.5, 0.8, 0.1, *criteria_around(0.8, 0.1, [0.4, 0.9, 1.4]))
+    truth = meta_information(expected_counts(*shape, 1)).meta_i_signed[0]
+    table = simulate(*shape, 150, seed=2, cells=300)
+    plain = meta_information(table).meta_i_signed.mean() - truth
+    corrected = meta_information(table, bias_correct=True, n_boot=300, seed=1)
+    assert plain > 0.012
+    assert abs(corrected.meta_i_signed.mean() - truth) < plain / 3
+    assert ((corrected.low <= truth) & (truth <= corrected.high)).mean() > 0.85
+    assert (corrected.bias > 0).all() and corrected.bias_corrected
+    again = meta_information(table, bias_correct=True, n_boot=300, seed=1)
+    assert (again.meta_i_signed == corrected.meta_i_signed).all()
+
+
+def test_degenerate_cells_pass_through_the_correction():
+    table = counts([[0, 0, 0, 0], [4, 0, 0, 0]], [[0, 0, 0, 0], [0, 0, 0, 4]])
+    result = meta_information(table, bias_correct=True, n_boot=20)
+    assert result.status.tolist() == ["no items", "ok"]
+    assert result.status_i2r.tolist() == ["no items", "all correct"]
+    assert math.isnan(result.meta_i[0]) and result.meta_i[1] == 0
+    with pytest.raises(ValueError, match="finite"):
+        ideal_information([math.inf])

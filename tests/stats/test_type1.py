@@ -1,0 +1,203 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from metacog_pipeline.stats.counts import counts, padded
+from metacog_pipeline.stats.type1 import MEASURES, STATUSES, type1, type1_from_table, zroc_slope
+
+four = st.tuples(*[st.integers(1, 400)] * 4)
+any_four = st.tuples(*[st.integers(0, 5)] * 4)
+slopes = st.floats(0.5, 2)
+
+
+@given(four)
+def test_swapping_stimuli_and_responses_keeps_d_and_turns_c_round(cell):
+    hits, misses, alarms, rejections = cell
+    one = type1_from_table(hits, misses, alarms, rejections)
+    other = type1_from_table(rejections, alarms, misses, hits)
+    assert other.d[0] == pytest.approx(one.d[0], abs=1e-12)
+    assert other.c[0] == pytest.approx(-one.c[0], abs=1e-12)
+    assert other.ln_beta[0] == pytest.approx(-one.ln_beta[0], abs=1e-12)
+    assert other.cov_d_c[0] == pytest.approx(-one.cov_d_c[0], abs=1e-12)
+    assert other.var_c_prime[0] == pytest.approx(one.var_c_prime[0], nan_ok=True)
+
+
+@given(four, st.integers(2, 50))
+def test_more_of_the_same_leaves_estimates_and_divides_variances(cell, times):
+    one, many = type1_from_table(*cell), type1_from_table(*[times * part for part in cell])
+    for measure in ("d", "c", "ln_beta"):
+        assert getattr(many, measure)[0] == pytest.approx(getattr(one, measure)[0], abs=1e-12)
+        assert many.variance(measure)[0] == pytest.approx(one.variance(measure)[0] / times, rel=1e-9)
+
+
+@given(four)
+def test_the_measures_are_those_of_the_textbook(cell):
+    hits, misses, alarms, rejections = cell
+    z_h, z_f = norm.ppf(hits / (hits + misses)), norm.ppf(alarms / (alarms + rejections))
+    result = type1_from_table(*cell)
+    assert result.d[0] == pytest.approx(z_h - z_f, abs=1e-9)
+    assert result.c[0] == pytest.approx(-(z_h + z_f) / 2, abs=1e-9)
+    assert result.ln_beta[0] == pytest.approx(result.c[0] * result.d[0], abs=1e-9)
+    assert result.beta[0] == pytest.approx(math.exp(result.ln_beta[0]))
+    assert result.equivalent_accuracy[0] == pytest.approx(norm.cdf(result.d[0] / 2))
+    assert result.accuracy[0] == pytest.approx((hits + rejections) / sum(cell))
+    if result.status[0] == "ok":
+        assert result.c_prime[0] == pytest.approx(result.c[0] / result.d[0], rel=1e-9)
+
+
+def measures_of(z_h, z_f, s):
+    d, c = z_h / s - z_f, -(z_h + z_f) / (1 + s)
+    return {"d": d, "c": c, "c_prime": c / d, "ln_beta": math.log(s) + (z_f**2 - z_h**2) / 2}
+
+
+@given(four, slopes)
+def test_variances_are_the_gradient_of_the_measures_on_that_of_the_rates(cell, s):
+    hits, misses, alarms, rejections = cell
+    result = type1_from_table(*cell, s=s)
+    p, q = hits / (hits + misses), alarms / (alarms + rejections)
+    z = np.array([norm.ppf(p), norm.ppf(q)])
+    assume(abs(z[0] / s - z[1]) > 0.05)
+    n = np.array([hits + misses, alarms + rejections])
+    spread = np.array([p, q]) * (1 - np.array([p, q])) / (n * norm.pdf(z) ** 2)
+    for measure in ("d", "c", "c_prime", "ln_beta"):
+        step = 1e-6
+        slope = [
+            (measures_of(*(z + move), s)[measure] - measures_of(*(z - move), s)[measure]) / (2 * step)
+            for move in (np.array([step, 0]), np.array([0, step]))
+        ]
+        assert result.variance(measure)[0] == pytest.approx(
+            (np.square(slope) * spread).sum(), rel=1e-4, abs=1e-9
+        )
+        assert getattr(result, measure)[0] == pytest.approx(measures_of(*z, s)[measure], rel=1e-7, abs=1e-9)
+    assert result.cov_d_c[0] == pytest.approx((spread[1] - spread[0] / s) / (1 + s), rel=1e-7, abs=1e-9)
+
+
+@given(four, slopes)
+def test_units_of_d_a_and_c_a_are_one_factor(cell, s):
+    result = type1_from_table(*cell, s=s)
+    factor = math.sqrt(2 / (1 + s * s)) * s
+    assert result.da[0] == pytest.approx(factor * result.d[0])
+    assert result.ca[0] == pytest.approx(factor * result.c[0])
+    assert result.variance("da")[0] == pytest.approx(factor**2 * result.var_d[0])
+    low, high = result.interval("equivalent_accuracy")
+    assert 0 <= low[0] <= result.equivalent_accuracy[0] <= high[0] <= 1
+    if s == 1:
+        assert result.da[0] == result.d[0]
+
+
+@given(any_four, st.sampled_from(["none", "pad", "loglinear", "half"]), slopes)
+def test_every_number_that_is_missing_has_a_status_and_no_warning_is_raised(cell, correction, s):
+    result = type1_from_table(*cell, correction, s)
+    finite = all(math.isfinite(getattr(result, name)[0]) for name in ("d", "c", "c_prime", "ln_beta"))
+    assert result.status[0] in STATUSES
+    if result.status[0] == "ok":
+        assert finite and math.isfinite(result.var_c_prime[0])
+    for measure in MEASURES:
+        estimate = result.estimate(measure)
+        assert estimate.available or estimate.status != "ok"
+        assert estimate.low is not None or estimate.status != "ok"
+
+
+@given(four)
+def test_padding_a_table_and_the_loglinear_correction_are_the_same(cell):
+    hits, misses, alarms, rejections = cell
+    table = counts([rejections, alarms], [misses, hits])
+    one, two, three = type1(padded(table)), type1(table, "loglinear"), type1(table, "pad")
+    for name in ("d", "c", "var_d", "var_c", "n1"):
+        assert getattr(one, name)[0] == pytest.approx(getattr(two, name)[0])
+        assert getattr(three, name)[0] == getattr(two, name)[0]
+    assert [r.correction for r in (one, two, three)] == ["pad", "loglinear", "pad"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "status", "d", "c"),
+    [
+        ((0, 0, 0, 0), "no_trials", math.nan, math.nan),
+        ((3, 1, 0, 0), "no_s1_trials", math.nan, math.nan),
+        ((0, 0, 1, 3), "no_s2_trials", math.nan, math.nan),
+        ((4, 0, 4, 0), "undefined", math.nan, -math.inf),
+        ((4, 0, 0, 4), "infinite", math.inf, math.nan),
+        ((4, 0, 1, 3), "infinite", math.inf, -math.inf),
+        ((2, 2, 2, 2), "zero_dprime", 0, 0),
+        ((1, 3, 3, 1), "ok", -1.3489795, 0),
+    ],
+)
+def test_degenerate_cells_say_what_they_are(cell, status, d, c):
+    result = type1_from_table(*cell)
+    assert result.status[0] == status
+    assert result.d[0] == pytest.approx(d, nan_ok=True) and result.c[0] == pytest.approx(c, nan_ok=True)
+
+
+def test_a_padded_empty_class_keeps_its_status():
+    result = type1(padded(counts([0, 0, 0, 0], [1, 2, 3, 4])))
+    assert math.isfinite(result.d[0]) and result.status[0] == "no_s1_trials"
+    assert "S1" in result.estimate("d").status
+
+
+def test_corrections_are_never_implicit_nor_applied_twice():
+    table = counts([0, 5], [5, 0])
+    assert math.isinf(type1(table).d[0]) and type1(table).correction == "none"
+    for name in ("pad", "half", "loglinear"):
+        with pytest.raises(ValueError, match="corrected already"):
+            type1(padded(table), name)
+
+
+def test_digits_survive_rates_close_to_one():
+    few, many = 3, 10**15
+    result = type1_from_table(many - few, few, few, many - few)
+    assert result.c[0] == 0
+    assert result.d[0] == pytest.approx(-2 * norm.ppf(few / many), rel=1e-12)
+
+
+@given(st.floats(0.6, 1.6), st.floats(0.3, 2.5))
+def test_the_zroc_gives_back_the_ratio_of_standard_deviations_and_with_it_d(s, d):
+    cuts = np.array([-1.2, -0.6, -0.1, 0.4, 0.9])
+    below = (norm.cdf(cuts + d / 2), norm.cdf((cuts - d / 2) * s))
+    table = counts(*[1e6 * np.diff(np.concatenate(([0], side, [1]))) for side in below])
+    slope = zroc_slope(table)
+    assert (slope.status[0], slope.points[0]) == ("ok", 5)
+    assert slope.slope[0] == pytest.approx(s, rel=1e-9)
+    assert type1(table, s=slope.slope).d[0] == pytest.approx(d, rel=1e-9)
+
+
+def test_a_slope_that_is_undefined_says_so_and_so_does_what_is_made_of_it():
+    one_rating = counts([[0, 80, 21, 0], [10, 5, 5, 10]], [[0, 15, 90, 0], [20, 0, 0, 0]])
+    slope = zroc_slope(one_rating)
+    assert slope.status.tolist() == ["too_few_points", "too_few_points"]
+    assert np.isnan(slope.slope).all()
+    assert type1(one_rating, s=slope.slope).status.tolist() == ["undefined_slope", "undefined_slope"]
+    falling = counts([1, 8, 1, 8, 1, 1], [9, 1, 1, 1, 1, 9])
+    assert zroc_slope(falling).status[0] in ("ok", "not_positive")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: type1_from_table(1, 2, 3, [1, 2]),
+        lambda: type1_from_table(-1, 2, 3, 4),
+        lambda: type1_from_table(1, math.nan, 3, 4),
+        lambda: type1_from_table(1, 2, 3, 4, "both"),
+        lambda: type1_from_table(1, 2, 3, 4, s=0),
+        lambda: type1_from_table(1, 2, 3, 4, s=[1, 2]),
+        lambda: type1_from_table(1, 2, 3, 4, s=math.inf),
+        lambda: type1_from_table(1, 2, 3, 4).interval("d", 1),
+        lambda: type1_from_table(1, 2, 3, 4).variance("e"),
+    ],
+)
+def test_what_cannot_be_measured_is_a_value_error(call):
+    with pytest.raises(ValueError, match=r"\w"):
+        call()
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say():
+    rng = np.random.default_rng(5)
+    n, d, c = 400, 1.2, 0.3
+    hits, alarms = (rng.binomial(n, norm.sf(c + sign * d / 2), 4000) for sign in (-1, 1))
+    result = type1_from_table(hits, n - hits, alarms, n - alarms)
+    for measure, truth in (("d", d), ("c", c), ("c_prime", c / d), ("ln_beta", c * d)):
+        low, high = result.interval(measure)
+        assert 0.935 <= ((low <= truth) & (truth <= high)).mean() <= 0.965
