@@ -6,6 +6,6 @@ configurations).
 
 Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``protocol`` (in which calls),
 ``parsing`` (what a reply says), ``observe`` (one row per item and condition), ``scoring`` (estimates), ``comparisons``
-(between models, tasks and conditions). ``simulate`` answers instead of a model, ``sources`` fetches the texts,
-``construction`` builds the three tasks from them.
+(between models, tasks and conditions). ``simulate`` answers instead of a model, ``sources`` fetches the published
+sentences and ``texts`` reads them, ``construction`` builds the three tasks from them.
 """

@@ -15,7 +15,6 @@ questions (Methods, "Benchmark creation and preprocessing").
 ``text``           folding, word overlap and character similarity of texts
 ``edits``          applying an edit record to its parent row; the key rule
 ``derive``         the inverse: the edit table from a parent and a modified set, and the modified set's order
-``draw``           a draw without replacement every implementation agrees on
 ``edit_table``     a data set's edits with their order, counts and anomalies
 ``tags``           subsets of items that are reported apart
 ``counts``         the counts of a derived table, and the published counts beside them

@@ -1,0 +1,257 @@
+"""The published texts of the signal-detection tasks: where they are, what they must be, how they are fetched.
+
+=============  ==========================================================================================  ======
+``sst2``       train split of SST-2 (Socher et al. 2013), as the authors of the benchmark keep it: task A  67,349
+``test4plus``  ``Test4Plus_Raw.txt`` of Zenodo record 7694423: tasks B and C
+=============  ==========================================================================================  ======
+
+``sst2`` is pinned by the SHA-256 of the file. Of ``test4plus`` no digest is published with the benchmark, so it is
+pinned on first use: every line of the first file fetched must be a label 0 or 1, a tab and a sentence, in UTF-8; then
+its digest is written down beside it, and from then on only the same file is accepted in this home. Two homes agree
+when their digests do.
+
+A fetched source is kept as ``<home>/sources/signaldetection/<file>`` with a note of its origin and digest beside it,
+and checked against the digest whenever it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from metacog_pipeline.benchmarks.signaldetection.texts import read_sst2, read_table
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import replacing, sha256_hex, write_text
+from metacog_pipeline.sources import download, read_bytes
+
+REVIEWS, SENTENCES = "sst2", "test4plus"
+MAX_BYTES = 1024**3
+_SEARCH_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published file. ``kept_as`` is its name in a home, and what it ends in says how it is read.
+
+    ``digest`` is the SHA-256 of its bytes, None where it is pinned on first use; ``names`` are the file names looked
+    for in a folder, each also with ``.gz``.
+    """
+
+    name: str
+    url: str
+    kept_as: str
+    digest: str | None
+    names: tuple[str, ...]
+
+
+SOURCES: Mapping[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            REVIEWS,
+            "https://raw.githubusercontent.com/sshrichard/metacognition-of-AI/8746b30bb0383b9a97cd4bf6cf899dc68e3a90aa"
+            "/train-00000-of-00001.parquet",
+            "sst2.parquet",
+            "c7921283b75a42e685f50edecb96798607ea0fcbfd0739ee8975f22c12d55f09",
+            ("train-00000-of-00001.parquet", "sst2.parquet"),
+        ),
+        Source(
+            SENTENCES,
+            "https://zenodo.org/records/7694423/files/Test4Plus_Raw.txt?download=1",
+            "test4plus.tsv",
+            None,
+            ("Test4Plus_Raw.txt", "test4plus.tsv"),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What happened to one source; ``origin`` is an address, a file, or ``already here``."""
+
+    name: str
+    path: Path
+    rows: int
+    digest: str
+    origin: str
+
+    def render(self) -> str:
+        """Return one printable line."""
+        return f"{self.name}: {self.rows} rows, sha256 {self.digest[:12]}…, {self.origin}"
+
+
+Progress = Callable[[str, int, "int | None"], None]
+"""Called with (source, bytes so far, total bytes or None)."""
+
+
+def source_path(home: Path, name: str) -> Path:
+    """Return where a verified source is kept."""
+    known = SOURCES.get(name)
+    return home / "sources" / "signaldetection" / (known.kept_as if known else name)
+
+
+def fetch(
+    home: Path,
+    names: Sequence[str] = (),
+    *,
+    folder: Path | None = None,
+    transport: httpx.BaseTransport | None = None,
+    progress: Progress | None = None,
+    sources: Mapping[str, Source] | None = None,
+) -> list[Fetched]:
+    """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
+
+    With ``folder`` they are taken from files in it or its subfolders, without it downloaded. ``sources`` are
+    :data:`SOURCES` where none are given.
+
+    Raises
+    ------
+    SourceError
+        For an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
+    """
+    sources = SOURCES if sources is None else sources
+    for name in names:
+        if name not in sources:
+            raise SourceError(f"{name!r} is no source of signaldetection; there are: {', '.join(sources)}")
+    if folder is not None and not folder.is_dir():
+        raise SourceError(f"--from {folder}: no such folder")
+    done = []
+    for name in names or tuple(sources):
+        source = sources[name]
+        try:
+            kept = _kept(home, source)
+            if kept is None and folder is not None:
+                kept = _from_folder(home, source, folder)
+            elif kept is None:
+                kept = _from_network(home, source, transport, progress)
+        except OSError as error:
+            where = source_path(home, name).parent
+            raise SourceError(
+                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
+            ) from None
+        done.append(kept)
+    return done
+
+
+def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
+    """Return the path of a kept source after checking it against its digest."""
+    source = (SOURCES if sources is None else sources)[name]
+    path = source_path(home, name)
+    if not path.exists():
+        raise SourceError(
+            f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
+        )
+    expected = source.digest or _noted(home, source).get("digest")
+    if expected is None:
+        raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch` again")
+    _require(source, sha256_hex(read_bytes(path, MAX_BYTES)), str(expected), str(path))
+    return path
+
+
+def _kept(home: Path, source: Source) -> Fetched | None:
+    noted = _noted(home, source)
+    digest, rows = noted.get("digest"), noted.get("rows")
+    if not isinstance(digest, str) or not isinstance(rows, int):
+        return None
+    try:
+        path = load_source(home, source.name, {source.name: source})
+    except SourceError:
+        return None
+    return Fetched(source.name, path, rows, digest, "already here")
+
+
+def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
+    """Take the first file of a known name that is right; complain about the first that is not."""
+    wrong: SourceError | None = None
+    for path in _named(folder, source.names):
+        try:
+            return _keep(home, source, path, str(path))
+        except SourceError as error:
+            wrong = wrong or error
+    if wrong is not None:
+        raise wrong
+    looked = ", ".join(source.names)
+    raise SourceError(
+        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
+    )
+
+
+def _named(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield files of the given names, names in order of preference, at most a few folders deep."""
+    found: dict[str, list[Path]] = {}
+    base = len(folder.parts)
+    for place, below, files in os.walk(folder):
+        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
+            below.clear()
+        below.sort()
+        for file in sorted(files):
+            found.setdefault(file, []).append(Path(place) / file)
+    for name in names:
+        yield from found.get(name, [])
+        yield from found.get(f"{name}.gz", [])
+
+
+def _from_network(
+    home: Path, source: Source, transport: httpx.BaseTransport | None, progress: Progress | None
+) -> Fetched:
+    arrived = source_path(home, source.name).with_suffix(".download")
+    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
+    download(source.url, arrived, transport=transport, progress=shown, limit=MAX_BYTES)
+    try:
+        return _keep(home, source, arrived, source.url)
+    finally:
+        arrived.unlink(missing_ok=True)
+
+
+def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
+    """Check ``file`` and keep an unpacked copy of it with a note."""
+    data = read_bytes(file, MAX_BYTES)
+    digest = sha256_hex(data)
+    expected = source.digest or _noted(home, source).get("digest")
+    if expected is not None:
+        _require(source, digest, str(expected), origin, _note_path(home, source))
+    rows = _rows(source, file)
+    path = source_path(home, source.name)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+    note = {"digest": digest, "origin": origin, "rows": rows, "source": source.name}
+    write_text(_note_path(home, source), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    return Fetched(source.name, path, rows, digest, origin)
+
+
+def _rows(source: Source, file: Path) -> int:
+    """Return the number of rows of ``file``; SourceError where one of them is not as it must be."""
+    if source.kept_as.endswith(".parquet"):
+        return len(read_sst2(file, source.name))
+    return len(read_table(file, source.name, MAX_BYTES))
+
+
+def _require(source: Source, digest: str, expected: str, where: str, note: Path | None = None) -> None:
+    if digest == expected:
+        return
+    what = "that of source" if source.digest is not None else "the one first fetched here as source"
+    instead = "replace the file or run `metacog fetch` again"
+    if source.digest is None and note is not None:
+        instead = f"if the new file is meant, delete {note} and fetch again"
+    raise SourceError(
+        f"{where}: the content is not {what} {source.name!r}: expected sha256 {expected}, found {digest}; {instead}"
+    )
+
+
+def _note_path(home: Path, source: Source) -> Path:
+    return source_path(home, source.name).with_suffix(".json")
+
+
+def _noted(home: Path, source: Source) -> Mapping[str, object]:
+    """Return the note beside a kept source; empty where there is none that can be read."""
+    try:
+        note = json.loads(_note_path(home, source).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}
