@@ -2,7 +2,8 @@
 
 from assets.catalogue import BenchmarkAssets
 from assets.metamedqa import METAMEDQA
+from assets.signaldetection import SIGNALDETECTION
 from assets.study_file import current_study
 
-ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA,)
+ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION)
 ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().benchmarks.enabled())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
+from metacog_pipeline.benchmarks.signaldetection.stages import SIGNALDETECTION
 from metacog_pipeline.study import Study
 
-BENCHMARKS: tuple[Benchmark, ...] = (METAMEDQA,)
+BENCHMARKS: tuple[Benchmark, ...] = (METAMEDQA, SIGNALDETECTION)
 
 
 def enabled(study: Study) -> tuple[Benchmark, ...]:

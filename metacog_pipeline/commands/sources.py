@@ -24,8 +24,8 @@ from metacog_pipeline.study import load_study
 def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: bool) -> None:
     """Fetch published data sets into the study's home.
 
-    Without names, all that the study's benchmarks read: medqa, metamedqa, glianorex. Each is checked against the
-    digest of its content; a download that was cut off is resumed.
+    Without names, all that the study's benchmarks read. There are: medqa, metamedqa, glianorex, sst2, test4plus.
+    Each is checked against the digest of its content; a download that was cut off is resumed.
     """
     study = load_study(study_file)
     study.home.prepare()
@@ -35,7 +35,8 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
         line = lines.setdefault(name, ProgressLine(f"{name} (bytes)", total or 0, style_for(quiet)))
         line.update(done)
 
-    for benchmark, wanted in _owners(names) or [(benchmark, ()) for benchmark in enabled(study)]:
+    needed = [(benchmark, benchmark.needed_sources(study)) for benchmark in enabled(study)]
+    for benchmark, wanted in _owners(names) if names else [pair for pair in needed if pair[1]]:
         for found in benchmark.fetch(study.home.path, wanted, folder=folder, progress=show):
             click.echo(f"{found.name}: {found.rows} rows from {found.origin}")
 

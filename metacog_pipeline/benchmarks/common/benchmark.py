@@ -84,6 +84,8 @@ class Benchmark:
         ``fetch(home, names, folder=…, progress=…)``: bring sources home, verified; no names: all.
     source_names
         The names ``fetch`` knows.
+    needed_sources
+        The sources a study reads.
     takes_imports
         Whether answers collected elsewhere can be imported; where not, replayed models are left out.
     observation_preview, estimate_preview
@@ -109,6 +111,7 @@ class Benchmark:
     scoring_inputs: Callable[[Study], object]
     fetch: Callable[..., Sequence[Fetched]]
     source_names: tuple[str, ...]
+    needed_sources: Callable[[Study], tuple[str, ...]]
     observation_preview: tuple[str, ...]
     estimate_preview: tuple[str, ...]
     takes_imports: bool = False

@@ -55,6 +55,7 @@ METAMEDQA = Benchmark(
     scoring_inputs=lambda study: settings(study).allow_incomplete,
     fetch=sources.fetch,
     source_names=tuple(sources.SOURCES),
+    needed_sources=lambda study: tuple(sources.SOURCES),
     observation_preview=(
         "item_id",
         "condition",

@@ -1,0 +1,35 @@
+"""The stages of the signal-detection benchmark for one study: what each asset does, without Dagster.
+
+Every function takes the study (or one partition of it), reads the stage before from the study's home, writes its own
+files whole or not at all, and returns what there is to show. What all benchmarks do alike is in ``benchmarks.common``.
+"""
+
+from metacog_pipeline.benchmarks.signaldetection.stages.benchmark import SIGNALDETECTION
+from metacog_pipeline.benchmarks.signaldetection.stages.construction import (
+    CONSTRUCTION_VERSION,
+    Built,
+    build,
+    construct,
+    fetch_sources,
+    items,
+)
+from metacog_pipeline.benchmarks.signaldetection.stages.settings import (
+    BENCHMARK,
+    conditions,
+    settings,
+    wording,
+)
+
+__all__ = [
+    "BENCHMARK",
+    "CONSTRUCTION_VERSION",
+    "SIGNALDETECTION",
+    "Built",
+    "build",
+    "conditions",
+    "construct",
+    "fetch_sources",
+    "items",
+    "settings",
+    "wording",
+]
