@@ -1,0 +1,256 @@
+"""Observations counted: one cell per model, task and condition (and run), items kept apart.
+
+All a measure needs of an observation is its place: stimulus, response and confidence. Scoring places every observation
+once and never looks at rows again. Within one stimulus the places are, for K ratings, in this order::
+
+    0 .. 2K-1   response with confidence, from "S1, K" over "S1, 1" and "S2, 1" to "S2, K"
+    2K          S1 without a confidence
+    2K+1        S2 without a confidence
+    2K+2        an answer, but no readable response (unparsed or refused)
+    2K+3        no answer (not asked, failed, cut): it makes the cell incomplete, and counts in coverage alone
+
+and stimulus S2 follows stimulus S1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.signaldetection.observe import UNANSWERED, UNPARSED
+from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.stats.clusters import Patterns, merge_patterns, resample
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criterion to the highest
+KEY = ("benchmark", "dataset", "task", "condition", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of one stimulus × response × confidence table with K ratings."""
+
+    ratings: int
+
+    @property
+    def width(self) -> int:
+        """Places of one stimulus."""
+        return 2 * self.ratings + 4
+
+    @property
+    def places(self) -> int:
+        """All places."""
+        return 2 * self.width
+
+    def rated(self, totals: Floats) -> tuple[Floats, Floats]:
+        """Return the rated trials of S1 and S2, each ``(..., 2 K)``, of totals ``(..., places)``."""
+        k2 = 2 * self.ratings
+        return totals[..., :k2], totals[..., self.width : self.width + k2]
+
+    def outcomes(self, totals: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return hits, misses, false alarms and correct rejections ``(...)``, confidence stated or not."""
+        said_s1, said_s2 = self._said(0), self._said(1)
+        s1, s2 = totals[..., : self.width], totals[..., self.width :]
+        return s2 @ said_s2, s2 @ said_s1, s1 @ said_s2, s1 @ said_s1
+
+    def where(self, stimulus: int | None = None, response: int | None = None) -> Floats:
+        """Return a weight of 1 for places with this stimulus and this response (None: whatever it is)."""
+        said = np.ones(self.width) if response is None else self._said(response)
+        sides = [said if stimulus in (None, side) else np.zeros(self.width) for side in (0, 1)]
+        return np.concatenate(sides)
+
+    def answered(self) -> Floats:
+        """Return a weight of 1 for places with an answer, readable or not."""
+        weights = np.ones(self.width)
+        weights[-1] = 0
+        return np.tile(weights, 2)
+
+    def correct(self) -> Floats:
+        """Return a weight of 1 for places whose response is the stimulus."""
+        return self.where(0, 0) + self.where(1, 1)
+
+    def by_level(self) -> Ints:
+        """Return the cell level × (wrong, correct) of each place, -1 without a confidence; for `Patterns.collapse`."""
+        k = self.ratings
+        level = np.concatenate([np.arange(k - 1, -1, -1), np.arange(k)])
+        said = np.repeat([0, 1], k)
+        nothing = np.full(4, -1)
+        sides = [np.concatenate([2 * level + (said == stimulus), nothing]) for stimulus in (0, 1)]
+        return np.concatenate(sides).astype(np.int64)
+
+    def _said(self, response: int) -> Floats:
+        k = self.ratings
+        said = np.zeros(self.width)
+        said[response * k : (response + 1) * k] = 1
+        said[2 * k + response] = 1
+        return said
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one task under one condition.
+
+    Attributes
+    ----------
+    key
+        Benchmark, dataset, task, condition, model.
+    run
+        The run, or None where several are pooled (or one is, as the whole).
+    source
+        measured, published or simulated.
+    asked, n_failed, n_unparsable
+        Observations; those of them without an answer; those with an answer that could not be read in full.
+    item, place, number
+        Observations in long form: ``number`` of them on one ``item`` (numbered alike in all cells of a call) at one
+        ``place``.
+    """
+
+    key: tuple[str, str, str, str, str]
+    run: int | None
+    source: str
+    asked: int
+    n_failed: int
+    n_unparsable: int
+    item: Ints
+    place: Ints
+    number: Ints
+    layout: Layout
+
+    @property
+    def condition(self) -> str:
+        """The condition's canonical name."""
+        return self.key[3]
+
+    @property
+    def incomplete(self) -> str | None:
+        """Say what is missing, or None where every item has an answer."""
+        return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
+
+    @cached_property
+    def clustered(self) -> bool:
+        """Whether an item was asked more than once."""
+        return int(self.number.sum()) > len(np.unique(self.item))
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """Items over places; items with equal counts are one pattern."""
+        places = self.layout.places
+        if not self.clustered:
+            return Patterns(np.eye(places, dtype=np.int64), np.bincount(self.place, minlength=places))
+        items, row = np.unique(self.item, return_inverse=True)
+        table = np.zeros((len(items), places), dtype=np.int64)
+        np.add.at(table, (row, self.place), self.number)
+        return merge_patterns(table, np.ones(len(items), dtype=np.int64))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Observations at each place."""
+        return self.patterns.totals.astype(np.float64)
+
+    def resampled(self, n_boot: int, seed: int) -> Floats:
+        """Return totals of resampled items, ``(n_boot, places)``; with a stream of the cell's own."""
+        return resample(self.patterns, n_boot, derived_seed(seed, *self.key))
+
+
+def derived_seed(seed: int, *names: object) -> int:
+    """Return a seed that belongs to ``names``: no two cells share a stream of random numbers."""
+    return int(sha256_hex(canonical_json([seed, *names]))[:12], 16)
+
+
+def count(observations: pl.DataFrame, *, by_run: bool, ratings: int = RATINGS) -> list[Cell]:
+    """Return the cells of all groups in the order of their key.
+
+    Parameters
+    ----------
+    observations
+        Rows of ``observe.OBSERVATION_SCHEMA``: every item of every run, also those not asked.
+    by_run
+        One cell per run, or one over all runs.
+    ratings
+        Number of confidence levels K; a confidence outside 1..K counts as none.
+    """
+    keys: tuple[str, ...] = (*KEY, "run") if by_run else KEY
+    layout = Layout(ratings)
+    placed = observations.lazy().select(
+        *KEY,
+        "run",
+        "source",
+        "status",
+        item=pl.col("item_id").rank("dense").cast(pl.Int64),
+        place=_place(layout),
+    )
+    about = (
+        placed.group_by(keys)
+        .agg(
+            asked=pl.len(),
+            n_failed=(pl.col("status").is_in(UNANSWERED)).sum(),
+            n_unparsable=pl.col("status").is_in(UNPARSED).sum(),
+            source=pl.when((pl.col("source") == "simulated").any())
+            .then(pl.lit("simulated"))
+            .otherwise(pl.lit("measured")),
+        )
+        .sort(keys)
+        .collect()
+    )
+    counted = (
+        placed.group_by(*keys, "item", "place")
+        .agg(number=pl.len())
+        .sort(*keys, "item", "place")
+        .collect()
+        .partition_by(keys, as_dict=True)
+    )
+    found = []
+    for row in about.iter_rows(named=True):
+        part = counted[tuple(row[name] for name in keys)]
+        item, place, number = (part[name].to_numpy().astype(np.int64) for name in ("item", "place", "number"))
+        found.append(
+            Cell(
+                key=tuple(row[name] for name in KEY),
+                run=row["run"] if by_run else None,
+                source=row["source"],
+                asked=row["asked"],
+                n_failed=row["n_failed"],
+                n_unparsable=row["n_unparsable"],
+                item=item,
+                place=place,
+                number=number,
+                layout=layout,
+            )
+        )
+    return found
+
+
+def in_groups(cells: Sequence[Cell], *places: int) -> dict[tuple[str, ...], list[Cell]]:
+    """Return the cells by their source and the given parts of their key."""
+    found: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.source, *(cell.key[place] for place in places)), []).append(cell)
+    return found
+
+
+def _place(layout: Layout) -> pl.Expr:
+    """Return the expression that gives an observation's place."""
+    k = layout.ratings
+    response, confidence = pl.col("response").cast(pl.Int64), pl.col("confidence").cast(pl.Int64)
+    known = response.is_in([0, 1])
+    rated = known & confidence.is_between(1, k)
+    within = (
+        pl.when(pl.col("status").is_in(UNANSWERED))
+        .then(2 * k + 3)
+        .when(rated & (response == 0))
+        .then(k - confidence)
+        .when(rated)
+        .then(k + confidence - 1)
+        .when(known)
+        .then(2 * k + response)
+        .otherwise(2 * k + 2)
+    )
+    return (within + layout.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)

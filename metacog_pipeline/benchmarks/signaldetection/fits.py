@@ -1,0 +1,160 @@
+"""meta-d′ of cells by maximum likelihood, with intervals from resampled items.
+
+The headline stands on counts with 1/(2 K) added to each of the 4 K counts, in every cell alike: small cells with empty
+counts then have an estimate, and d′ and c of the fit are those of the log-linear correction. What the padding alone
+would decide is not shown: cells with one response, one confidence level, or without a wrong or a right answer have a
+status instead. All cells and all their resamples are fitted in a few batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.signaldetection.cells import Cell, Layout
+from metacog_pipeline.benchmarks.signaldetection.measures import (
+    NOT_INFORMATIVE,
+    ONE_RESPONSE,
+    one_level,
+    percentile,
+)
+from metacog_pipeline.stats.counts import Counts, padded
+from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.metad import MetaD, fit_metad
+from metacog_pipeline.stats.metad.types import Conditional
+
+Floats = NDArray[np.float64]
+
+META_D = ("meta_d", "m_ratio", "m_diff")
+LOG_M_RATIO = "log_m_ratio"
+SIDES = ("meta_d_rs1", "meta_d_rs2")
+METHOD = "ml on counts + 1/(2K), item bootstrap"
+NOT_POSITIVE = "M-ratio not above 0: no logarithm"
+LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lower end"
+_BATCH = 20_000  # resamples fitted at once: bounds memory
+
+
+def rated(cell: Cell) -> Counts:
+    """Return the rated answers of one cell as counts."""
+    n_s1, n_s2 = cell.layout.rated(cell.totals)
+    return Counts(n_s1[None], n_s2[None])
+
+
+def no_meta_d(cell: Cell) -> str | None:
+    """Say why the counts of a cell tell nothing about meta-d′, or None where they do."""
+    table = rated(cell)
+    hits, misses = float(table.hits[0]), float(table.misses[0])
+    false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
+    if hits + misses + false_alarms + rejections == 0:
+        return NO_ITEMS
+    if hits + misses == 0 or false_alarms + rejections == 0:
+        return "no rated responses to one stimulus"
+    if hits + false_alarms == 0 or misses + rejections == 0:
+        return ONE_RESPONSE
+    if misses + false_alarms == 0:
+        return ALL_CORRECT
+    if hits + rejections == 0:
+        return ALL_WRONG
+    return NOT_INFORMATIVE if one_level(cell) else None
+
+
+def meta_d_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
+    """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every cell.
+
+    Parameters
+    ----------
+    cells
+        All of one layout, of the condition that asks for confidence.
+    draws
+        Resampled totals ``(B, places)`` of each cell.
+    """
+    why = [no_meta_d(cell) for cell in cells]
+    told = [place for place, reason in enumerate(why) if reason is None]
+    names = (*META_D, *SIDES)
+    found = [
+        {name: unavailable(n_rated(cell), METHOD, reason or "") for name in (*META_D, LOG_M_RATIO, *SIDES)}
+        for cell, reason in zip(cells, why, strict=True)
+    ]
+    if not told:
+        return found
+    layout = cells[0].layout
+    point = _fit(np.array([cells[place].totals for place in told]), layout, sides=True)
+    drawn = resampled_meta_d([draws[place] for place in told], layout, sides=True)
+    for row, place in enumerate(told):
+        n = n_rated(cells[place])
+        of_cell = {name: _estimate(point, name, row, drawn[name][row], n) for name in names}
+        found[place] = {**of_cell, LOG_M_RATIO: _logarithm(of_cell["m_ratio"])}
+    return found
+
+
+def n_rated(cell: Cell) -> int:
+    """Return the number of rated answers."""
+    return int(rated(cell).n[0])
+
+
+def point_meta_d(cells: Sequence[Cell]) -> dict[str, Floats]:
+    """Return meta-d′, M-ratio and M-diff of cells, each ``(cells,)``; NaN where the fit has no number."""
+    return _fitted(np.array([cell.totals for cell in cells]), cells[0].layout, sides=False)
+
+
+def resampled_meta_d(draws: Sequence[Floats], layout: Layout, *, sides: bool = False) -> dict[str, Floats]:
+    """Return the same of resamples, each ``(cells, B)``; with ``sides`` the response-conditional ones too.
+
+    Parameters
+    ----------
+    draws
+        Resampled totals ``(B, places)`` of each cell, B the same for all.
+    """
+    stacked = np.concatenate(draws)
+    parts = [
+        _fitted(stacked[start : start + _BATCH], layout, sides=sides)
+        for start in range(0, len(stacked), _BATCH)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]).reshape(len(draws), -1) for name in parts[0]}
+
+
+def _fit(totals: Floats, layout: Layout, *, sides: bool) -> MetaD:
+    n_s1, n_s2 = layout.rated(totals)
+    return fit_metad(padded(Counts(n_s1, n_s2)), conditional=sides)
+
+
+def _fitted(totals: Floats, layout: Layout, *, sides: bool) -> dict[str, Floats]:
+    found = _fit(totals, layout, sides=sides)
+    return {name: _values(found, name) for name in (*META_D, *(SIDES if sides else ()))}
+
+
+def _values(found: MetaD, name: str) -> Floats:
+    """Return one measure of every cell: NaN without a number, the end of the range where the fit ran into it."""
+    if name in SIDES:
+        return _side(found, name).meta_da
+    values: Floats = found.meta_da if name == "meta_d" else getattr(found, name)
+    return values
+
+
+def _side(found: MetaD, name: str) -> Conditional:
+    side = found.rs1 if name == "meta_d_rs1" else found.rs2
+    assert side is not None, "fitted with both sides"
+    return side
+
+
+def _estimate(found: MetaD, name: str, row: int, drawn: Floats, n: int) -> Estimate:
+    status = str((_side(found, name) if name in SIDES else found).status[row])
+    value = float(_values(found, name)[row])
+    if status != "ok" or not math.isfinite(value):
+        return unavailable(n, METHOD, status)
+    return percentile(value, drawn, n, METHOD)
+
+
+def _logarithm(m_ratio: Estimate) -> Estimate:
+    """Return log M-ratio: percentiles keep their order under a logarithm, so its ends are those of the interval."""
+    if m_ratio.value is None:
+        return m_ratio
+    if m_ratio.value <= 0:
+        return unavailable(m_ratio.n, m_ratio.method, NOT_POSITIVE)
+    value = math.log(m_ratio.value)
+    if m_ratio.low is None or m_ratio.high is None or m_ratio.low <= 0:
+        return Estimate(value, None, None, m_ratio.n, m_ratio.method, LOW_NOT_POSITIVE)
+    return Estimate(value, math.log(m_ratio.low), math.log(m_ratio.high), m_ratio.n, m_ratio.method)

@@ -1,0 +1,88 @@
+"""How much each item moves sensitivity and criterion: variances, and covariances of conditions that share items.
+
+To first order an item moves z of a rate by (y - rate · m) / (N φ(z)), with m its readable responses and y those that
+say S2; c, d′ and c′ follow through their gradients. The squares of these influences add up to the variance over items,
+repeated runs included, and the products of two conditions' influences on the same item to their covariance (the
+infinitesimal jackknife: Efron & Tibshirani 1993, ch. 21). The half answer that the log-linear correction adds to either
+side enters as an item of its own, so with one answer per item the variances are exactly those of the delta method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from metacog_pipeline.benchmarks.signaldetection.cells import Cell
+from metacog_pipeline.benchmarks.signaldetection.measures import no_type1
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+QUANTITIES = ("c", "d", "c_prime")
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Criterion and sensitivity of one cell, item by item; columns are `QUANTITIES`.
+
+    Attributes
+    ----------
+    value, variance
+        Shape ``(3,)``; NaN where the cell has no number.
+    items
+        Shape ``(items,)``: items with a readable response, rising.
+    influence
+        Shape ``(items, 3)``.
+    """
+
+    value: Floats
+    variance: Floats
+    items: Ints
+    influence: Floats
+
+    def covariance(self, other: Linear) -> Floats:
+        """Return the covariance with another condition over the items both answered, shape ``(3,)``."""
+        _, mine, theirs = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
+        shared: Floats = (self.influence[mine] * other.influence[theirs]).sum(axis=0)
+        return shared
+
+    def shared(self, other: Linear) -> int:
+        """Return how many items both answered."""
+        return len(np.intersect1d(self.items, other.items, assume_unique=True))
+
+
+def linear(cell: Cell) -> Linear:
+    """Return the influences of a cell's items; no numbers where the cell has no d′ (`no_type1`) or d′ is 0 (c′)."""
+    layout = cell.layout
+    items, row = np.unique(cell.item, return_inverse=True)
+    z, spread, moved = np.empty(2), np.empty(2), np.empty((len(items), 2))
+    if no_type1(cell) is not None:
+        nothing = np.full(3, np.nan)
+        return Linear(nothing, nothing, items[:0], np.empty((0, 3)))
+    answered = np.zeros(len(items))
+    for side, stimulus in enumerate((1, 0)):  # hits, then false alarms
+        said = cell.number * layout.where(stimulus, 1)[cell.place]
+        all_said = cell.number * (layout.where(stimulus, 0) + layout.where(stimulus, 1))[cell.place]
+        y, m = (np.bincount(row, weights=w, minlength=len(items)) for w in (said, all_said))
+        n = m.sum() + 1
+        rate = (y.sum() + 0.5) / n
+        z[side] = ndtri(rate)
+        scale = n * np.exp(-(z[side] ** 2) / 2) / np.sqrt(2 * np.pi)
+        moved[:, side] = (y - rate * m) / scale
+        spread[side] = (moved[:, side] ** 2).sum() + 0.5 * ((1 - rate) ** 2 + rate**2) / scale**2
+        answered += m
+    gradients = _gradients(z)
+    kept = answered > 0
+    d = z[0] - z[1]
+    value = np.array([-z.sum() / 2, d, -z.sum() / (2 * d) if d != 0 else np.nan])
+    return Linear(value, gradients**2 @ spread, items[kept], moved[kept] @ gradients.T)
+
+
+def _gradients(z: Floats) -> Floats:
+    """Return the derivatives of c, d′ and c′ by z of the hit and the false-alarm rate, shape ``(3, 2)``."""
+    d = z[0] - z[1]
+    c_prime = [z[1] / d**2, -z[0] / d**2] if d != 0 else [np.nan, np.nan]
+    return np.array([[-0.5, -0.5], [1.0, -1.0], c_prime])

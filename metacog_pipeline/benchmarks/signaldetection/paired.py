@@ -1,0 +1,196 @@
+"""Differences of models that answered the same items: one resampling of items serves all models of a task.
+
+Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
+their difference alone. p is that of difference / standard error, the standard error being a quarter of the 95 %
+percentile interval's width over 0.98 (M-ratios have tails that a standard deviation would follow); it has no floor, so
+it stands up to Holm's correction over many pairs, as a share of resamples would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed, in_groups
+from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, point_meta_d, resampled_meta_d
+from metacog_pipeline.benchmarks.signaldetection.measures import CORRECTION, N_BOOT, no_type1
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
+from metacog_pipeline.benchmarks.signaldetection.rows import Row
+from metacog_pipeline.stats.auroc import auroc_statistic
+from metacog_pipeline.stats.clusters import percentile_interval
+from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.type1 import type1_from_table
+
+Floats = NDArray[np.float64]
+
+MOST_PAIRED = 25  # with more models each is compared with the best one only
+NO_SHARED = "no shared items"
+_BLOCK = 8_000_000  # drawn items held at once
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measure of several models: its value and its resamples, NaN where there is none."""
+
+    value: Floats
+    draws: Floats
+    why: Sequence[str | None]
+
+
+def paired_rows(cells: Sequence[Cell], seed: int, n_boot: int = N_BOOT) -> Iterator[Row]:
+    """Yield families ``models_paired`` and ``mcnemar`` of complete cells, per data set, task and condition.
+
+    Measures: d′ and c under every condition, and meta-d′, M-ratio and AUROC2 where confidence is asked for; McNemar's
+    test of accuracy where every item was answered once. p is Holm-adjusted over the pairs of one measure.
+    """
+    for group in in_groups(cells, 1, 2, 3).values():
+        if len(group) > 1:
+            yield from _differences(group, seed, n_boot)
+            yield from _mcnemar(group)
+
+
+def joint_draws(cells: Sequence[Cell], n_boot: int, seed: int) -> list[Floats]:
+    """Return resampled totals ``(n_boot, places)`` of every cell, the same resampled items for all."""
+    items = np.unique(np.concatenate([cell.item for cell in cells]))
+    n = len(items)
+    tables = []
+    for cell in cells:
+        table = np.zeros((n, cell.layout.places), dtype=np.float32)  # sums stay below 2^24, so they are exact
+        np.add.at(table, (np.searchsorted(items, cell.item), cell.place), cell.number)
+        tables.append(table)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    step = max(1, _BLOCK // max(n, 1))
+    blocks: list[list[NDArray[np.float32]]] = [[] for _ in cells]
+    for start in range(0, n_boot, step):
+        size = min(step, n_boot - start)
+        drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float32)
+        for place, table in enumerate(tables):
+            blocks[place].append(weights @ table)
+    return [np.concatenate(parts).astype(np.float64) for parts in blocks]
+
+
+def _differences(cells: Sequence[Cell], seed: int, n_boot: int) -> Iterator[Row]:
+    """Yield every pair's difference in every measure of one condition."""
+    first = cells[0]
+    draws = joint_draws(cells, n_boot, derived_seed(seed, "paired", *first.key[:4]))
+    measured = {**_type1(cells, draws)}
+    if first.condition == CONFIDENCE:
+        measured |= {**_meta_d(cells, draws), "auroc2": _auroc(cells, draws)}
+    for measure, of_models in measured.items():
+        rows = [_row(cells, measure, of_models, i, j) for i, j in _pairs(of_models.value)]
+        adjusted = holm([row.p for row in rows])
+        yield from (replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _pairs(value: Floats) -> list[tuple[int, int]]:
+    if len(value) <= MOST_PAIRED:
+        return list(combinations(range(len(value)), 2))
+    best = int(np.argmax(np.where(np.isfinite(value), value, -np.inf)))
+    return [(best, place) for place in range(len(value)) if place != best]
+
+
+def _row(cells: Sequence[Cell], measure: str, found: Measured, i: int, j: int) -> Row:
+    a, b = cells[i], cells[j]
+    shared = len(np.intersect1d(a.item, b.item))
+    why = found.why[i] or found.why[j] or (None if shared else NO_SHARED)
+    row = _base(a, b, "models_paired", measure, shared)
+    if why is not None:
+        return replace(row, status=why)
+    delta = found.draws[i] - found.draws[j]
+    delta = np.where(np.isfinite(delta), delta, np.nan)
+    difference = float(found.value[i] - found.value[j])
+    low, high = percentile_interval(delta)
+    if low is None or high is None:
+        return replace(row, difference=difference, status="undefined in most resamples")
+    se = (high - low) / (2 * 1.959964)
+    row = replace(row, difference=difference, se=se, low=low, high=high)
+    if se == 0:
+        return replace(
+            row, p=1.0 if difference == 0 else None, status="the same difference in every resample"
+        )
+    z = difference / se
+    usable = int(np.isfinite(delta).sum())
+    few = f", {usable} of {len(delta)} usable" if usable < len(delta) else ""
+    return replace(
+        row,
+        statistic=z,
+        p=float(2 * ndtr(-abs(z))),
+        note=f"paired item bootstrap, {len(delta)} resamples{few}",
+    )
+
+
+def _base(a: Cell, b: Cell, family: str, measure: str, n: int) -> Row:
+    _, dataset, task, condition, _ = a.key
+    return Row(dataset, a.source, task, condition, None, family, measure, a.key[4], b.key[4], n=n)
+
+
+def _type1(cells: Sequence[Cell], draws: Sequence[Floats]) -> dict[str, Measured]:
+    layout, why = cells[0].layout, [no_type1(cell) for cell in cells]
+
+    def measures(totals: Floats) -> tuple[Floats, Floats]:
+        hits, misses, false_alarms, rejections = layout.outcomes(totals)
+        found = type1_from_table(hits, misses, false_alarms, rejections, CORRECTION)
+        meant = (hits + false_alarms > 0) & (misses + rejections > 0)
+        return np.where(meant, found.d, np.nan), np.where(meant, found.c, np.nan)
+
+    point = measures(np.array([cell.totals for cell in cells]))
+    drawn = [measures(each) for each in draws]
+    return {
+        name: Measured(point[place], np.array([each[place] for each in drawn]), why)
+        for place, name in enumerate(("d", "c"))
+    }
+
+
+def _meta_d(cells: Sequence[Cell], draws: Sequence[Floats]) -> dict[str, Measured]:
+    why = [no_meta_d(cell) for cell in cells]
+    told = [place for place, reason in enumerate(why) if reason is None]
+    names = ("meta_d", "m_ratio")
+    value = {name: np.full(len(cells), np.nan) for name in names}
+    drawn = {name: np.full((len(cells), len(draws[0])), np.nan) for name in names}
+    if told:
+        point = point_meta_d([cells[place] for place in told])
+        resampled = resampled_meta_d([draws[place] for place in told], cells[0].layout)
+        for name in names:
+            value[name][told], drawn[name][told] = point[name], resampled[name]
+    return {name: Measured(value[name], drawn[name], why) for name in names}
+
+
+def _auroc(cells: Sequence[Cell], draws: Sequence[Floats]) -> Measured:
+    groups = cells[0].layout.by_level()
+    collapse = (groups[:, None] == np.arange(2 * cells[0].layout.ratings)).astype(np.float64)
+    value = auroc_statistic(np.array([cell.totals for cell in cells]) @ collapse)
+    why = [no_meta_d(cell) for cell in cells]
+    return Measured(value, np.array([auroc_statistic(each @ collapse) for each in draws]), why)
+
+
+def _mcnemar(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Compare accuracy on shared items; an answer without a readable response counts as wrong."""
+    if any(cell.clustered for cell in cells):
+        return
+    right = [cell.layout.correct()[cell.place] for cell in cells]
+    accuracy = np.array([each.mean() for each in right])
+    rows = []
+    for i, j in _pairs(accuracy):
+        a, b = cells[i], cells[j]
+        _, mine, theirs = np.intersect1d(a.item, b.item, assume_unique=True, return_indices=True)
+        one, two = right[i][mine].astype(np.int64), right[j][theirs].astype(np.int64)
+        test = mcnemar_from_data(one, two)
+        rows.append(
+            replace(
+                _base(a, b, "mcnemar", "accuracy", len(mine)),
+                difference=float(one.mean() - two.mean()) if len(mine) else None,
+                statistic=test.chi2,
+                p=test.p_mid,
+                note=f"only a right {test.first_only}, only b right {test.second_only}; mid-p",
+                status=test.status if len(mine) else NO_SHARED,
+            )
+        )
+    adjusted = holm([row.p for row in rows])
+    yield from (replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))

@@ -1,0 +1,414 @@
+"""Estimates: recovery of known observers, definitions, failures, degenerate models, repeated runs, kept posteriors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtri
+
+from metacog_pipeline.benchmarks.signaldetection import posteriors as kept
+from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.signaldetection.scoring import BAYES, ESTIMATE_SCHEMA, pool, score
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.counts import counts_from_trials, padded
+from metacog_pipeline.stats.metad import fit_metad
+from metacog_pipeline.stats.observers import criteria_around, simulate_trials
+
+STEPS = (0.35, 0.7, 1.1, 1.6)
+PLAIN = ("accuracy", "hit_rate", "false_alarm_rate", "coverage", "d", "c", "c_prime", "ln_beta")
+RATED = (
+    *("meta_d", "m_ratio", "m_diff", "log_m_ratio", "meta_d_rs1", "meta_d_rs2"),
+    *("auroc2", "ece", "brier", "mean_confidence", "meta_information", "rmi"),
+)
+WITHOUT_ANSWER = ("transport_error", "too_long", "not_run")
+
+
+def observed(
+    stimulus: Any, response: Any, confidence: Any = None, status: Any = "ok", **fixed: Any
+) -> pl.DataFrame:
+    """Observations from columns; ``fixed`` values replace those of the schema."""
+    n = len(stimulus)
+    columns: dict[str, Any] = {
+        **dict.fromkeys(OBSERVATION_SCHEMA.names(), [None] * n),
+        "benchmark": ["signaldetection"] * n,
+        "dataset": ["sample"] * n,
+        "task": ["A"] * n,
+        "condition": ["confidence"] * n,
+        "model": ["m"] * n,
+        "run": [1] * n,
+        "item_id": [f"i{i:06d}" for i in range(n)],
+        "position": list(range(n)),
+        "stimulus": list(stimulus),
+        "response": list(response),
+        "confidence": [None] * n if confidence is None else list(confidence),
+        "status": [status] * n if isinstance(status, str) else list(status),
+        "source": ["simulated"] * n,
+        **{name: value if isinstance(value, list) else [value] * n for name, value in fixed.items()},
+    }
+    return pl.DataFrame(columns, schema=OBSERVATION_SCHEMA, strict=False)
+
+
+def observer(
+    d: float = 1.5, m_ratio: float = 0.8, c: float = 0.0, n: int = 400, seed: int = 1, **fixed: Any
+) -> pl.DataFrame:
+    low, high = criteria_around(m_ratio, c, STEPS)
+    drawn = simulate_trials(d, m_ratio, c, low, high, n, seed)
+    return observed(drawn.stimulus, drawn.response, drawn.confidence, **fixed)
+
+
+def runs_of(n_runs: int, n: int = 300, seed: int = 3) -> pl.DataFrame:
+    """The same items in several runs: an item's answer differs now and then, as models' answers do."""
+    rng = np.random.default_rng(seed)
+    low, high = criteria_around(0.8, 0.2, STEPS)
+    first = simulate_trials(1.5, 0.8, 0.2, low, high, n, seed)
+    frames = []
+    for run in range(1, n_runs + 1):
+        other = simulate_trials(1.5, 0.8, 0.2, low, high, n, seed + run, sampling="balanced")
+        changed = rng.random(n) < 0.3
+        # A fresh answer of the same observer to the same stimulus.
+        pools = {s: np.flatnonzero(other.stimulus == s) for s in (0, 1)}
+        new = np.array([rng.choice(pools[s]) for s in first.stimulus])
+        response = np.where(changed, other.response[new], first.response)
+        confidence = np.where(changed, other.confidence[new], first.confidence)
+        frames.append(observed(first.stimulus, response, confidence, run=run))
+    return pl.concat(frames)
+
+
+def values(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["measure"]: row for row in frame.iter_rows(named=True)}
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    frame = observer(d=1.6, m_ratio=0.7, c=0.3, n=20_000)
+    return values(pool(frame, seed=1, posteriors=tmp_path_factory.mktemp("posteriors"), n_boot=200))
+
+
+def test_every_measure_is_there_once_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    frame = pl.concat([observer(n=150), observer(n=150, condition="risk_s1").with_columns(confidence=None)])
+    found = score(frame, seed=1, n_boot=50)
+    assert found.schema == ESTIMATE_SCHEMA
+    by_condition = {name: part["measure"].to_list() for (name,), part in found.group_by("condition")}
+    assert by_condition["confidence"] == [*PLAIN, *RATED]
+    assert by_condition["risk_s1"] == list(PLAIN)
+    pooled = pool(frame, seed=1, posteriors=tmp_path, n_boot=50)
+    assert pooled.filter(pl.col("condition") == "confidence")["measure"].to_list() == [*PLAIN, *RATED, *BAYES]
+    assert pooled["run"].is_null().all() and (found["run"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("measure", "truth"),
+    [
+        ("d", 1.6), ("c", 0.3), ("c_prime", 0.3 / 1.6), ("ln_beta", 0.48), ("meta_d", 1.12), ("m_ratio", 0.7),
+        ("m_diff", -0.48), ("log_m_ratio", np.log(0.7)), ("meta_d_rs1", 1.12), ("meta_d_rs2", 1.12),
+        ("d_bayes", 1.6), ("meta_d_bayes", 1.12), ("m_ratio_bayes", 0.7), ("m_ratio_median_bayes", 0.7),
+    ],
+)  # fmt: skip
+def test_a_known_observer_is_recovered(large: dict[str, Any], measure: str, truth: float) -> None:
+    found = large[measure]
+    assert found["status"] == "ok" and found["low"] < found["estimate"] < found["high"]
+    width = found["high"] - found["low"]
+    # Absolute and relative criterion differ: the Bayesian model is not the one that was simulated.
+    allowed = 0.08 if measure.endswith("bayes") else width
+    assert abs(found["estimate"] - truth) < allowed and width < 0.4
+
+
+def test_sensitivity_is_that_of_the_log_linear_rates_with_the_delta_interval() -> None:
+    stimulus, response = [1] * 50 + [0] * 40, [1] * 50 + [0] * 30 + [1] * 10
+    found = values(score(observed(stimulus, response, condition="risk_s2"), seed=1))
+    hit, false_alarm = 50.5 / 51, 10.5 / 41
+    assert found["d"]["estimate"] == pytest.approx(ndtri(hit) - ndtri(false_alarm))
+    assert found["c"]["estimate"] == pytest.approx(-(ndtri(hit) + ndtri(false_alarm)) / 2)
+    assert found["d"]["method"] == "delta, correction loglinear"
+    density = np.exp(-(ndtri([hit, false_alarm]) ** 2) / 2) / np.sqrt(2 * np.pi)
+    variance = hit * (1 - hit) / (51 * density[0] ** 2) + false_alarm * (1 - false_alarm) / (
+        41 * density[1] ** 2
+    )
+    assert found["d"]["sem"] == pytest.approx(np.sqrt(variance))
+    assert found["hit_rate"]["estimate"] == 1.0 and found["false_alarm_rate"]["estimate"] == 0.25
+    assert found["accuracy"]["estimate"] == pytest.approx(80 / 90)
+
+
+def test_meta_d_is_the_fit_of_padded_counts_and_says_so() -> None:
+    frame = observer(n=300)
+    found = values(score(frame, seed=1, n_boot=100))
+    table = counts_from_trials(
+        *(frame[name].to_numpy() for name in ("stimulus", "response", "confidence")), 5
+    )
+    fit = fit_metad(padded(table))
+    assert found["meta_d"]["estimate"] == pytest.approx(float(fit.meta_da[0]))
+    assert found["m_ratio"]["estimate"] == pytest.approx(float(fit.m_ratio[0]))
+    assert found["d"]["estimate"] == pytest.approx(float(fit.da[0]))
+    assert "1/(2K)" in found["meta_d"]["method"]
+
+
+def test_confidence_is_read_as_one_half_to_one() -> None:
+    frame = observed([1, 1, 0, 0, 1, 0], [1, 1, 0, 1, 0, 0], [5, 3, 1, 5, 1, 5])
+    found = values(score(frame, seed=1, n_boot=20))
+    stated, right = np.array([1, 0.75, 0.5, 1, 0.5, 1]), np.array([1, 1, 1, 0, 0, 1])
+    assert found["brier"]["estimate"] == pytest.approx(((stated - right) ** 2).mean())
+    # Levels: two at 1 (one right), one at 3 (right), three at 5 (two right).
+    assert found["ece"]["estimate"] == pytest.approx((2 * 0 + 1 * 0.25 + 3 * abs(2 / 3 - 1)) / 6)
+    assert found["mean_confidence"]["estimate"] == pytest.approx(20 / 6)
+    assert found["auroc2"]["estimate"] == pytest.approx(auroc(stated, right).value)
+
+
+def test_an_answer_without_a_response_is_wrong_and_nothing_else() -> None:
+    frame = observed(
+        [1, 1, 0, 0, 1, 0],
+        [1, None, 0, None, 0, 1],
+        [5, None, 3, None, None, 2],
+        ["ok", "refused", "ok", "answer_unparsed", "confidence_unparsed", "ok"],
+    )
+    found = values(score(frame, seed=1, n_boot=20))
+    assert found["accuracy"]["estimate"] == pytest.approx(2 / 6) and found["accuracy"]["n"] == 6
+    assert found["coverage"]["estimate"] == pytest.approx(4 / 6)
+    assert (found["hit_rate"]["estimate"], found["hit_rate"]["n"]) == (0.5, 2)
+    assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unparsable"] == 2
+    assert found["accuracy"]["n_failed"] == 0 and found["accuracy"]["coverage"] == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize("status", WITHOUT_ANSWER)
+def test_incomplete_cells_are_withheld_unless_allowed(status: str, tmp_path: Path) -> None:
+    frame = observer(n=200).with_columns(
+        status=pl.when(pl.col("position") < 3).then(pl.lit(status)).otherwise("status"),
+        response=pl.when(pl.col("position") >= 3).then("response"),
+    )
+    said = "incomplete: 3 of 200 not answered"
+    for found in (score(frame, seed=1, n_boot=20), pool(frame, seed=1, posteriors=tmp_path, n_boot=20)):
+        rows = values(found)
+        assert rows["coverage"]["estimate"] == pytest.approx(197 / 200)
+        assert rows["coverage"]["status"] == "ok"
+        rest = [row for name, row in rows.items() if name != "coverage"]
+        assert all(row["estimate"] is None and row["status"] == said for row in rest)
+        assert all(row["n_failed"] == 3 for row in rest)
+    assert not list(tmp_path.iterdir())  # nothing was fitted for numbers nobody sees
+    allowed = values(score(frame, seed=1, allow_incomplete=True, n_boot=20))
+    assert allowed["d"]["estimate"] is not None and allowed["d"]["status"] == said
+    expected = values(score(frame.filter(pl.col("position") >= 3), seed=1, n_boot=20))
+    assert allowed["m_ratio"]["estimate"] == pytest.approx(expected["m_ratio"]["estimate"])
+
+
+def degenerate(kind: str) -> pl.DataFrame:
+    n = 60
+    stimulus = np.tile([0, 1], n // 2)
+    rng = np.random.default_rng(5)
+    rating = rng.integers(1, 6, n)
+    match kind:
+        case "always 0":
+            return observed(stimulus, np.zeros(n, dtype=int), rating)
+        case "one rating":
+            return observed(stimulus, rng.integers(0, 2, n), np.full(n, 4))
+        case "all refused":
+            return observed(stimulus, [None] * n, status="refused")
+        case "no answers":
+            return observed(stimulus, [None] * n, status="not_run")
+        case "all correct":
+            return observed(stimulus, stimulus, rating)
+        case "all wrong":
+            return observed(stimulus, 1 - stimulus, rating)
+        case "one stimulus":
+            return observed(np.ones(n, dtype=int), rng.integers(0, 2, n), rating)
+        case "no confidence":
+            return observed(stimulus, rng.integers(0, 2, n), status="confidence_unparsed")
+        case _:
+            return observed([1], [1], [5])
+
+
+KINDS = {
+    "always 0": ("one response only: the model never gave the other",) * 2,
+    "one rating": ("ok", "confidence analysis: not informative (one confidence level)"),
+    "all refused": ("no items", "no items"),
+    "no answers": ("incomplete: 60 of 60 not answered",) * 2,
+    "all correct": ("ok", "all correct"),
+    "all wrong": ("ok", "all wrong"),
+    "one stimulus": ("no responses to stimulus S1", "no rated responses to one stimulus"),
+    "no confidence": ("ok", "no items"),
+    "one item": ("no responses to stimulus S1", "no rated responses to one stimulus"),
+}
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_degenerate_models_get_a_reason_not_a_number(kind: str, runs: int, tmp_path: Path) -> None:
+    frame = pl.concat(
+        [degenerate(kind).with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in range(1, runs + 1)]
+    )
+    found = pool(frame, seed=1, posteriors=tmp_path, allow_incomplete=kind != "no answers", n_boot=50)
+    rows = values(found)
+    d, meta = KINDS[kind]
+    if kind == "no answers":
+        d = meta = f"incomplete: {60 * runs} of {60 * runs} not answered"
+    assert rows["d"]["status"] == d and (rows["d"]["estimate"] is None) == (d != "ok")
+    for name in ("meta_d", "m_ratio", "log_m_ratio", "meta_d_rs1", "meta_d_bayes", "meta_information"):
+        assert rows[name]["status"] == meta and rows[name]["estimate"] is None, name
+    numbers = found.select("estimate", "low", "high", "sem")
+    assert numbers.select(pl.all().is_nan().any()).row(0) == (False,) * 4
+    for row in rows.values():
+        assert row["estimate"] is not None or row["status"] not in ("", "ok")
+
+
+def test_runs_are_clustered_within_items(tmp_path: Path) -> None:
+    frame = runs_of(3)
+    pooled = values(pool(frame, seed=1, posteriors=tmp_path, n_boot=400))
+    naive = values(
+        pool(
+            frame.with_columns(item_id=pl.format("{}-{}", "item_id", "run")),
+            seed=1,
+            posteriors=tmp_path,
+            n_boot=400,
+        )
+    )
+    for name in ("d", "c", "meta_d", "m_ratio", "accuracy", "auroc2"):
+        assert pooled[name]["estimate"] == pytest.approx(naive[name]["estimate"])
+    # Answers of one item mostly agree, so three runs are worth little more than one.
+    for name in ("d", "c", "meta_d", "m_ratio"):
+        ours, theirs = pooled[name]["high"] - pooled[name]["low"], naive[name]["high"] - naive[name]["low"]
+        assert ours > 1.2 * theirs, name
+    assert "item bootstrap" in pooled["d"]["method"] and "delta" in naive["d"]["method"]
+    assert "independent" in pooled["d_bayes"]["method"] and pooled["d"]["n"] == 900
+    single = score(frame, seed=1, n_boot=50)
+    assert single["run"].unique().sort().to_list() == [1, 2, 3]
+    assert single.filter(pl.col("measure") == "d")["method"].unique().to_list() == [
+        "delta, correction loglinear"
+    ]
+
+
+def test_one_run_pooled_is_that_run(tmp_path: Path) -> None:
+    frame = observer(n=200)
+    alone, pooled = (
+        values(score(frame, seed=1, n_boot=60)),
+        values(pool(frame, seed=1, posteriors=tmp_path, n_boot=60)),
+    )
+    for name in (*PLAIN, *RATED):
+        assert alone[name]["estimate"] == pooled[name]["estimate"], name
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_else_is_scored(tmp_path: Path) -> None:
+    first, second = observer(n=150, model="a"), observer(n=150, seed=9, model="b")
+    alone = pool(first, seed=4, posteriors=tmp_path / "1", n_boot=60)
+    together = pool(pl.concat([second, first]).sample(fraction=1, shuffle=True, seed=1), seed=4,
+                    posteriors=tmp_path / "2", n_boot=60)  # fmt: skip
+    of_a = together.filter(pl.col("model") == "a")
+    # Which cells share a batch changes rounding in the last digits of a fit, nothing else.
+    pl.testing.assert_frame_equal(alone, of_a, rel_tol=1e-7)
+    assert together.height == 2 * alone.height
+
+
+def test_posteriors_are_kept_once_and_survive_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = observer(n=200)
+    first = pool(frame, seed=1, posteriors=tmp_path, n_boot=20)
+    (file,) = tmp_path.iterdir()
+    drawn = pl.read_parquet(file)
+    assert drawn.columns == ["d1", "c1", "meta_d", "m_ratio"] and drawn.height == 4000
+    written = file.stat().st_mtime_ns
+    sampled = []
+    sample = kept.bayes_metad
+    monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: sampled.append(k) or sample(*a, **k))
+    pl.testing.assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert not sampled and file.stat().st_mtime_ns == written
+    file.write_bytes(file.read_bytes()[:-40])  # torn
+    pl.testing.assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert len(sampled) == 1
+    pool(frame.with_columns(model=pl.lit("twin")), seed=1, posteriors=tmp_path, n_boot=20)
+    assert len(sampled) == 2 and len(list(tmp_path.iterdir())) == 2  # equal counts, independent draws
+
+
+def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = kept.bayes_metad
+    monkeypatch.setattr(
+        kept, "bayes_metad", lambda table, **k: sample(table, **k, draws=4, chains=4, warmup=1, rounds=1)
+    )
+    for _ in range(2):  # sampled, then read
+        rows = values(pool(observer(n=200), seed=1, posteriors=tmp_path, n_boot=20))
+        for name in BAYES:
+            assert rows[name]["estimate"] is None and rows[name]["low"] is None
+            assert rows[name]["status"].startswith("posterior not_converged: ")
+    (file,) = tmp_path.iterdir()
+    assert pl.read_parquet(file).height == 0
+
+
+def test_another_number_of_ratings_is_as_good(tmp_path: Path) -> None:
+    low, high = criteria_around(0.8, 0.0, (0.5, 1.0))
+    drawn = simulate_trials(1.5, 0.8, 0.0, low, high, 3000, 2)
+    frame = observed(drawn.stimulus, drawn.response, drawn.confidence)
+    found = values(pool(frame, seed=1, posteriors=tmp_path, ratings=3, n_boot=100))
+    assert found["m_ratio"]["low"] < 0.8 < found["m_ratio"]["high"]
+    out_of_range = frame.with_columns(confidence=pl.lit(7, dtype=pl.Int8))
+    assert values(score(out_of_range, seed=1, ratings=3, n_boot=20))["meta_d"]["status"] == "no items"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 1), st.sampled_from([0, 1, None]), st.sampled_from([1, 2, 3, 4, 5, None]),
+            st.sampled_from(["ok", "refused", "not_run"]), st.integers(0, 8), st.integers(1, 2),
+        ),
+        min_size=1, max_size=40,
+    )
+)  # fmt: skip
+def test_scoring_is_total_and_every_missing_number_has_a_reason(rows: list[Any]) -> None:
+    stimulus = {item: item % 2 for *_, item, _ in rows}
+    frame = observed(
+        [stimulus[row[4]] for row in rows],
+        [row[1] if row[3] == "ok" else None for row in rows],
+        [row[2] if row[3] == "ok" and row[1] is not None else None for row in rows],
+        [row[3] for row in rows],
+        item_id=[f"i{row[4]}" for row in rows],
+        run=[row[5] for row in rows],
+    )
+    found = score(frame, seed=1, allow_incomplete=True, n_boot=20)
+    for row in found.iter_rows(named=True):
+        assert row["status"] and (row["estimate"] is not None or row["status"] != "ok")
+        for name in ("estimate", "low", "high", "sem"):
+            assert row[name] is None or np.isfinite(row[name])
+        if row["low"] is not None:
+            assert row["low"] <= row["high"]
+
+
+def test_swapping_the_stimuli_mirrors_the_criterion_and_nothing_else() -> None:
+    frame = observer(n=400, c=0.4)
+    mirrored = frame.with_columns(stimulus=1 - pl.col("stimulus"), response=1 - pl.col("response"))
+    one, two = (values(score(each, seed=1, n_boot=20)) for each in (frame, mirrored))
+    for name in ("d", "meta_d", "m_ratio", "auroc2", "accuracy"):
+        assert one[name]["estimate"] == pytest.approx(two[name]["estimate"], rel=1e-6), name
+    for name in ("c", "c_prime", "ln_beta"):
+        assert one[name]["estimate"] == pytest.approx(-two[name]["estimate"]), name
+    assert one["meta_d_rs1"]["estimate"] == pytest.approx(two["meta_d_rs2"]["estimate"], rel=1e-6)
+
+
+def test_measured_imported_and_simulated_keep_their_source() -> None:
+    found = score(
+        pl.concat(
+            [observer(n=100, model=name, source=name) for name in ("measured", "imported", "simulated")]
+        ),
+        seed=1,
+        n_boot=20,
+    )
+    sources = dict(found.select("model", "source").unique().iter_rows())
+    assert sources == {"measured": "measured", "imported": "measured", "simulated": "simulated"}
+
+
+@pytest.mark.slow
+def test_thirty_five_models_on_three_tasks_are_scored_in_seconds() -> None:
+    frame = pl.concat(
+        [
+            observer(n=100, seed=10 * model + place, model=f"m{model}", task=task)
+            for model in range(35)
+            for place, task in enumerate("ABC")
+        ]
+    )
+    begun = time.perf_counter()
+    found = score(frame, seed=1)
+    assert found.height == 105 * (len(PLAIN) + len(RATED))
+    assert time.perf_counter() - begun < 90  # a loaded machine; some seconds on a quiet one
