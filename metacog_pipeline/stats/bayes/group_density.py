@@ -1,0 +1,259 @@
+"""The posterior density of the group model of meta-d′, and its gradient, for many points at once.
+
+The hierarchical model of HMeta-d (Fleming 2017, *Neuroscience of Consciousness* 3) with d′ estimated, N(mean, variance),
+for subject i::
+
+    d₁ᵢ ~ N(μ_d, σ_d²)      c₁ᵢ ~ N(μ_c, σ_c²)      hits, false alarms as for one subject
+    K-1 cuts below c₁ᵢ ~ N(-μ_c2, σ_c2²), K-1 above it ~ N(μ_c2, σ_c2²), truncated there and normalised, then sorted
+    log Mᵢ = μ_logM + ε δᵢ,  δᵢ ~ N(0, σ_δ²)        meta-dᵢ = Mᵢ d₁ᵢ         ratings as for one subject
+    μ_d, μ_c, μ_c2 ~ N(0, 100)                      σ_d, σ_c, σ_c2 ~ half-N(0, 100)
+    μ_logM ~ N(0, 1)       σ_δ ~ half-N(0, 1)       ε ~ Beta(1, 1)
+
+With d′ fixed, d₁ᵢ and c₁ᵢ are the estimates from counts + 1/(2 K) a cell, and their four hyperparameters are gone.
+
+Two exact rewritings make it easy to sample:
+
+- ε and σ_δ enter as their product only, σ_logM = ε σ_δ, and are one unidentified direction too many. Integrating ε out
+  leaves the prior p(σ) = E₁(σ²/2) / √(2 π) of the product (E₁ the exponential integral). The expansion was a means to
+  make a Gibbs sampler move; the prior it implies is what belongs to the model, and it is kept.
+- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel.
+
+Standard deviations are sampled as logarithms, cuts as log distances (:mod:`metacog_pipeline.stats.bayes.density`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, exp1
+
+from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats.bayes.density import FAR, HAZARD, ROOT_2, SIGN, ratings_part, subject_model
+
+WIDE = 100.0  # variance of the priors of locations and of the half-normal priors of spreads
+HYPER = ("mu_d1", "sigma_d1", "mu_c", "sigma_c", "mu_c2", "sigma_c2", "mu_log_m", "sigma_log_m")
+HYPER_FIXED = HYPER[4:]
+FAR_PRODUCT = 30.0  # E₁ is replaced by its asymptotic series where e^x E₁(x) would come out of two underflows
+
+
+@dataclass(frozen=True, slots=True)
+class GroupModel:
+    """The density of a group.
+
+    Attributes
+    ----------
+    ratings_given
+        ``(2, 2, K, subjects)``: trials by response (S1, S2), correct or incorrect, and confidence 1 .. K.
+    fixed
+        ``(d₁, c₁)``, each ``(subjects,)``, where they are not estimated, else None.
+
+    The coordinates of a point are the hyperparameters in the order of ``HYPER`` (or ``HYPER_FIXED``; spreads as
+    logarithms), d₁ and c₁ of all subjects (when estimated), z of all subjects, and log distances of the cuts: response S1
+    first, from c₁ outwards, subjects fastest.
+    """
+
+    ratings_given: Floats
+    fixed: tuple[Floats, Floats] | None = None
+
+    @property
+    def ratings(self) -> int:
+        """Number of confidence levels K."""
+        return int(self.ratings_given.shape[2])
+
+    @property
+    def subjects(self) -> int:
+        """Number of subjects."""
+        return int(self.ratings_given.shape[3])
+
+    @property
+    def hyper(self) -> tuple[str, ...]:
+        """Names of the hyperparameters."""
+        return HYPER if self.fixed is None else HYPER_FIXED
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        own = (3 if self.fixed is None else 1) + 2 * (self.ratings - 1)
+        return len(self.hyper) + own * self.subjects
+
+    def __call__(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return log density (up to a constant), shape ``(points,)``, and gradient ``(points, dim)``.
+
+        Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
+        """
+        hyper, d1, c1, z, logs = self._split(points)
+        mu_c2, log_c2, mu_m, log_m = hyper[-4:]
+        sigma_m = np.exp(log_m)
+        m_ratio = np.exp(mu_m + sigma_m * z)
+        meta = m_ratio * d1
+        widths = np.exp(logs)
+        start = SIGN[:, :, None] * c1[None]
+        edges = np.concatenate([start[:, None], start[:, None] + np.cumsum(widths, axis=1)], axis=1)
+        value, d_edges, d_meta = ratings_part(self.ratings_given, edges, meta[None])
+        d_meta = d_meta[0]
+        part, by_edge, d_mu_c2, d_log_c2 = _cuts_part(edges, mu_c2, log_c2)
+        value = value.sum(axis=0) + part + logs.sum(axis=(0, 1, 2)) - 0.5 * (z**2).sum(axis=0)
+        d_edges += by_edge
+        d_log_ratio = d_meta * meta
+        gradient = np.empty((self.dim, points.shape[0]))
+        n_hyper, n = len(self.hyper), self.subjects
+        first = n_hyper
+        if self.fixed is None:
+            part, d_d1, d_c1 = _type1_part(self.ratings_given, d1, c1)
+            value += part
+            for k, (subject, slope) in enumerate(((d1, d_d1), (c1, d_c1))):
+                part, by_subject, d_mu, d_log = _normal_part(subject, hyper[2 * k], hyper[2 * k + 1])
+                value += part
+                slope += by_subject
+                gradient[2 * k], gradient[2 * k + 1] = d_mu, d_log
+            gradient[first : first + n] = d_d1 + d_meta * m_ratio
+            gradient[first + n : first + 2 * n] = d_c1 + (SIGN[:, :, None] * d_edges.sum(axis=1)).sum(axis=0)
+            first += 2 * n
+        gradient[first : first + n] = d_log_ratio * sigma_m - z
+        outwards = d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        gradient[first + n :] = (1 + widths * outwards).reshape(-1, points.shape[0])
+        gradient[n_hyper - 4], gradient[n_hyper - 3] = d_mu_c2, d_log_c2
+        gradient[n_hyper - 2] = d_log_ratio.sum(axis=0)
+        gradient[n_hyper - 1] = (d_log_ratio * z).sum(axis=0) * sigma_m
+        value += self._hyperpriors(hyper, gradient)
+        return value, gradient.T
+
+    def _hyperpriors(self, hyper: Floats, gradient: Floats) -> Floats:
+        """Return the log prior of the hyperparameters, and add its slopes to ``gradient``."""
+        value = np.zeros(hyper.shape[1])
+        for k in range(0, len(hyper) - 2, 2):
+            mean, log_sigma = hyper[k], hyper[k + 1]
+            square = np.exp(2 * log_sigma)
+            value += log_sigma - (mean**2 + square) / (2 * WIDE)
+            gradient[k] -= mean / WIDE
+            gradient[k + 1] += 1 - square / WIDE
+        log_prior, slope = product_prior(hyper[-1])
+        gradient[len(hyper) - 2] -= hyper[-2]
+        gradient[len(hyper) - 1] += slope
+        value += log_prior - hyper[-2] ** 2 / 2
+        return value
+
+    def _split(self, points: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return hyperparameters ``(., points)``, d₁, c₁, z ``(subjects, points)``, log distances."""
+        rows = np.ascontiguousarray(points.T)
+        n, count = self.subjects, rows.shape[1]
+        hyper, rows = rows[: len(self.hyper)], rows[len(self.hyper) :]
+        if self.fixed is None:
+            d1, c1, rows = rows[:n], rows[n : 2 * n], rows[2 * n :]
+        else:
+            d1, c1 = (np.broadcast_to(value[:, None], (n, count)) for value in self.fixed)
+        return hyper, d1, c1, rows[:n], rows[n:].reshape(2, self.ratings - 1, n, count)
+
+    def parameters(self, points: Floats) -> dict[str, Floats]:
+        """Return the model's parameters of points ``(..., dim)`` by name.
+
+        Hyperparameters of shape ``(...)`` under their names in ``HYPER``; ``d1``, ``c1``, ``m_ratio``, ``meta_d`` of shape
+        ``(..., subjects)``; cuts ``t2c_rs1``, ``t2c_rs2`` of shape ``(..., subjects, K-1)``, ascending.
+        """
+        shape = points.shape[:-1]
+        hyper, d1, c1, z, logs = self._split(points.reshape(-1, self.dim))
+        result = {
+            name: (np.exp(row) if name.startswith("sigma") else row).reshape(shape)
+            for name, row in zip(self.hyper, hyper, strict=True)
+        }
+        m_ratio = np.exp(hyper[-2] + np.exp(hyper[-1]) * z)
+        for name, table in (("d1", d1), ("c1", c1), ("m_ratio", m_ratio), ("meta_d", m_ratio * d1)):
+            result[name] = table.T.reshape(*shape, self.subjects)
+        offsets = np.cumsum(np.exp(logs), axis=1)
+        for name, cuts in (("t2c_rs1", (c1 - offsets[0])[::-1]), ("t2c_rs2", c1 + offsets[1])):
+            result[name] = cuts.transpose(2, 1, 0).reshape(*shape, self.subjects, self.ratings - 1)
+        return result
+
+    def guess(self) -> Floats:
+        """Return a point near the mass: every subject's own point estimates and their spread, M-ratio 1."""
+        own = [
+            subject_model(*_vectors(self.ratings_given[..., i]), estimate_dprime=True).guess()
+            for i in range(self.subjects)
+        ]
+        table = np.array(own)
+        c1, d1, logs = table[:, 0], table[:, 1], table[:, 3:]
+        cuts = np.cumsum(np.exp(logs.reshape(self.subjects, 2, -1)), axis=2).mean() if logs.size else 1.0
+        means = [d1.mean(), _log_spread(d1), c1.mean(), _log_spread(c1)] if self.fixed is None else []
+        subjects = [d1, c1] if self.fixed is None else []
+        hyper = [*means, cuts, np.log(0.7), -0.1, np.log(0.3)]
+        return np.concatenate([hyper, *subjects, np.zeros(self.subjects), logs.T.reshape(-1)])
+
+
+def group_model(n_s1: Floats, n_s2: Floats, *, estimate_dprime: bool = True) -> GroupModel:
+    """Return the model of a group from count vectors of shape ``(subjects, 2 K)``, K >= 2."""
+    models = [
+        subject_model(one, two, estimate_dprime=estimate_dprime) for one, two in zip(n_s1, n_s2, strict=True)
+    ]
+    table = np.stack([model.ratings_given for model in models], axis=-1)
+    if estimate_dprime:
+        return GroupModel(table)
+    fixed = np.array([model.fixed for model in models])
+    return GroupModel(table, (fixed[:, 0], fixed[:, 1]))
+
+
+def product_prior(log_sigma: Floats) -> tuple[Floats, Floats]:
+    """Return the log density of log σ, σ = ε σ_δ (up to a constant), and its slope in log σ."""
+    x = 0.5 * np.exp(2 * np.minimum(log_sigma, 10.0))
+    near = np.minimum(x, FAR_PRODUCT)
+    # e^x E₁(x): exact below, and the first terms of its asymptotic series above, equal to 1e-6 where they meet.
+    scaled = np.where(
+        x < FAR_PRODUCT,
+        exp1(near) * np.exp(near),
+        (1 - 1 / x + 2 / x**2 - 6 / x**3 + 24 / x**4) / np.maximum(x, 1e-300),
+    )
+    return log_sigma + np.log(scaled) - x, 1 - 2 / scaled
+
+
+def _vectors(table: Floats) -> tuple[Floats, Floats]:
+    """Return the two count vectors of one subject's ``(2, 2, K)`` table."""
+    return np.r_[table[0, 0, ::-1], table[1, 1]], np.r_[table[0, 1, ::-1], table[1, 0]]
+
+
+def _log_spread(values: Floats) -> float:
+    return float(np.log(max(values.std(), 0.1)))
+
+
+def _normal_part(values: Floats, mean: Floats, log_sigma: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return Σ log N(values | mean, σ²) over subjects, and slopes in the values, the mean and log σ."""
+    sigma = np.exp(log_sigma)
+    scaled = (values - mean) / sigma
+    square = (scaled**2).sum(axis=0)
+    by_value = -scaled / sigma
+    return -0.5 * square - len(values) * log_sigma, by_value, -by_value.sum(axis=0), square - len(values)
+
+
+def _cuts_part(edges: Floats, mean: Floats, log_sigma: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the log prior of the cuts, and slopes in the edges ``(2, K, subjects, points)``, mean and log σ.
+
+    In outward coordinates both sides are N(mean, σ²) above the first edge, divided by the mass that lies there.
+    """
+    sigma = np.exp(log_sigma)
+    scaled = (edges - mean) / sigma
+    cuts, first = scaled[:, 1:], np.clip(scaled[:, 0], -FAR, None)
+    number = float(cuts.shape[1])
+    upper = erfcx(first / ROOT_2)
+    hazard = HAZARD / upper  # φ/Φ̄ at the first edge
+    mass = np.log(0.5 * upper) - 0.5 * first**2
+    value = -0.5 * (cuts**2).sum(axis=(0, 1, 2)) - number * mass.sum(axis=(0, 1))
+    value = value - cuts.shape[0] * number * cuts.shape[2] * log_sigma
+    slope = np.concatenate([number * hazard[:, None], -cuts], axis=1)
+    by_edge = slope / sigma
+    d_log = -(slope * scaled).sum(axis=(0, 1, 2)) - cuts.shape[0] * number * cuts.shape[2]
+    return value, by_edge, -by_edge.sum(axis=(0, 1, 2)), d_log
+
+
+def _type1_part(table: Floats, d1: Floats, c1: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the two binomials of all subjects, summed, and slopes in d₁ and c₁ ``(subjects, points)``."""
+    (cr, miss), (hit, fa) = table.sum(axis=2)
+    half = 0.5 * d1
+    x = np.minimum(np.stack([half - c1, c1 - half, -half - c1, c1 + half]), FAR)
+    counts = np.stack([hit, miss, fa, cr])[..., None]
+    lower = erfcx(x / -ROOT_2)
+    value = (counts * (np.log(0.5 * lower) - 0.5 * x**2)).sum(axis=(0, 1))
+    hits, misses, false_alarms, rejections = counts * (HAZARD / lower)
+    return (
+        value,
+        0.5 * (hits - misses - false_alarms + rejections),
+        misses - hits - false_alarms + rejections,
+    )

@@ -1,0 +1,74 @@
+"""The group model of meta-d′ against agreed posterior summaries, at the tolerances of their README.
+
+Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
+skip. Other files of the same schema do as well. An interval's end may be off by a tenth of a standard deviation,
+and by three times the Monte Carlo error of our own end: the agreed ends come from some thousand effective draws.
+"""
+
+import csv
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
+NAMES = {"mu_logMratio": "mu_log_m", "sigma_logMratio": "sigma_log_m"}
+
+pytestmark = pytest.mark.slow
+
+
+def rows(name):
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"{path} is absent")
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def vectors(table, column):
+    return [np.array([float(count) for count in row[column].split(";")]) for row in table]
+
+
+def own_name(quantity, subjects):
+    """Return our name of an agreed quantity; subjects go by their place in the file of counts."""
+    subject = re.fullmatch(r"Mratio\[(\d+)\]", quantity)
+    if subject is None:
+        return NAMES.get(quantity, quantity)
+    return f"m_ratio[{subjects.index(subject[1]) + 1}]"
+
+
+@pytest.fixture(scope="module")
+def compared():
+    table, expected = rows("group_counts.csv"), rows("expected_group_bayes.csv")
+    counts = group_counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
+    # More draws than the gate asks for: the ends of intervals are compared at a tenth of a standard deviation.
+    posterior = bayes_metad_group(counts, seed=20, draws=2000, rounds=2)
+    assert posterior.converged, posterior.reason
+    found, subjects = posterior.summary(), [row["subject"] for row in table]
+    return [(row, found[own_name(row["quantity"], subjects)]) for row in expected]
+
+
+def test_every_parameter_has_converged(compared):
+    for row, own in compared:
+        assert own.rhat < 1.01 and min(own.ess_bulk, own.ess_tail) > 400, row["quantity"]
+
+
+def test_means_agree_within_their_errors(compared):
+    for row, own in compared:
+        tolerance = 5 * math.hypot(float(row["mcse_mean"]), own.mcse_mean)
+        assert own.mean == pytest.approx(float(row["mean"]), abs=tolerance), row["quantity"]
+
+
+def test_standard_deviations_and_ends_of_intervals_agree(compared):
+    for row, own in compared:
+        sd = float(row["sd"])
+        assert own.sd == pytest.approx(sd, rel=0.06), row["quantity"]
+        ends = (("q025", own.q025, own.mcse_q025), ("q975", own.q975, own.mcse_q975))
+        for end, ours, error in ends:
+            assert ours == pytest.approx(float(row[end]), abs=0.1 * sd + 3 * error), (row["quantity"], end)

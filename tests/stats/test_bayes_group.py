@@ -1,0 +1,206 @@
+"""The group model: its density and gradient, its priors, its gate, recovery of a known population."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import binom, multinomial, norm
+
+from metacog_pipeline.stats.bayes.group import bayes_metad_group, compare_groups, group_counts
+from metacog_pipeline.stats.bayes.group_density import group_model, product_prior
+from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.metad.fit import fit_metad
+from metacog_pipeline.stats.observers import criteria_around, simulate
+
+
+def population(subjects, trials, mean_log_m=-0.2, spread=0.25, d=1.6, seed=1):
+    rng = np.random.default_rng(seed)
+    m = np.exp(rng.normal(mean_log_m, spread, subjects))
+    c = rng.normal(0, 0.2, subjects)
+    low, high = criteria_around(m, c, [0.5, 1.0, 1.5])
+    return simulate(rng.normal(d, 0.4, subjects), m, c, low, high, trials, seed)
+
+
+SMALL = population(3, 60)
+
+
+@pytest.fixture(scope="module")
+def group():
+    return bayes_metad_group(population(12, 300), seed=1)
+
+
+# --- density -----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.booleans(), st.integers(2, 5))
+def test_the_gradient_is_that_of_the_density(seed, estimate, ratings):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 12, (2, 3, 2 * ratings)) + 0.0
+    table[:, :, 0] += 1
+    model = group_model(*table, estimate_dprime=estimate)
+    points = model.guess() + 0.2 * rng.normal(size=(3, model.dim))
+    value, gradient = model(points)
+    assert np.isfinite(value).all()
+    direction = rng.normal(size=model.dim)
+    step = 1e-5 * direction
+    slope = (model(points + step)[0] - model(points - step)[0]) / 2e-5
+    np.testing.assert_allclose(slope, gradient @ direction, rtol=2e-5, atol=2e-4)
+
+
+def log_density_in_words(table, p, subject):
+    """The model as its definition reads, for one subject, up to a constant."""
+    n_s1, n_s2 = table.n_s1[subject], table.n_s2[subject]
+    k = len(n_s1) // 2
+    d1, c1, meta = (p[name][subject] for name in ("d1", "c1", "meta_d"))
+    low, high = p["t2c_rs1"][subject], p["t2c_rs2"][subject]
+    total = norm.logpdf(d1, p["mu_d1"], p["sigma_d1"]) + norm.logpdf(c1, p["mu_c"], p["sigma_c"])
+    total += binom.logpmf(n_s2[k:].sum(), n_s2.sum(), norm.cdf(d1 / 2 - c1))
+    total += binom.logpmf(n_s1[k:].sum(), n_s1.sum(), norm.cdf(-d1 / 2 - c1))
+    m, s = p["mu_c2"], p["sigma_c2"]
+    total += (norm.logpdf(low, -m, s) - norm.logcdf(c1, -m, s)).sum()
+    total += (norm.logpdf(high, m, s) - norm.logsf(c1, m, s)).sum()
+    delta = math.log(meta / d1) - p["mu_log_m"]
+    total += norm.logpdf(delta, 0, p["sigma_log_m"])
+    edges = np.r_[-np.inf, low, c1, high, np.inf]
+    for mean, row in ((-meta / 2, n_s1), (meta / 2, n_s2)):
+        share = np.diff(norm.cdf(edges, mean, 1))
+        for side in (slice(0, k), slice(k, 2 * k)):
+            p_side = np.maximum(share[side] / share[side].sum(), 1e-5)
+            total += multinomial.logpmf(row[side], row[side].sum(), p_side / p_side.sum())
+    return total
+
+
+def test_the_density_is_the_models_definition():
+    model = group_model(SMALL.n_s1, SMALL.n_s2)
+    rng = np.random.default_rng(2)
+    points = model.guess() + 0.15 * rng.normal(size=(6, model.dim))
+    expected = []
+    for point in points:
+        p = model.parameters(point)
+        total = sum(log_density_in_words(SMALL, p, i) for i in range(3))
+        for mu, sigma in (("mu_d1", "sigma_d1"), ("mu_c", "sigma_c"), ("mu_c2", "sigma_c2")):
+            total += norm.logpdf(p[mu], 0, 10) + norm.logpdf(p[sigma], 0, 10) + math.log(p[sigma])
+        total += norm.logpdf(p["mu_log_m"]) + float(product_prior(np.log(p["sigma_log_m"]))[0])
+        total += 3 * math.log(p["sigma_log_m"])  # z instead of delta
+        for cuts in (p["t2c_rs1"], p["t2c_rs2"]):  # log distances instead of cuts
+            ends = np.sort(np.abs(cuts - p["c1"][:, None]), axis=1)
+            total += np.log(np.diff(np.c_[np.zeros(3), ends], axis=1)).sum()
+        expected.append(total)
+    value = model(points)[0]
+    np.testing.assert_allclose(value - value[0], np.array(expected) - expected[0], atol=1e-7)
+
+
+def test_the_prior_of_the_spread_is_that_of_a_product_with_a_uniform_factor():
+    rng = np.random.default_rng(3)
+    product = np.sort(rng.uniform(size=200_000) * np.abs(rng.normal(size=200_000)))
+    mass = quad(lambda x: math.exp(product_prior(np.array(x))[0]), -30, 5)[0]
+    for upper in (0.01, 0.1, 0.5, 1.0, 2.0):
+        share = quad(lambda x: math.exp(product_prior(np.array(x))[0]), -30, math.log(upper))[0] / mass
+        assert share == pytest.approx(np.searchsorted(product, upper) / len(product), abs=0.005)
+
+
+@given(st.floats(-20, 12))
+def test_the_slope_of_that_prior_is_right_and_it_has_no_step(log_sigma):
+    x = np.array([log_sigma - 1e-5, log_sigma, log_sigma + 1e-5])
+    value, slope = product_prior(x)
+    assert np.isfinite(value).all() and np.isfinite(slope).all()
+    if log_sigma < 9.9:
+        assert (value[2] - value[0]) / 2e-5 == pytest.approx(slope[1], rel=1e-3, abs=1e-3)
+
+
+# --- posterior ---------------------------------------------------------------------------------------------------
+
+
+def test_every_parameter_passes_the_gate_and_is_summed_up(group):
+    assert group.converged and group.reason == ""
+    assert len(group.diagnostics) == 8 + 12 * (4 + 2 * 3)
+    assert all(d.rhat < 1.01 and min(d.ess_bulk, d.ess_tail) > 400 for d in group.diagnostics.values())
+    rows = group.summary()
+    assert set(rows) == set(group.diagnostics) | {"efficiency"}
+    assert rows["m_ratio[3]"].mean == pytest.approx(group.draws["m_ratio"][:, :, 2].mean())
+
+
+def test_a_known_population_is_recovered(group):
+    rows = group.summary()
+    for name, truth in (("mu_log_m", -0.2), ("mu_d1", 1.6), ("mu_c", 0.0)):
+        assert abs(rows[name].mean - truth) < 3.5 * rows[name].sd, name
+    efficiency = group.efficiency()
+    assert efficiency.value == pytest.approx(math.exp(rows["mu_log_m"].mean))
+    assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 12
+
+
+def test_subjects_are_drawn_towards_their_population(group):
+    pooled = np.log(group.draws["m_ratio"].mean(axis=(0, 1)))
+    alone = np.log(fit_metad(population(12, 300), padding=1 / 8).m_ratio)
+    assert pooled.std() < 0.5 * alone.std()
+    assert np.corrcoef(pooled, alone)[0, 1] > 0.7
+
+
+def test_the_same_call_gives_the_same_bytes_and_another_label_other_ones():
+    kwargs = {"seed": 2, "draws": 20, "chains": 4, "warmup": 30, "rounds": 1}
+    first, again, other = (
+        bayes_metad_group(SMALL, label=label, **kwargs).unconverged_draws["mu_log_m"]
+        for label in ("", "", "x")
+    )
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+def test_chains_that_have_not_converged_give_no_number():
+    found = bayes_metad_group(SMALL, seed=1, draws=10, chains=4, warmup=10, rounds=1)
+    assert found.status == "not_converged" and "of" in found.reason
+    assert found.summary() == {} and not found.efficiency().available and found.draws == {}
+    with pytest.raises(ValueError, match="not_converged"):
+        compare_groups(found, found)
+
+
+def test_two_groups_are_compared_and_one_group_with_itself_is_refused(group):
+    other = bayes_metad_group(population(12, 300, mean_log_m=-1.2, seed=9), seed=1)
+    found = compare_groups(group, other)
+    assert found.log_ratio == pytest.approx(
+        group.draws["mu_log_m"].mean() - other.draws["mu_log_m"].mean(), abs=0.01
+    )
+    assert found.differs and found.verdict == "significant"
+    with pytest.raises(ValueError, match="same numbers"):
+        compare_groups(group, group)
+
+
+def test_fixed_d_prime_is_that_of_the_padded_counts():
+    found = bayes_metad_group(population(8, 300, seed=4), estimate_dprime=False, seed=1)
+    assert found.converged and "mu_d1" not in found.draws
+    assert np.ptp(found.draws["d1"], axis=(0, 1)).max() == 0
+    assert not any(name.startswith("d1") for name in found.summary())
+
+
+def test_data_that_cannot_speak_have_a_status():
+    one = bayes_metad_group(SMALL.take([0]), seed=1)
+    assert one.status == "few_subjects" and not one.efficiency().available
+    single = bayes_metad_group(counts([[5.0, 5.0]] * 3, [[5.0, 5.0]] * 3), seed=1)
+    assert single.status == "unidentified"
+    same = np.array([[0, 9, 9, 0.0]] * 3)
+    assert bayes_metad_group(Counts(same, same), seed=1).status == "unidentified"
+    empty = SMALL.n_s1.copy()
+    empty[1] = 0
+    fixed = bayes_metad_group(Counts(empty, SMALL.n_s2), estimate_dprime=False, seed=1)
+    assert fixed.status == "undefined_type1" and "subject 2" in fixed.reason
+    nobody = bayes_metad_group(Counts(np.zeros_like(empty), SMALL.n_s2), seed=1)
+    assert nobody.status == "undefined_type1"
+
+
+def test_subjects_on_different_scales_are_refused_in_one_line():
+    with pytest.raises(ValueError, match="same number of ratings") as refused:
+        group_counts([np.ones(8), np.ones(6)], [np.ones(8), np.ones(6)])
+    assert "\n" not in str(refused.value)
+    assert group_counts([np.ones(8)] * 2, [np.ones(8)] * 2).cells == 2
+
+
+def test_arguments_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="padded"):
+        bayes_metad_group(padded(SMALL), seed=1)
+    with pytest.raises(ValueError, match="least_ess"):
+        bayes_metad_group(SMALL, seed=1, least_ess=100)
+    with pytest.raises(ValueError, match="memory"):
+        bayes_metad_group(SMALL, seed=1, draws=10**7)
