@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -35,7 +36,7 @@ def test_sentences_are_unique_and_labels_balanced_and_mixed(name: str) -> None:
     assert len({sentence.casefold() for _, sentence in found}) == len(found) >= 100
     labels = [label for label, _ in found]
     assert labels.count("0") == labels.count("1") >= 60
-    runs = sum(a != b for a, b in zip(labels, labels[1:], strict=False))
+    runs = sum(a != b for a, b in itertools.pairwise(labels))
     assert runs > len(labels) / 3
 
 

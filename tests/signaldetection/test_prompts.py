@@ -1,0 +1,153 @@
+"""What a model is sent, and what a user's own wording may change."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
+from metacog_pipeline.benchmarks.signaldetection.prompts import (
+    CONDITIONS,
+    RISK_CONDITIONS,
+    Wording,
+    load_wording,
+    messages,
+    user_message,
+)
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.types import Message
+
+KEYS = list(itertools.product(TASKS, CONDITIONS))
+PUBLISHED_NAMES = [f"prompt_metad_{task}.txt" for task in TASKS] + [
+    f"prompt_task{task}_risk_configuration_{name}.txt" for task in TASKS for name in ("0", "S1", "S2")
+]
+
+
+@pytest.mark.parametrize(("task", "condition"), KEYS)
+def test_message_is_words_empty_line_and_quoted_item(
+    task: str, condition: str, items: list[Item], wording: Wording
+) -> None:
+    item = next(item for item in items if item.task == task)
+    (message,) = messages(item, condition, wording)
+    assert message == Message("user", f'{wording.text(task, condition)}\n\n"{item.text}"')
+
+
+@pytest.mark.parametrize(("task", "condition"), KEYS)
+def test_every_text_has_the_ingredients(task: str, condition: str, wording: Wording) -> None:
+    text = wording.text(task, condition)
+    assert "impartial judge" in text and "at a time" in text
+    assert "true label is kept from you" in text
+    assert "exactly 0 or exactly 1" in text and "strict JSON" in text and "nothing else" in text
+    assert text == text.strip()
+    rated = condition == "confidence"
+    assert ("from 1 to 5" in text) is rated and ("1 means you guessed" in text) is rated
+    assert ("5 means you are virtually certain" in text) is rated
+    form = '{"decision": "<0 or 1>", "confidence": <1 to 5>}' if rated else '{"decision": "<0 or 1>"}'
+    assert form in text
+    warned = condition in ("risk_s1", "risk_s2")
+    assert ("is punished severely" in text) is warned and ("is not punished" in text) is warned
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task: str, wording: Wording) -> None:
+    none, s1, s2 = (wording.text(task, condition).splitlines() for condition in RISK_CONDITIONS)
+    for arm in (s1, s2):
+        extra = [line for line in arm if line not in none]
+        assert len(extra) == 1 and [line for line in arm if line in none and line] == [x for x in none if x]
+        assert len(re.findall(r"punished", extra[0])) == 2
+    warnings = [next(line for line in arm if "punished" in line) for arm in (s1, s2)]
+    punished = [re.search(r"Deciding ([^.]*?) is punished severely", line) for line in warnings]
+    spared = [re.search(r"Deciding ([^.]*?) is not punished", line) for line in warnings]
+    assert all(punished) and all(spared)
+    for place, label in ((0, "(0)"), (1, "(1)")):
+        other = "(1)" if label == "(0)" else "(0)"
+        assert label in punished[place][1] and other in spared[place][1]  # type: ignore[index]
+
+
+def test_unknown_condition_and_missing_words_are_one_line(wording: Wording) -> None:
+    with pytest.raises(StudyError, match=r"unknown condition 'risk_s3'.*did you mean 'risk_s[12]'"):
+        wording.text("A", "risk_s3")
+    partial = Wording("x", {("A", "confidence"): "Judge:"})
+    partial.check(["A"], ["confidence"])
+    with pytest.raises(StudyError, match=r"no text for task B under confidence.*prompt_metad_B\.txt"):
+        partial.check(["A", "B"], ["confidence"])
+
+
+def test_the_scale_of_the_words_must_be_that_of_the_study(wording: Wording) -> None:
+    wording.check(TASKS, CONDITIONS, 5)
+    wording.check(TASKS, RISK_CONDITIONS, 4)
+    with pytest.raises(StudyError, match=r"ratings = 4.*from 1 to 5"):
+        wording.check(TASKS, CONDITIONS, 4)
+
+
+def test_own_file_replaces_the_texts_it_gives_and_keeps_the_rest(tmp_path: Path, wording: Wording) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text('system = "Be brief."\nratings = 4\n[prompts.B]\nconfidence = "Spoken or written?"\n')
+    found = load_wording(own)
+    assert found.id == "own:mine" and found.system == "Be brief." and found.ratings == 4
+    assert found.text("B", "confidence") == "Spoken or written?"
+    others = [key for key in KEYS if key != ("B", "confidence")]
+    assert all(found.text(*key) == wording.text(*key) for key in others)
+    assert found.digest != wording.digest == load_wording().digest
+
+
+def test_system_message_comes_first(items: list[Item]) -> None:
+    found = messages(items[0], "confidence", Wording("x", {("A", "confidence"): "Judge:"}, "Be brief."))
+    assert [message.role for message in found] == ["system", "user"]
+
+
+def test_a_folder_in_the_published_layout_is_used_byte_for_byte(tmp_path: Path, items: list[Item]) -> None:
+    for name in PUBLISHED_NAMES:
+        (tmp_path / name).write_bytes(f"  {name}\r\n\tdecide {{x}} ".encode())
+    found = load_wording(tmp_path)
+    assert set(found.prompts) == set(KEYS) and found.system == "" and found.ratings == 5
+    item = next(item for item in items if item.task == "C")
+    expected = f'  prompt_taskC_risk_configuration_S1.txt\r\n\tdecide {{x}} \n\n"{item.text}"'
+    assert user_message(item, "risk_s1", found) == expected
+
+
+def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path: Path) -> None:
+    (tmp_path / "prompt_metad_A.txt").write_text("Judge:")
+    found = load_wording(tmp_path)
+    assert set(found.prompts) == {("A", "confidence")}
+    (tmp_path / "prompt_metad_A.txt").unlink()
+    with pytest.raises(StudyError, match="no prompt file"):
+        load_wording(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prompts = 3", "must be a table"),
+        ("[prompts]\nD = {}", "unknown key 'D'"),
+        ("[prompts.A]\nrisk_s3 = 'x'", "did you mean 'risk_s"),
+        ("[prompts.A]\nconfidence = ' '", "not empty"),
+        ("[prompts.A]\nconfidence = 3", "not empty"),
+        ("prompts.A = 'x'", "must be a table"),
+        ("ratings = 1", "from 2 to 9"),
+        ("ratings = true", "from 2 to 9"),
+        ("ratings = 5.0", "from 2 to 9"),
+        ("system = 3", "must be a text"),
+        ("id = ''", "not empty"),
+        ("promts = {}", "did you mean 'prompts'"),
+        ("x = [", "cannot be read"),
+        ("x = " + "[" * 5000, "cannot be read"),
+    ],
+)
+def test_wrong_files_are_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(text)
+    with pytest.raises(StudyError) as caught:
+        load_wording(own)
+    assert said in str(caught.value) and "own.toml" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_unreadable_files_are_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="cannot be read"):
+        load_wording(tmp_path / "absent.toml")
+    (tmp_path / "prompt_metad_A.txt").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(StudyError, match=r"prompt_metad_A\.txt cannot be read"):
+        load_wording(tmp_path)

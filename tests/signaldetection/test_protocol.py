@@ -1,0 +1,80 @@
+"""One call per item, both answers in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.benchmarks.signaldetection.items import Item
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
+from metacog_pipeline.benchmarks.signaldetection.protocol import MODES, ask_item, constraint, steps
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import JsonObject, Message, Status
+from metacog_pipeline.querying.types import Answer
+
+SPEC = ModelSpec(name="m", provider="openai", model="x")
+Call = tuple[str, tuple[Message, ...], dict[str, Any]]
+
+
+def asked(item: Item, condition: str, mode: str, wording: Wording, **more: Any) -> list[Call]:
+    calls: list[Call] = []
+
+    async def ask(step: str, messages: Sequence[Message], **options: Any) -> Answer:
+        calls.append((step, tuple(messages), options))
+        return Answer(Status.OK, "")
+
+    asyncio.run(ask_item(item, condition, mode, ask, wording, SPEC, **more))
+    return calls
+
+
+def test_ladder_is_in_order() -> None:
+    assert MODES == ("json_schema", "text")
+    assert all(steps(mode) == ("answer",) for mode in MODES)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_one_call_with_the_worded_messages(
+    mode: str, condition: str, items: list[Item], wording: Wording
+) -> None:
+    for item in items[::20]:
+        ((step, sent, options),) = asked(item, condition, mode, wording)
+        assert step == "answer" and sent == messages(item, condition, wording)
+        assert options["constraint"] == constraint(mode, condition, wording.ratings)
+
+
+def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked() -> None:
+    both, alone = (constraint("json_schema", condition, 5) for condition in ("confidence", "risk_s1"))
+    assert isinstance(both, JsonObject) and isinstance(alone, JsonObject) and both.name != alone.name
+    schema = json.loads(both.schema_json)
+    assert list(schema["properties"]) == schema["required"] == ["decision", "confidence"]
+    assert schema["properties"]["decision"] == {"type": "string", "enum": ["0", "1"]}
+    assert schema["properties"]["confidence"] == {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+    assert schema["additionalProperties"] is False
+    assert list(json.loads(alone.schema_json)["properties"]) == ["decision"]
+
+
+def test_schema_follows_the_scale_of_the_words(items: list[Item], wording: Wording) -> None:
+    four = Wording("four", wording.prompts, ratings=4)
+    ((_, _, options),) = asked(items[0], "confidence", "json_schema", four)
+    schema = json.loads(options["constraint"].schema_json)
+    assert schema["properties"]["confidence"]["enum"] == [1, 2, 3, 4]
+
+
+def test_text_mode_is_not_constrained_and_logprobs_are_passed_on(items: list[Item], wording: Wording) -> None:
+    ((_, _, options),) = asked(items[0], "confidence", "text", wording, top_logprobs=3)
+    assert options["constraint"] is None and options["top_logprobs"] == 3
+
+
+def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(
+    items: list[Item], wording: Wording
+) -> None:
+    with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
+        asked(items[0], "confidence", "choice", wording)
+    with pytest.raises(StudyError, match="unknown condition 'baseline'"):
+        asked(items[0], "baseline", "text", wording)
