@@ -1,0 +1,180 @@
+"""Posteriors of the single-subject model against agreed ones, their contrasts, and the published table.
+
+Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
+skip. Other files of the same columns do as well.
+
+The agreed numbers are themselves summaries of some thousand draws. Means come with their Monte Carlo errors and are held
+to them. Ends of intervals come without; from 12,000 independent draws of a normal distribution, a quantile has a
+standard error of 0.025 sd and a highest-density end one of 0.05 sd. So even the exact posterior misses a tolerance of
+0.06 sd for 2 % of such quantiles, and draws like ours one of 0.1 sd for 6 % of the highest-density ends (the
+largest gap in 1,500 repeats: 0.19 sd). Hence: at least 95 % and 90 % of the ends within the tolerance, and none outside
+twice that.
+"""
+
+import csv
+import math
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.counts import counts
+from metacog_pipeline.stats.decisions import compare
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
+
+EXAMPLES = {
+    "doc6": ([100, 50, 20, 10, 5, 1], [3, 7, 8, 12, 27, 89]),
+    "doc8": ([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]),
+    "small40": ([9, 4, 4, 2, 0, 1], [1, 1, 3, 4, 5, 6]),
+}
+CONDITIONAL = "_rc"
+NAMES = (("M_ratio", "m_ratio"), ("M_diff", "m_diff"), ("cS", "t2c_rs"), ("rS", "rs"))
+DRAWS = 1000  # a chain; of 64
+INSIDE, INSIDE_HIGHEST = 0.95, 0.90
+# This published row comes from a run that had not converged: its numbers do not follow from the counts.
+UNCONVERGED_IN_PRINT = {("C", "DeepSeek-V3.2-Exp")}
+
+
+def rows(name):
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; set METACOG_GOLDEN")
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert found, f"{path} has no rows"
+    return found
+
+
+def published_counts():
+    vectors = ("nR_S1", "nR_S2")
+    return {
+        (row["task"], row["model"]): [[float(n) for n in row[name].split(";")] for name in vectors]
+        for row in rows("counts.csv")
+    }
+
+
+def keys():
+    """Return (task, model) of each named cell."""
+    return {row["cell"]: (row["task"], row["model"]) for row in rows("expected_bayes.csv")}
+
+
+@cache
+def fitted(cell):
+    name = cell.removesuffix(CONDITIONAL)
+    table = EXAMPLES[name] if name in EXAMPLES else published_counts()[keys()[cell]]
+    return bayes_metad(
+        counts(*table), seed=7, label=cell, conditional=cell.endswith(CONDITIONAL), draws=DRAWS
+    )
+
+
+@cache
+def summary(cell):
+    return fitted(cell).summary()
+
+
+def ours(row):
+    name = row["quantity"]
+    for theirs, own in NAMES:
+        name = name.replace(theirs, own)
+    return summary(row["cell"])[name]
+
+
+def agreed():
+    return [row | {k: float(row[k]) for k in row if k not in TEXT} for row in rows("expected_bayes.csv")]
+
+
+TEXT = ("cell", "task", "model", "quantity")
+
+
+def test_every_cell_converges_with_thousands_of_effective_draws_for_every_parameter():
+    for cell in keys():
+        posterior = fitted(cell)
+        assert posterior.status == "converged", (cell, posterior.reason)
+        assert min(row.ess_bulk for row in posterior.diagnostics.values()) >= 10_000, cell
+        assert max(row.rhat for row in posterior.diagnostics.values()) < 1.01, cell
+
+
+def test_means_agree_within_the_errors_of_both():
+    for row in agreed():
+        own = ours(row)
+        allowed = 5 * math.hypot(row["mcse_mean"], own.mcse_mean) + 2e-4
+        assert own.mean == pytest.approx(row["mean"], abs=allowed), (row["cell"], row["quantity"])
+
+
+def test_standard_deviations_agree_to_three_percent():
+    for row in agreed():
+        if "M_ratio" in row["quantity"] and bool((fitted(row["cell"]).draws["d1"] <= 0).any()):
+            continue  # a ratio whose denominator may be 0 has no finite variance to agree on
+        assert ours(row).sd == pytest.approx(row["sd"], rel=0.03), (row["cell"], row["quantity"])
+
+
+@pytest.mark.parametrize(
+    ("ends", "tolerance", "share"),
+    [
+        ({"q025": "q025", "median": "median", "q975": "q975"}, 0.06, INSIDE),
+        ({"hdi_lo": "hdi_low", "hdi_hi": "hdi_high"}, 0.1, INSIDE_HIGHEST),
+    ],
+    ids=["quantiles", "highest-density"],
+)
+def test_ends_of_intervals_agree(ends, tolerance, share):
+    gaps = {
+        (row["cell"], row["quantity"], theirs): abs(getattr(ours(row), own) - row[theirs]) / row["sd"]
+        for row in agreed()
+        for theirs, own in ends.items()
+    }
+    outside = {key: gap for key, gap in gaps.items() if gap > tolerance}
+    assert len(outside) <= (1 - share) * len(gaps), outside
+    assert max(gaps.values()) <= 2 * tolerance, outside
+
+
+def test_contrasts_agree_and_lead_to_the_same_verdicts():
+    close = []
+    for row in rows("expected_bayes_contrasts.csv"):
+        one, two = (fitted(row[name]).draws for name in ("cell_1", "cell_2"))
+        ratio = compare(one["m_ratio"], two["m_ratio"], rope=0.05, scale="difference")
+        sensitivity = compare(one["d1"], two["d1"])
+        cells = (row["cell_1"], row["cell_2"])
+        for own, theirs in (
+            (ratio.log_ratio, "log_M_ratio_diff"),
+            (ratio.difference, "M_ratio_diff"),
+            (sensitivity.log_ratio, "log_d_ratio"),
+        ):
+            assert own == pytest.approx(float(row[theirs]), abs=0.002), (cells, theirs)
+        for own, theirs in (
+            *((ratio.log_low, "log_lo"), (ratio.log_high, "log_hi"), (ratio.low, "diff_lo")),
+            *((ratio.high, "diff_hi"), (sensitivity.log_low, "logd_lo"), (sensitivity.log_high, "logd_hi")),
+        ):
+            assert own == pytest.approx(float(row[theirs]), abs=0.010), (cells, theirs)
+            close.append(abs(own - float(row[theirs])) <= 0.005)
+        assert ratio.differs == (row["M_significant"] == "1"), cells
+        assert sensitivity.differs == (row["d_significant"] == "1"), cells
+        assert ratio.verdict == row["M_decision_rope_0p05"], cells
+    assert sum(close) >= INSIDE * len(close)
+
+
+def test_the_published_table_is_reproduced():
+    cells = {key: cell for cell, key in keys().items() if not cell.endswith(CONDITIONAL)}
+    for row in rows("paper_table_s1.csv"):
+        key = (row["task"], row["model"])
+        if key in UNCONVERGED_IN_PRINT:
+            continue
+        found = summary(cells[key])
+        for name, printed, tolerance in (
+            ("d1", "dprime", 0.005),
+            ("meta_d", "meta_d", 0.010),
+            ("m_ratio", "M_ratio", 0.004),
+        ):
+            assert found[name].mean == pytest.approx(float(row[printed]), abs=tolerance), (key, printed)
+
+
+def test_the_cell_that_had_not_converged_in_print_is_where_the_data_are():
+    cells = [cell for cell, key in keys().items() if key in UNCONVERGED_IN_PRINT]
+    for cell in cells:
+        assert summary(cell)["c1"].mean == pytest.approx(0.50, abs=0.01)
+        assert summary(cell)["d1"].mean == pytest.approx(1.38, abs=0.01)

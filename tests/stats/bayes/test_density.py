@@ -1,0 +1,161 @@
+"""The density against a plain one written from the model's statement, and its gradient against differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from metacog_pipeline.stats.bayes.density import TOL, SubjectModel, point_estimates, subject_model
+from metacog_pipeline.stats.bayes.sampler import sample
+
+HALF, TWO = 0.5**0.5, 2**0.5
+
+
+def plain_log_density(n_s1, n_s2, point, fixed=None, conditional=False):
+    """Return the log density of one point, term by term."""
+    k = len(n_s1) // 2
+    if fixed is None:
+        (c1, d1), rest = point[:2], point[2:]
+    else:
+        (d1, c1), rest = fixed, point
+    metas = list(rest[: 2 if conditional else 1])
+    logs = rest[len(metas) :]
+    below = c1 - TOL - np.cumsum(np.exp(logs[: k - 1]))
+    above = c1 + TOL + np.cumsum(np.exp(logs[k - 1 :]))
+    total = logs.sum() + sum(norm.logpdf(meta, d1, TWO) for meta in metas)
+    total += norm.logpdf(below, 0, HALF).sum() - (k - 1) * norm.logcdf(c1 - TOL, 0, HALF)
+    total += norm.logpdf(above, 0, HALF).sum() - (k - 1) * norm.logsf(c1 + TOL, 0, HALF)
+    if fixed is None:
+        total += norm.logpdf(c1, 0, HALF) + norm.logpdf(d1, 0, TWO)
+        total += binom.logpmf(n_s2[k:].sum(), n_s2.sum(), norm.cdf(d1 / 2 - c1))
+        total += binom.logpmf(n_s1[k:].sum(), n_s1.sum(), norm.cdf(-d1 / 2 - c1))
+    sides = (np.r_[-np.inf, below[::-1], c1], np.r_[c1, above, np.inf])
+    for cuts, meta, part in zip(sides, (metas[0], metas[-1]), (slice(k), slice(k, None)), strict=True):
+        for counts, mean in ((n_s1[part], -meta / 2), (n_s2[part], meta / 2)):
+            reached = norm.cdf(cuts - mean)
+            p = np.maximum(np.diff(reached) / (reached[-1] - reached[0]), TOL)
+            total += (counts * np.log(p / p.sum())).sum()
+    return total
+
+
+def a_table(rng, k, high=50):
+    return rng.integers(0, high, (2, 2 * k)).astype(float)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 11])
+@pytest.mark.parametrize("conditional", [False, True])
+@pytest.mark.parametrize("estimate", [False, True])
+def test_the_density_is_the_stated_one_up_to_a_constant(k, conditional, estimate):
+    rng = np.random.default_rng(k)
+    n_s1, n_s2 = a_table(rng, k)
+    model = subject_model(n_s1, n_s2, estimate_dprime=estimate, conditional=conditional)
+    points = model.guess() + 0.4 * rng.standard_normal((20, model.dim))
+    expected = [plain_log_density(n_s1, n_s2, point, model.fixed, conditional) for point in points]
+    assert np.ptp(model(points)[0] - expected) < 1e-8
+
+
+def test_the_floor_holds_where_a_rating_has_next_to_no_probability():
+    n_s1, n_s2 = np.array([30.0, 5, 0, 2, 0, 9]), np.array([1.0, 6, 0, 4, 3, 40])
+    model = subject_model(n_s1, n_s2)
+    points = np.tile(model.guess(), (6, 1))
+    points[1, 3] = -13.0  # the rating next to c1 on the S1 side: empty
+    points[2, 5] = -13.0  # on the S2 side: not empty
+    points[3, 4] = 2.5  # outermost S1 cut far out
+    points[4, 2] = 11.0
+    points[5, 2] = -11.0
+    expected = [plain_log_density(n_s1, n_s2, point) for point in points]
+    assert (
+        np.ptp(model(points)[0] - expected) < 1e-5
+    )  # differences of a cdf, as the plain one takes, lose digits here
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 8), st.booleans(), st.booleans(), st.integers(0, 10**6))
+def test_the_gradient_is_the_slope_of_the_density(k, conditional, estimate, seed):
+    rng = np.random.default_rng(seed)
+    model = subject_model(*a_table(rng, k, 30), estimate_dprime=estimate, conditional=conditional)
+    points = model.guess() + 0.3 * rng.standard_normal((3, model.dim))
+    step = 1e-5
+    moves = step * np.eye(model.dim)
+    slopes = np.stack([(model(points + m)[0] - model(points - m)[0]) / (2 * step) for m in moves], axis=1)
+    gradient = model(points)[1]
+    # At the floor the density has a kink: a difference across it is no slope.
+    kinked = np.stack([model(points + m)[1] - model(points - m)[1] for m in moves], axis=1)
+    smooth = np.abs(kinked).max(axis=(1, 2)) < 1.0
+    scale = 1 + np.abs(gradient).max()
+    assert np.abs(slopes - gradient)[smooth].max(initial=0.0) < 1e-6 * scale
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_points_far_from_any_mass_have_a_value_or_none_and_raise_nothing():
+    model = subject_model(np.array([9.0, 1, 0, 0]), np.array([0.0, 2, 3, 7]))
+    points = np.random.default_rng(0).standard_normal((200, model.dim)) * 200
+    value, _ = model(points)
+    assert not np.isposinf(value).any()
+
+
+def test_swapping_the_stimuli_mirrors_the_density():
+    rng = np.random.default_rng(5)
+    n_s1, n_s2 = a_table(rng, 4)
+    model, mirror = subject_model(n_s1, n_s2), subject_model(n_s2[::-1], n_s1[::-1])
+    points = model.guess() + 0.3 * rng.standard_normal((10, model.dim))
+    mirrored = np.concatenate([-points[:, :1], points[:, 1:3], points[:, 6:], points[:, 3:6]], axis=1)
+    assert np.allclose(model(points)[0], mirror(mirrored)[0], rtol=1e-12)
+
+
+def test_the_cuts_are_ordered_around_c1():
+    model = subject_model(*a_table(np.random.default_rng(2), 5))
+    points = model.guess() + 0.5 * np.random.default_rng(3).standard_normal((4, 7, model.dim))
+    named = model.parameters(points)
+    assert named["t2c_rs1"].shape == named["t2c_rs2"].shape == (4, 7, 4)
+    along = np.concatenate([named["t2c_rs1"], named["c1"][..., None], named["t2c_rs2"]], axis=2)
+    assert (np.diff(along, axis=2) > 0).all()
+
+
+def test_a_fixed_d_prime_is_that_of_counts_plus_one_over_2k():
+    table = np.zeros((2, 2, 4))
+    table[0, 0, 0], table[0, 1, 1], table[1, 0, 3], table[1, 1, 2] = 30, 10, 25, 5
+    d1, c1 = point_estimates(table)
+    z_hit, z_fa = norm.ppf(25.5 / 36), norm.ppf(5.5 / 36)
+    assert (d1, c1) == pytest.approx((z_hit - z_fa, -(z_hit + z_fa) / 2))
+    assert SubjectModel(table, (d1, c1)).dim == 1 + 2 * 3
+
+
+def test_without_data_c1_d1_and_meta_d_keep_their_priors():
+    model = subject_model(np.zeros(8), np.zeros(8))
+    starts = np.random.default_rng(0).standard_normal((64, model.dim))
+    draws = sample(model, starts, seed=1, warmup=200, draws=800)
+    named = {name: values.ravel() for name, values in model.parameters(draws).items() if values.ndim == 2}
+    for name, variance in (("c1", 0.5), ("d1", 2.0), ("meta_d", 4.0)):
+        x = named[name] / variance**0.5
+        assert abs(x.mean()) < 0.02, name
+        assert abs(x.var() - 1) < 0.04, name
+        for p in (0.025, 0.25, 0.75, 0.975):
+            assert abs(norm.cdf(np.quantile(x, p)) - p) < 0.012, (name, p)
+    # The first cut above c1 has the law of the least of three normals that are cut off below c1.
+    above = model.parameters(draws)["t2c_rs2"][..., 0].ravel()
+    beyond = norm.sf(above, 0, HALF) / norm.sf(named["c1"] + TOL, 0, HALF)
+    assert np.quantile(beyond**3, [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.015)
+
+
+def test_draws_agree_with_sums_over_a_grid():
+    """Three coordinates (d′ fixed, K = 2): the posterior by brute force."""
+    model = subject_model(np.array([21.0, 9, 6, 0]), np.array([3.0, 8, 9, 20]), estimate_dprime=False)
+    grid = [np.linspace(-1, 5, 121), np.linspace(-2, 0.8, 121), np.linspace(-2, 0.9, 121)]
+    points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
+    value = np.concatenate([model(part)[0] for part in np.array_split(points, 60)])
+    weight = np.exp(value - value.max())
+    weight /= weight.sum()
+    mean = weight @ points
+    sd = np.sqrt(weight @ (points - mean) ** 2)
+    starts = mean + 2 * sd * np.random.default_rng(1).standard_normal((64, 3)).clip(-1.5, 1.5)
+    draws = sample(model, starts, seed=3, warmup=200, draws=1000).reshape(-1, 3)
+    assert np.abs((draws.mean(axis=0) - mean) / sd).max() < 0.02
+    assert np.abs(draws.std(axis=0) / sd - 1).max() < 0.02
+    for axis in range(3):
+        marginal = weight.reshape(121, 121, 121).sum(axis=tuple({0, 1, 2} - {axis}))
+        reached = np.cumsum(marginal) - marginal / 2
+        for p in (0.01, 0.05, 0.5, 0.95, 0.99):
+            share = np.interp(np.quantile(draws[:, axis], p), grid[axis], reached)
+            assert abs(share - p) < 0.03 * (p * (1 - p)) ** 0.5

@@ -1,0 +1,50 @@
+"""Derived draws, and the layout other tools read."""
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats.bayes.draws import columns, diagnose, inference_data, summarise, with_ratios
+from metacog_pipeline.stats.decisions import hdi
+
+
+def some(seed=0, shape=(4, 300)):
+    rng = np.random.default_rng(seed)
+    draws = {"d1": 1 + rng.random(shape), "c1": np.full(shape, 0.25), "meta_d": rng.standard_normal(shape)}
+    return with_ratios(draws | {"t2c_rs1": np.sort(rng.standard_normal((*shape, 2)))})
+
+
+def test_a_d_prime_of_exactly_zero_counts_as_a_ten_thousandth_under_the_ratio():
+    d1, meta = np.array([[0.0, 2.0]]), np.array([[0.5, 1.0]])
+    assert with_ratios({"d1": d1, "meta_d": meta})["m_ratio"] == pytest.approx(np.array([[5000.0, 0.5]]))
+
+
+def test_each_response_has_a_ratio_and_a_difference_of_its_own():
+    one = np.ones((1, 3))
+    derived = with_ratios({"d1": 2 * one, "meta_d_rs1": one, "meta_d_rs2": 3 * one})
+    assert derived["m_ratio_rs1"].tolist() == [[0.5] * 3] and derived["m_diff_rs2"].tolist() == [[1.0] * 3]
+    assert "m_ratio" not in derived
+
+
+def test_vectors_are_taken_apart_by_element():
+    assert [name for name, _ in columns(some())][-2:] == ["m_ratio", "m_diff"]
+    assert {"t2c_rs1[1]", "t2c_rs1[2]"} < {name for name, _ in columns(some())}
+
+
+def test_a_summary_is_that_of_the_pooled_draws_and_leaves_out_what_is_held_fixed():
+    draws = some()
+    rows = summarise(draws, diagnose(draws))
+    assert "c1" not in rows
+    flat = draws["meta_d"].ravel()
+    row = rows["meta_d"]
+    assert (row.mean, row.sd) == pytest.approx((flat.mean(), flat.std(ddof=1)))
+    assert (row.q025, row.median, row.q975) == pytest.approx(tuple(np.quantile(flat, [0.025, 0.5, 0.975])))
+    assert (row.hdi_low, row.hdi_high) == hdi(flat)
+
+
+def test_the_layout_names_every_axis():
+    layout = inference_data(some(), seed=3)
+    assert set(layout) == {"posterior", "dims", "coords", "attrs"}
+    assert layout["dims"] == {"t2c_rs1": ["criterion"]}
+    assert layout["coords"]["criterion"].tolist() == [1, 2]
+    assert layout["attrs"]["seed"] == 3
+    assert all(values.shape[:2] == (4, 300) for values in layout["posterior"].values())

@@ -1,0 +1,137 @@
+"""The sampler on targets whose answer is known, skewed and correlated ones too."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaincinv, polygamma, psi
+from scipy.stats import norm
+
+from metacog_pipeline.stats.bayes.diagnostics import ess_bulk, ess_tail, rhat
+from metacog_pipeline.stats.bayes.sampler import draw, sample, warm_up
+from metacog_pipeline.stats.bayes.starts import mode, overdispersed
+
+
+def normal_target(dim, condition, seed=0):
+    turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((dim, dim)))[0]
+    covariance = (turn * np.geomspace(1, condition, dim) ** 2) @ turn.T
+    precision = np.linalg.inv(covariance)
+    return covariance, lambda q: (-0.5 * np.einsum("ci,ij,cj->c", q, precision, q), -q @ precision)
+
+
+def log_gamma_target(shape):
+    """Logarithms of independent gamma variables: a long tail on one side, a wall on the other."""
+    return lambda q: ((shape * q - np.exp(q)).sum(axis=1), shape - np.exp(q))
+
+
+def starts(chains, dim, scale=2.0):
+    return scale * np.random.default_rng(9).standard_normal((chains, dim))
+
+
+def test_a_correlated_normal_keeps_means_covariance_and_tails():
+    covariance, density = normal_target(12, 50)
+    draws = sample(density, starts(64, 12), seed=1, warmup=200, draws=800)
+    assert rhat(draws).max() < 1.01
+    assert min(ess_bulk(draws).min(), ess_tail(draws).min()) > 10_000
+    flat = np.linalg.solve(np.linalg.cholesky(covariance), draws.reshape(-1, 12).T)
+    assert np.abs(flat.mean(axis=1)).max() < 0.03
+    assert np.abs(np.cov(flat) - np.eye(12)).max() < 0.04
+    for p in (0.005, 0.05, 0.95, 0.995):
+        reached = norm.cdf(np.quantile(flat, p, axis=1))
+        assert np.abs(reached - p).max() < 0.04 * (p * (1 - p)) ** 0.5
+
+
+@pytest.mark.parametrize("shape", [0.5, 1.0, 8.0])
+def test_a_skewed_target_keeps_mean_variance_and_both_tails(shape):
+    draws = sample(log_gamma_target(shape), starts(64, 4, 1.0), seed=2, warmup=300, draws=1500)
+    assert rhat(draws).max() < 1.01
+    flat = draws.reshape(-1, 4)
+    sd = polygamma(1, shape) ** 0.5
+    assert np.abs((flat.mean(axis=0) - psi(shape)) / sd).max() < 0.025
+    assert np.abs(flat.std(axis=0) / sd - 1).max() < 0.03
+    for p in (0.005, 0.05, 0.5, 0.95, 0.995):
+        expected = np.log(gammaincinv(shape, p))
+        below = (flat <= expected).mean(axis=0)
+        assert np.abs(below - p).max() < 0.05 * (p * (1 - p)) ** 0.5, p
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
+    density = normal_target(3, 3)[1]
+    first, again, other = (sample(density, starts(8, 3), seed=s, warmup=50, draws=20) for s in (4, 4, 5))
+    assert first.tobytes() == again.tobytes() != other.tobytes()
+
+
+def test_after_the_warm_up_nothing_is_tuned_and_chains_go_on():
+    density = normal_target(3, 3)[1]
+    chains = warm_up(density, starts(8, 3), seed=4, warmup=50)
+    tuning = (chains.step, chains.length, chains.factor.tobytes())
+    parts = [draw(chains, 30), draw(chains, 20)]
+    assert (chains.step, chains.length, chains.factor.tobytes()) == tuning
+    whole = sample(density, starts(8, 3), seed=4, warmup=50, draws=50)
+    assert np.concatenate(parts, axis=1).tobytes() == whole.tobytes()
+    assert 0 < chains.acceptance <= 1 and chains.gradients > 50
+
+
+def test_one_step_leaves_the_target_as_it_is():
+    """Many chains started in the target stay in it, whatever the tuning: the Metropolis step is exact."""
+    rng = np.random.default_rng(0)
+    chains = warm_up(log_gamma_target(1.0), starts(20_000, 1, 0.5), seed=1, warmup=0)
+    chains.position = np.log(rng.exponential(size=(20_000, 1)))
+    chains.value, chains.gradient = chains.density(chains.position)
+    chains.step, chains.length, chains.factor = 1.5, 3.0, np.array([[1.3]])  # coarse: a good part is rejected
+    moved = draw(chains, 5)[:, -1, 0]
+    assert chains.acceptance < 0.95
+    for p in (0.01, 0.1, 0.5, 0.9, 0.99):
+        below = (moved <= np.log(-np.log1p(-p))).mean()
+        assert abs(below - p) < 5 * (p * (1 - p) / 20_000) ** 0.5, p
+
+
+def test_a_density_that_breaks_down_in_places_is_not_entered_there():
+    def density(q):
+        value = np.where(q[:, 0] > 0, q[:, 0] * 0 - q[:, 0] + np.log(q[:, 0]), np.nan)
+        return value, -1 + 1 / q
+
+    draws = sample(density, np.linspace(0.5, 4, 32)[:, None], seed=1, warmup=200, draws=1000)
+    assert (draws > 0).all()
+    assert draws.mean() == pytest.approx(2.0, abs=0.06)
+
+
+def test_chains_that_start_on_a_wall_walk_off_it():
+    begin = np.full((16, 2), -0.5)
+    begin[0] = 7.0  # the density there is e^-1100 of its height and the usual step is refused
+    draws = sample(log_gamma_target(1.0), begin, seed=3, warmup=200, draws=300)
+    assert rhat(draws).max() < 1.05
+    assert draws[0].max() < 3
+
+
+@pytest.mark.parametrize(
+    ("begin", "why"),
+    [
+        (np.zeros((1, 2)), "two chains"),
+        (np.zeros(3), "dimension"),
+        (np.full((4, 2), np.nan), "not finite"),
+        (np.full((4, 1), -1.0), "not finite at a start"),
+    ],
+)
+def test_starts_that_lead_nowhere_are_refused(begin, why):
+    def density(q):
+        with np.errstate(all="ignore"):
+            return np.log(q).sum(axis=1), 1 / q
+
+    with pytest.raises(ValueError, match=why):
+        sample(density, begin, seed=1, warmup=1, draws=1)
+
+
+def test_the_mode_is_found_and_starts_lie_wide_around_it():
+    covariance, density = normal_target(4, 2)
+    at, factor = mode(density, np.array([5.0, -3, 2, 9]))
+    assert np.abs(at).max() < 1e-3
+    assert np.allclose(factor @ factor.T, covariance, rtol=1e-3, atol=1e-6)
+    begin = overdispersed(density, at, factor, 400, 1)
+    # Twice as wide, but for the few that are pulled back.
+    assert 2.5 < np.trace(np.cov(begin.T)) / np.trace(covariance) < 5
+
+
+def test_no_start_is_left_on_a_wall():
+    density = log_gamma_target(0.5)
+    at, factor = mode(density, np.zeros(6))
+    begin = overdispersed(density, at, factor, 400, 2)
+    assert (density(begin)[0] > density(at[None])[0] - 51).all()

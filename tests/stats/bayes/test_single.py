@@ -1,0 +1,221 @@
+"""The posterior of one cell: what it yields, what it refuses, and whether hard cells converge."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.decisions import compare
+from metacog_pipeline.stats.estimate import Estimate
+
+CLASSIC = ([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+# Two of five ratings are used with either response: c1 lies between cuts that the data push together.
+SPARSE = ([1257, 2800, 8, 0, 0, 0, 0, 0, 386, 253], [10, 600, 2, 0, 0, 0, 0, 1, 1166, 3517])
+
+HARD = {
+    "12 trials": ([2, 2, 1, 1, 0, 0], [0, 1, 0, 2, 1, 2]),
+    "ratings unused next to c1": SPARSE,
+    "perfect": ([50, 20, 0, 0, 0, 0], [0, 0, 0, 0, 25, 45]),
+    "confidence separates errors": ([500, 0, 0, 0, 20, 0], [0, 20, 0, 0, 0, 500]),
+    "chance": ([30, 20, 20, 30, 22, 18], [28, 22, 21, 29, 20, 20]),
+    "below chance": ([5, 10, 10, 20, 25, 30], [30, 25, 18, 12, 9, 6]),
+    "one response only": ([0, 0, 0, 30, 20, 10], [0, 0, 0, 10, 20, 30]),
+    "two ratings": ([40, 20, 10, 5], [8, 12, 20, 50]),
+    "eleven ratings": (
+        [9, 8, 7, 6, 5, 5, 4, 4, 3, 3, 2] + [2] * 11,
+        [1] * 11 + [2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 9],
+    ),
+    "four trials": ([1, 0, 0, 1], [0, 1, 1, 0]),
+    "fractions": ([36.5, 24.25, 17, 20, 10, 12, 9, 2.5], [1.5, 4, 10, 11, 19, 18, 28, 39.75]),
+}
+
+
+def fit(cell, **options):
+    return bayes_metad(counts(*cell), **{"seed": 1, **options})
+
+
+@pytest.fixture(scope="module")
+def classic():
+    return fit(CLASSIC)
+
+
+def numbers(posterior):
+    """Return every number a caller could take for a result."""
+    estimates = posterior.estimates().values()
+    return (
+        [e.value for e in estimates if e.value is not None]
+        + list(posterior.summary())
+        + list(posterior.draws)
+    )
+
+
+def test_the_classic_example_has_the_known_posterior(classic):
+    assert classic.status == "converged" and classic.reason == ""
+    rows = classic.summary()
+    for name, mean in (("d1", 1.4832), ("c1", -0.0780), ("meta_d", 1.4090), ("m_ratio", 0.9625)):
+        assert rows[name].mean == pytest.approx(mean, abs=0.01)
+    assert set(rows) == {
+        *("d1", "c1", "meta_d", "m_ratio", "log_m_ratio", "m_diff"),
+        *(f"t2c_rs{side}[{j}]" for side in (1, 2) for j in (1, 2, 3)),
+    }
+    for row in rows.values():
+        assert row.q025 < row.median < row.q975 and row.hdi_low < row.median < row.hdi_high
+        assert row.hdi_high - row.hdi_low < (row.q975 - row.q025) * 1.02
+        assert row.rhat < 1.01 and min(row.ess_bulk, row.ess_tail) > 2000
+        assert 0 < row.mcse_mean < 0.02 * row.sd and 0 < row.mcse_q975 < 0.05 * row.sd
+        assert all(np.isfinite(value) for value in dataclasses.astuple(row))
+
+
+def test_estimates_carry_mean_interval_and_the_median_of_the_ratio(classic):
+    estimates = classic.estimates()
+    assert list(estimates) == ["d1", "c1", "meta_d", "m_ratio", "m_ratio_median", "m_diff"]
+    rows = classic.summary()
+    for name, estimate in estimates.items():
+        row = rows[name.removesuffix("_median")]
+        assert isinstance(estimate, Estimate) and estimate.status == "ok" and estimate.n == 260
+        assert (estimate.low, estimate.high, estimate.sem) == (row.q025, row.q975, row.sd)
+    assert estimates["m_ratio_median"].value == rows["m_ratio"].median != estimates["m_ratio"].value
+
+
+def test_the_ratio_is_taken_draw_by_draw(classic):
+    draws = classic.draws
+    assert np.array_equal(draws["m_ratio"], draws["meta_d"] / draws["d1"])
+    assert np.array_equal(draws["m_diff"], draws["meta_d"] - draws["d1"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"draws": 4, "warmup": 0, "rounds": 1}, {"draws": 20, "warmup": 0, "chains": 4, "rounds": 2}]
+)
+def test_a_run_that_has_not_converged_yields_no_number(options):
+    posterior = fit(SPARSE, **options)
+    assert posterior.status == "not_converged" and not posterior.converged
+    assert "R-hat" in posterior.reason or "ESS" in posterior.reason
+    assert numbers(posterior) == []
+    assert {e.status for e in posterior.estimates().values()} == {"not_converged"}
+    assert posterior.diagnostics and posterior.unconverged_draws  # to look at
+    with pytest.raises(KeyError):
+        posterior.draws["m_ratio"]
+
+
+def test_sampling_goes_on_until_it_has_converged():
+    tried = [fit(CLASSIC, draws=40, warmup=40, chains=8, rounds=rounds) for rounds in (1, 8)]
+    assert [posterior.status for posterior in tried] == ["not_converged", "converged"]
+    assert tried[1].draws["d1"].shape[1] > 40
+
+
+def test_every_parameter_is_gated_c1_and_each_criterion_included(classic):
+    names = {f"t2c_rs{side}[{j}]" for side in (1, 2) for j in (1, 2, 3)}
+    assert set(classic.diagnostics) == {"c1", "d1", "meta_d", "m_ratio", "m_diff"} | names
+    assert fit(CLASSIC, least_ess=10**9, rounds=1).status == "not_converged"
+
+
+@pytest.mark.parametrize("cell", HARD.values(), ids=HARD)
+def test_hard_cells_converge_in_the_first_rounds(cell):
+    posterior = fit(cell, rounds=2)
+    assert posterior.status == "converged", posterior.reason
+    assert all(e.value is not None for e in posterior.estimates().values())
+
+
+@pytest.mark.parametrize("name", ["12 trials", "ratings unused next to c1", "one response only"])
+def test_hard_cells_converge_with_a_meta_d_for_each_response(name):
+    posterior = fit(HARD[name], conditional=True, rounds=2)
+    assert posterior.status == "converged", posterior.reason
+
+
+@pytest.mark.parametrize(
+    ("cell", "status"),
+    [
+        (([0, 0, 0, 0], [1, 2, 3, 4]), "undefined_type1"),
+        (([1, 2, 3, 4], [0, 0, 0, 0]), "undefined_type1"),
+        (([0, 0, 0, 0], [0, 0, 0, 0]), "undefined_type1"),
+        (([20, 0, 0, 8], [10, 0, 0, 30]), "unidentified"),
+        (([20, 8], [10, 30]), "unidentified"),
+    ],
+)
+def test_cells_that_say_nothing_about_meta_d_have_a_status_a_reason_and_no_number(cell, status):
+    posterior = fit(cell)
+    assert posterior.status == status and posterior.reason
+    assert numbers(posterior) == []
+    assert {e.status for e in posterior.estimates().values()} == {status}
+
+
+def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median():
+    estimates = fit(HARD["chance"]).estimates()
+    assert estimates["m_ratio"].status == "d' may be 0"
+    assert estimates["m_ratio_median"].status == "ok"
+
+
+def test_a_fixed_d_prime_has_no_posterior_and_ratings_no_say_in_it():
+    posterior = fit(CLASSIC, estimate_dprime=False)
+    assert {"d1", "c1"}.isdisjoint(posterior.summary()) and {"d1", "c1"}.isdisjoint(posterior.estimates())
+    assert np.ptp(posterior.draws["d1"]) == 0
+    free = fit(CLASSIC)
+    assert posterior.summary()["m_ratio"].sd < free.summary()["m_ratio"].sd
+
+
+def test_a_fixed_d_prime_of_zero_has_a_meta_d_and_no_ratio():
+    estimates = fit(([10, 10, 10, 10], [10, 10, 10, 10]), estimate_dprime=False).estimates()
+    assert estimates["meta_d"].value is not None
+    assert estimates["m_ratio"].value is None and estimates["m_ratio"].status == "zero_dprime"
+
+
+def test_conditional_fits_have_a_meta_d_for_each_response():
+    estimates = fit(CLASSIC, conditional=True).estimates()
+    assert estimates["meta_d_rs1"].value == pytest.approx(1.584, abs=0.02)
+    assert estimates["m_ratio_rs2"].value == pytest.approx(0.868, abs=0.02)
+    assert "m_ratio_median_rs1" in estimates and "meta_d" not in estimates
+
+
+def test_swapping_the_stimuli_mirrors_the_posterior():
+    there, back = fit(CLASSIC).summary(), fit((CLASSIC[1][::-1], CLASSIC[0][::-1])).summary()
+    assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
+    assert back["c1"].mean == pytest.approx(-there["c1"].mean, abs=0.01)
+    assert back["meta_d"].mean == pytest.approx(there["meta_d"].mean, abs=0.012)
+    assert back["t2c_rs2[1]"].mean == pytest.approx(-there["t2c_rs1[3]"].mean, abs=0.01)
+
+
+def test_the_same_call_gives_the_same_bytes():
+    short = {"draws": 100, "rounds": 1}
+    first, again = (fit(CLASSIC, **short).draws for _ in range(2))
+    assert all(first[name].tobytes() == again[name].tobytes() for name in first)
+
+
+def test_cells_fitted_with_one_seed_share_no_random_numbers():
+    others = [fit(CLASSIC, label="second"), fit(CLASSIC, seed=2), fit((CLASSIC[0], [*CLASSIC[1][:-1], 40]))]
+    first = fit(CLASSIC, label="first")
+    for other in others:
+        together = np.corrcoef(first.draws["m_ratio"].ravel(), other.draws["m_ratio"].ravel())[0, 1]
+        assert abs(together) < 0.05
+        assert compare(first.draws["m_ratio"], other.draws["m_ratio"]).differs is False
+
+
+@settings(max_examples=8)
+@given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
+def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, estimate):
+    rng = np.random.default_rng(seed)
+    cell = rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k))
+    posterior = fit(cell, estimate_dprime=estimate, draws=150, warmup=150, rounds=1)
+    assert posterior.status in ("converged", "not_converged", "undefined_type1", "unidentified")
+    assert bool(numbers(posterior)) == posterior.converged == (posterior.reason == "")
+    assert all(np.isfinite(value).all() for value in posterior.draws.values())
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "why"),
+    [
+        (Counts(np.ones((2, 4)), np.ones((2, 4))), {}, "2 cells"),
+        (padded(counts([1, 2, 3, 4], [4, 3, 2, 1])), {}, "padded"),
+        (counts([1, 2, 3, 4], [4, 3, 2, 1]), {"seed": -1}, "seed"),
+        (counts([1, 2, 3, 4], [4, 3, 2, 1]), {"chains": 3}, "chains"),
+        (counts([1, 2, 3, 4], [4, 3, 2, 1]), {"draws": 3}, "draws"),
+        (counts([1, 2, 3, 4], [4, 3, 2, 1]), {"rounds": 0}, "rounds"),
+        (counts([1, 2, 3, 4], [4, 3, 2, 1]), {"least_ess": 100}, "least_ess"),
+    ],
+)
+def test_calls_that_make_no_sense_are_refused_in_one_line(table, options, why):
+    with pytest.raises(ValueError, match=why):
+        bayes_metad(table, **{"seed": 1, **options})
