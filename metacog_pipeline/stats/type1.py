@@ -49,6 +49,8 @@ class Type1:
         Trials with stimulus S1 and S2 the rates rest on, with what a correction added.
     hit_rate, false_alarm_rate
         Shares in 0..1 after the correction; NaN where there were no trials.
+    n
+        Trials that were given, without what a correction added.
     accuracy
         Share of correct answers in the counts as given.
     d, c, c_prime, ln_beta
@@ -70,6 +72,7 @@ class Type1:
     n2: Floats
     hit_rate: Floats
     false_alarm_rate: Floats
+    n: Floats
     accuracy: Floats
     d: Floats
     c: Floats
@@ -135,7 +138,7 @@ class Type1:
         """Return one cell's measure as an estimate; where it has no finite value the status says why."""
         low, high = self.interval(measure, level)
         value = float(getattr(self, measure)[cell])
-        n = round(float(np.nan_to_num(self.n1[cell] + self.n2[cell])))
+        n = round(float(self.n[cell]))
         status = (
             "ok" if measure != "c_prime" and self.status[cell] == "zero_dprime" else str(self.status[cell])
         )
@@ -172,7 +175,7 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     empty = (table.n1 - added <= 1e-9 * (1 + added), table.n2 - added <= 1e-9 * (1 + added))
     in_force = correction if table.correction == "none" else "none"
     parts = (table.hits, table.misses, table.false_alarms, table.correct_rejections)
-    return _measures(parts, in_force, name, s, empty)
+    return _measures(parts, in_force, name, s, empty, 2 * added)
 
 
 def type1_from_table(
@@ -202,7 +205,7 @@ def type1_from_table(
             raise ValueError(f"{name} holds the negative count {float(part.min()):g}")
     correction = check_correction(correction)
     empty = (parts[2] + parts[3] <= 0, parts[0] + parts[1] <= 0)
-    return _measures((parts[0], parts[1], parts[2], parts[3]), correction, correction, s, empty)
+    return _measures((parts[0], parts[1], parts[2], parts[3]), correction, correction, s, empty, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +260,7 @@ def _measures(
     correction: str,
     s: ArrayLike,
     empty: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    added: float,
 ) -> Type1:
     hits, misses, false_alarms, rejections = parts
     ratio = _slope(s, len(hits))
@@ -274,13 +278,14 @@ def _measures(
         c_prime = c / d
         spread = (z_f**2 * v_h + z_h**2 * v_f) / (ratio**2 * d**4)
         var_c_prime = np.where(np.isfinite(spread), spread, np.nan)
-    right, given = hits + rejections, sum(parts)
+    right, given = hits + rejections, hits + misses + false_alarms + rejections
     accuracy = np.where(given > 0, right / np.where(given > 0, given, 1.0), np.nan)
     return Type1(
         n1=n1,
         n2=n2,
         hit_rate=hit_rate,
         false_alarm_rate=false_alarm_rate,
+        n=np.maximum(given - added, 0.0),
         accuracy=accuracy,
         d=d,
         c=c,

@@ -1,0 +1,245 @@
+"""Fit any table of counts or trials: the analysis of this benchmark for data collected elsewhere.
+
+Every number leaves as one row with its interval and n, or with the reason it has none. Intervals of d', c, c' and ln beta
+are those of the delta method, of AUROC2 DeLong's, of meta-d' and its relatives those of the two-stage delta method or,
+on demand, percentiles of resampled trials. Nothing is padded unless asked for, and the method says when it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.signaldetection.fit_tables import (
+    Cells,
+    Columns,
+    cells_from_counts,
+    cells_from_trials,
+    has_counts,
+    read_table,
+)
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
+from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.counts import Counts, padded
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
+from metacog_pipeline.stats.folded import estimate, metad_of_correct_cells
+from metacog_pipeline.stats.metad import MetaD, fit_metad
+from metacog_pipeline.stats.metad.types import REASONS
+from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.type1 import type1, zroc_slope
+from metacog_pipeline.stats.type2 import auroc2
+
+Floats = NDArray[np.float64]
+NOT_FOLDED = "no Bayesian model of folded answers"
+OUTPUT = ("measure", "value", "low", "high", "sem", "n", "dropped", "method", "status")
+# Resampled tables fitted together: bounds memory.
+_BATCH = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to fit.
+
+    Attributes
+    ----------
+    padding
+        Added to each of the 4 K counts; ``"auto"`` is 1 / (2 K); None adds nothing.
+    s
+        sd(S1) / sd(S2), or ``"zroc"`` for the slope of each cell's zROC.
+    conditional
+        Whether to fit either response alone as well.
+    n_boot, seed
+        Resamples for percentile intervals of meta-d' and its relatives, 0 for the delta method; and the seed of these and
+        of the posterior.
+    bayes
+        Whether to add the posterior of the single-subject model, d' estimated.
+    """
+
+    padding: float | Literal["auto"] | None = None
+    s: float | Literal["zroc"] = 1.0
+    conditional: bool = False
+    n_boot: int = 0
+    seed: int = 0
+    bayes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Rows of ``columns``: id columns, then ``OUTPUT``; and what was done, for people."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...]
+
+
+def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
+    """Fit a file of counts, or of trials where ``columns`` are given.
+
+    Raises
+    ------
+    StudyError
+        For a file, column, value or combination of options that cannot be fitted; one line, saying what to do.
+    """
+    frame = read_table(path)
+    if columns is None:
+        if not has_counts(frame):
+            raise StudyError(
+                f"{path}: no columns nR_S1 and nR_S2 of counts; for trials give --confidence with --stimulus or --correct"
+            )
+        batches = cells_from_counts(path, frame)
+    else:
+        batches = [cells_from_trials(path, frame, columns)]
+    if any(batch.folded for batch in batches) and (options.s != 1 or options.conditional):
+        raise StudyError(
+            f"{path}: --s and --conditional need a binary response; folded answers are alike by construction"
+        )
+    if options.bayes and options.s != 1:
+        raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")
+    return fit_cells(batches, options)
+
+
+def fit_cells(batches: list[Cells], options: Options) -> Fitted:
+    """Fit every batch of cells and return all rows, one per cell and measure."""
+    ids = list(dict.fromkeys(name for batch in batches for cell in batch.names for name in cell))
+    # An id column must not hide one of ours.
+    shown = [f"{name}_given" if name in OUTPUT else name for name in ids]
+    rows: list[tuple[Any, ...]] = []
+    notes = []
+    for batch in batches:
+        dropped = int(batch.table.dropped.sum())
+        if batch.note:
+            notes.append(batch.note)
+        if dropped:
+            notes.append(f"{dropped} trials dropped: a part of them missing, out of range or not readable")
+        for name, lost, estimates in zip(
+            batch.names, batch.table.dropped, fit_batch(batch, options), strict=True
+        ):
+            key = tuple(name.get(column, "") for column in ids)
+            rows += [(*key, measure, *_row(found, int(lost))) for measure, found in estimates.items()]
+    return Fitted((*shown, *OUTPUT), tuple(rows), tuple(notes))
+
+
+def fit_batch(cells: Cells, options: Options) -> list[dict[str, Estimate]]:
+    """Return the estimates of each cell by measure."""
+    raw = cells.table
+    amount = 1 / (2 * raw.ratings) if options.padding == "auto" else options.padding
+    try:
+        table = padded(raw, amount) if amount else raw
+    except ValueError as error:
+        raise StudyError(f"--padding: {error}") from None
+    folded: list[dict[str, Estimate]] | None = None
+    if cells.outcomes is not None:
+        folded = metad_of_correct_cells(
+            cells.outcomes, padding=amount, n_boot=options.n_boot, seed=options.seed
+        )
+        fits = [_labelled(found, amount) for found in folded]
+    else:
+        fits = _binary(raw, table, options)
+    area = auroc2(raw)
+    found = []
+    for cell in range(raw.cells):
+        auroc = area.estimate(cell) if cells.areas is None else cells.areas[cell]
+        of_cell = {"accuracy": _accuracy(raw, cell), "auroc2": auroc, **fits[cell]}
+        if options.bayes:
+            of_cell |= _posterior(cells, cell, options)
+        found.append(of_cell)
+    return found
+
+
+def _binary(raw: Counts, table: Counts, options: Options) -> list[dict[str, Estimate]]:
+    s: float | Floats = zroc_slope(table).slope if options.s == "zroc" else float(options.s)
+    first, fit = type1(table, s=s), fit_metad(table, s, conditional=options.conditional)
+    drawn = _resampled(raw, table.pad, s, options) if options.n_boot else None
+    numbers = _numbers(fit)
+    label = (
+        "ml"
+        + (f" on counts + {table.pad:g}" if table.pad else "")
+        + ("" if options.s == 1 else f", s {options.s}")
+    )
+    type1_measures = ["d", "c", "c_prime", "ln_beta"] + ([] if options.s == 1 else ["da", "ca"])
+    found = []
+    for cell in range(raw.cells):
+        n = round(float(raw.n[cell]))
+        of_cell = {name: first.estimate(name, cell) for name in type1_measures}
+        for name, (values, errors, status) in numbers.items():
+            reason = REASONS.get(str(status[cell]), str(status[cell])) or OK
+            draws = None if drawn is None else drawn[name][:, cell]
+            of_cell[name] = estimate(float(values[cell]), float(errors[cell]), n, label, reason, draws)
+        found.append(of_cell)
+    return found
+
+
+def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
+    """Value, standard error and status of each fitted measure, by name."""
+    numbers = {
+        "meta_d": (fit.meta_da, fit.se_meta_d_total, fit.status),
+        "m_ratio": (fit.m_ratio, fit.se_m_ratio, fit.status),
+        "m_diff": (fit.m_diff, fit.se_m_diff, fit.status),
+    }
+    for name, side in (("rs1", fit.rs1), ("rs2", fit.rs2)):
+        if side is not None:
+            none = np.full(fit.cells, np.nan)
+            numbers[f"meta_d_{name}"] = (side.meta_da, side.se_meta_d, side.status)
+            numbers[f"m_ratio_{name}"] = (side.m_ratio, none, side.status)
+    return numbers
+
+
+def _resampled(raw: Counts, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
+    """Return each fitted measure of resampled trials, ``(n_boot, cells)``, NaN where a resample has none."""
+    rng = np.random.Generator(np.random.PCG64(options.seed))
+    flat = np.rint(np.hstack([raw.n_s1, raw.n_s2])).astype(np.int64)
+    total, width = flat.sum(axis=1), raw.n_s1.shape[1]
+    shares = np.where(total[:, None] > 0, flat / np.maximum(total, 1)[:, None], 1 / flat.shape[1])
+    step = max(1, _BATCH // raw.cells)
+    found: dict[str, list[Floats]] = {}
+    for begin in range(0, options.n_boot, step):
+        size = min(step, options.n_boot - begin)
+        drawn = rng.multinomial(total, shares, size=(size, raw.cells)).reshape(size * raw.cells, -1)
+        table = Counts(drawn[:, :width].astype(np.float64), drawn[:, width:].astype(np.float64))
+        table = padded(table, pad) if pad else table
+        slope = zroc_slope(table).slope if options.s == "zroc" else s
+        fit = fit_metad(table, slope, conditional=options.conditional)
+        for name, (values, _, status) in _numbers(fit).items():
+            usable = np.where(status == OK, values, np.nan).reshape(size, raw.cells)
+            found.setdefault(name, []).append(usable)
+    return {name: np.concatenate(blocks) for name, blocks in found.items()}
+
+
+def _accuracy(table: Counts, cell: int) -> Estimate:
+    n = float(table.n[cell])
+    if n <= 0:
+        return unavailable(0, "wilson", NO_ITEMS)
+    share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
+    return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
+
+
+def _labelled(found: Mapping[str, Estimate], amount: float | None) -> dict[str, Estimate]:
+    if not amount:
+        return dict(found)
+    return {
+        name: Estimate(e.value, e.low, e.high, e.n, f"{e.method}, counts + {amount:g}", e.status, e.sem)
+        for name, e in found.items()
+    }
+
+
+def _posterior(cells: Cells, cell: int, options: Options) -> dict[str, Estimate]:
+    if cells.folded:
+        n = round(float(cells.table.n[cell]))
+        return {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_FOLDED) for name in ("meta_d", "m_ratio")}
+    label = repr(sorted(cells.names[cell].items()))
+    one = cells.table.take(cell)
+    try:
+        fit = bayes_metad(one, conditional=options.conditional, seed=options.seed, label=label)
+    except ValueError as error:
+        raise StudyError(f"--bayes: {error}") from None
+    return {f"bayes_{name}": found for name, found in fit.estimates().items()}
+
+
+def _row(found: Estimate, dropped: int) -> Iterator[Any]:
+    yield from (found.value, found.low, found.high, found.sem, found.n, dropped, found.method, found.status)

@@ -1,0 +1,339 @@
+"""``metacog fit``: any table of counts or trials in, every number with an interval or a status out."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.stats.counts import counts
+from metacog_pipeline.stats.metad import fit_metad
+from metacog_pipeline.stats.observers import criteria_around, simulate, simulate_trials
+from metacog_pipeline.stats.type1 import type1
+from metacog_pipeline.stats.type2 import auroc2_trials
+
+COUNTS = "who,nR_S1,nR_S2\nann,36;24;17;20;10;12;9;2,1;4;10;11;19;18;28;39\n"
+SHAPE = (1.4, 0.8, 0.2, *criteria_around(0.8, 0.2, [0.4, 0.9]))
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def trials(tmp_path):
+    """A frame of two people's trials, and the path it is written to as CSV, Parquet or JSON Lines."""
+    parts = []
+    for seed, who in enumerate(("ann", "bob")):
+        drawn = simulate_trials(*SHAPE, 600, seed)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "stim": drawn.stimulus,
+                    "resp": drawn.response,
+                    "conf": drawn.confidence,
+                    "right": (drawn.stimulus == drawn.response).astype(int),
+                    "who": [who] * 600,
+                }
+            )
+        )
+    frame = pl.concat(parts)
+
+    def write(kind="csv", data=None):
+        path, data = tmp_path / f"trials.{kind}", frame if data is None else data
+        {"csv": data.write_csv, "parquet": data.write_parquet, "jsonl": data.write_ndjson}[kind](path)
+        return path
+
+    write.frame = frame
+    return write
+
+
+def rows_of(result):
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def by_measure(result, **ids):
+    rows = [row for row in rows_of(result) if all(row[k] == v for k, v in ids.items())]
+    return {row["measure"]: row for row in rows}
+
+
+STIM = ("--stimulus", "stim", "--response", "resp", "--confidence", "conf")
+
+
+def test_counts_are_fitted_and_their_other_columns_kept(metacog, file):
+    found = by_measure(metacog("fit", file("counts.csv", COUNTS), "--format", "json"), who="ann")
+    table = counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+    assert found["d"]["value"] == pytest.approx(type1(table).d[0])
+    assert found["meta_d"]["value"] == pytest.approx(fit_metad(table).meta_da[0])
+    assert found["auroc2"]["value"] == pytest.approx(0.70967198, abs=1e-8)
+    for row in found.values():
+        assert row["low"] <= row["value"] <= row["high"] and row["status"] == "ok"
+        assert row["n"] == 260 and row["dropped"] == 0
+
+
+def test_wide_lists_and_joined_counts_are_the_same(metacog, file):
+    joined = rows_of(metacog("fit", file("a.csv", "nR_S1,nR_S2\n3;4;5;1,1;2;6;7\n"), "--format", "json"))
+    header = ",".join(f"nR_S{s}_{i}" for s in (1, 2) for i in (1, 2, 3, 4))
+    wide = rows_of(metacog("fit", file("b.csv", f"{header}\n3,4,5,1,1,2,6,7\n"), "--format", "json"))
+    lists = '{"nR_S1": [3, 4, 5, 1], "nR_S2": [1, 2, 6, 7]}\n'
+    assert joined == wide == rows_of(metacog("fit", file("c.jsonl", lists), "--format", "json"))
+
+
+def test_padding_is_used_only_when_asked_for_and_named(metacog, file):
+    path = file("counts.csv", "nR_S1,nR_S2\n9;4;4;2;0;0,0;1;3;4;5;6\n")
+    raw = by_measure(metacog("fit", path, "--format", "json"))
+    more = by_measure(metacog("fit", path, "--padding", "auto", "--format", "json"))
+    same = by_measure(metacog("fit", path, "--padding", str(1 / 6), "--format", "json"))
+    assert more["meta_d"]["value"] == pytest.approx(same["meta_d"]["value"])
+    assert "0.16" in more["meta_d"]["method"] and "pad" in more["d"]["method"]
+    assert "none" in raw["d"]["method"] and raw["d"]["value"] != more["d"]["value"]
+    assert raw["d"]["n"] == more["d"]["n"] == 38
+    assert raw["auroc2"] == more["auroc2"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_trials_of_any_kind_of_file_give_the_same_numbers(metacog, trials, kind):
+    result = metacog("fit", trials(kind), *STIM, "--group", "who", "--format", "json")
+    found = {who: by_measure(result, who=who) for who in ("ann", "bob")}
+    for who, seed in (("ann", 0), ("bob", 1)):
+        drawn = simulate_trials(*SHAPE, 600, seed)
+        right = drawn.stimulus == drawn.response
+        assert found[who]["accuracy"]["value"] == pytest.approx(right.mean())
+        assert found[who]["auroc2"]["value"] == pytest.approx(auroc2_trials(drawn.confidence, right).value)
+        assert found[who]["meta_d"]["n"] == 600
+    assert "ratings 1..3, the largest one seen" in result.err
+
+
+def test_correct_and_a_binary_response_are_as_good_as_the_stimulus(metacog, trials):
+    path = trials()
+    one = rows_of(metacog("fit", path, *STIM, "--format", "json"))
+    other = metacog(
+        "fit", path, "--correct", "right", "--response", "resp", "--confidence", "conf", "--format", "json"
+    )
+    third = metacog(
+        "fit", path, "--correct", "right", "--stimulus", "stim", "--confidence", "conf", "--format", "json"
+    )
+    assert one == rows_of(other) == rows_of(third)
+
+
+def test_labels_say_which_answer_is_which(metacog, trials):
+    renamed = trials.frame.with_columns(
+        pl.col("stim", "resp").replace_strict({0: "Old ", 1: "new"}, return_dtype=pl.String)
+    )
+    plain = rows_of(metacog("fit", trials(), *STIM, "--format", "json"))
+    path = trials("csv", renamed)
+    assert rows_of(metacog("fit", path, *STIM, "--labels", "old,new", "--format", "json")) == plain
+    swapped = by_measure(metacog("fit", path, *STIM, "--labels", "new,old", "--format", "json"))
+    before = {row["measure"]: row for row in plain}
+    assert swapped["c"]["value"] == pytest.approx(-before["c"]["value"])
+    assert swapped["meta_d"]["value"] == pytest.approx(before["meta_d"]["value"], abs=1e-6)
+    metacog("fit", path, *STIM).refused_in_one_line("stim", "Old", "--labels")
+
+
+def test_answers_that_are_not_binary_are_folded_and_say_so(metacog, trials):
+    letters = trials.frame.with_columns(letter=pl.Series(list("ABCD") * 300))
+    path = trials("parquet", letters)
+    for extra in ((), ("--response", "letter")):
+        result = metacog(
+            "fit", path, "--correct", "right", *extra, "--confidence", "conf", "--format", "json"
+        )
+        found = by_measure(result)
+        assert "c" not in found
+        assert "two-alternative equivalent" in found["meta_d"]["method"] + found["d"]["method"]
+        assert "folded" in result.err
+        assert 0.5 < found["m_ratio"]["value"] < 1.1
+        assert found["m_ratio"]["low"] < found["m_ratio"]["value"] < found["m_ratio"]["high"]
+    for option in (("--s", "1.2"), ("--conditional",)):
+        metacog("fit", path, "--correct", "right", "--confidence", "conf", *option).refused_in_one_line(
+            "folded"
+        )
+
+
+def test_unusable_trials_are_dropped_and_counted(metacog, trials):
+    spoiled = trials.frame.with_columns(
+        pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("stim").alias("stim"),
+        pl.when(pl.int_range(pl.len()) == 9).then(99).otherwise("conf").alias("conf"),
+    )
+    path = trials("csv", spoiled)
+    result = metacog("fit", path, *STIM, "--ratings", "3", "--group", "who", "--format", "json")
+    found = by_measure(result, who="ann")
+    assert (found["d"]["n"], found["d"]["dropped"]) == (594, 6)
+    assert by_measure(result, who="bob")["d"]["dropped"] == 0
+    assert "6 trials dropped" in result.err
+
+
+def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metacog, trials):
+    noise = np.random.default_rng(1).normal(0, 0.2, 1200)
+    graded = trials.frame.with_columns(conf=pl.col("conf") / 3 + noise)
+    path = trials("parquet", graded)
+    metacog("fit", path, *STIM).refused_in_one_line("--ratings", "--bins")
+    result = metacog("fit", path, *STIM, "--bins", "4", "--format", "json")
+    found = by_measure(result)
+    right = (trials.frame["stim"] == trials.frame["resp"]).to_numpy()
+    assert found["auroc2"]["value"] == pytest.approx(auroc2_trials(graded["conf"].to_numpy(), right).value)
+    assert found["meta_d"]["status"] == "ok" and "4 quantile bins" in result.err
+
+
+def test_options_of_the_fit_reach_it(metacog, file):
+    path = file("counts.csv", COUNTS)
+    found = by_measure(metacog("fit", path, "--conditional", "--s", "0.8", "--format", "json"))
+    fit = fit_metad(
+        counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]), 0.8, conditional=True
+    )
+    assert found["meta_d"]["value"] == pytest.approx(fit.meta_da[0])
+    assert found["meta_d_rs1"]["value"] == pytest.approx(fit.rs1.meta_da[0])
+    assert found["da"]["value"] == pytest.approx(fit.da[0])
+    boot = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
+    again = by_measure(metacog("fit", path, "--bootstrap", "200", "--seed", "3", "--format", "json"))
+    assert boot == again and "bootstrap of 200" in boot["m_ratio"]["method"]
+    assert boot["m_ratio"]["low"] < boot["m_ratio"]["value"] < boot["m_ratio"]["high"]
+    slope = by_measure(metacog("fit", path, "--s", "zroc", "--format", "json"))
+    assert slope["da"]["status"] == "ok"
+    metacog("fit", path, "--bayes", "--s", "0.8").refused_in_one_line("--bayes", "--s")
+
+
+def test_the_posterior_stands_beside_the_fit(metacog, file):
+    found = by_measure(
+        metacog("fit", file("counts.csv", COUNTS), "--bayes", "--seed", "1", "--format", "json")
+    )
+    assert found["bayes_meta_d"]["value"] == pytest.approx(found["meta_d"]["value"], abs=0.15)
+    assert found["bayes_meta_d"]["low"] < found["bayes_meta_d"]["value"] < found["bayes_meta_d"]["high"]
+
+
+def test_degenerate_cells_have_statuses_and_cost_the_others_nothing(metacog, file):
+    body = "kind,nR_S1,nR_S2\nperfect,30;20;0;0,0;0;9;22\nempty,0;0;0;0,0;0;0;0\none class,0;0;0;0,3;7;8;12\n"
+    body += (
+        "chance,5;5;5;5,5;5;5;5\none rating,0;9;4;0,0;3;8;0\nno ratings,8;2,3;7\nfine,30;20;9;4,3;9;22;31\n"
+    )
+    result = metacog("fit", file("counts.csv", body), "--bootstrap", "50", "--format", "json")
+    rows = rows_of(result)
+    assert {row["kind"] for row in rows} == {line.split(",")[0] for line in body.splitlines()[1:]}
+    for row in rows:
+        assert row["value"] is not None or row["status"] != "ok"
+        assert row["low"] is not None or row["status"] != "ok"
+    assert by_measure(result, kind="fine")["meta_d"]["status"] == "ok"
+    assert by_measure(result, kind="perfect")["meta_d"]["value"] is None
+
+
+def test_formats_hold_the_same_rows_and_a_file_is_never_overwritten(metacog, file, tmp_path):
+    path = file("counts.csv", COUNTS)
+    as_json = rows_of(metacog("fit", path, "--format", "json"))
+    as_csv = list(csv.DictReader(io.StringIO(metacog("fit", path, "--format", "csv").out)))
+    assert [row["measure"] for row in as_csv] == [row["measure"] for row in as_json]
+    assert [float(row["value"]) for row in as_csv] == [row["value"] for row in as_json]
+    assert "m_ratio" in metacog("fit", path).out
+    output = tmp_path / "out.json"
+    result = metacog("fit", path, "--format", "json", "--output", output)
+    assert (result.code, result.out) == (0, "") and json.loads(output.read_text()) == as_json
+    metacog("fit", path, "--output", output).refused_in_one_line("exists already")
+    metacog("fit", path, "--output", path / "below").refused_in_one_line("cannot be written")
+
+
+def test_names_of_cells_are_text_whatever_they_hold(metacog, file):
+    body = 'value,n,nR_S1,nR_S2\n=cmd(),"a\x1b[31m[bold]b",3;4;5;1,1;2;6;7\n'
+    path = file("counts.csv", body)
+    rows = rows_of(metacog("fit", path, "--format", "json"))
+    assert rows[0]["value_given"] == "=cmd()" and isinstance(rows[0]["value"], float)
+    shown = metacog("fit", path)
+    assert shown.code == 0 and "\x1b[31m" not in shown.out
+    assert "'=cmd()" in metacog("fit", path, "--format", "csv").out
+
+
+def test_many_cells_are_fitted_together(metacog, tmp_path):
+    table = simulate(*SHAPE, 800, seed=1, cells=400)
+    path = tmp_path / "many.parquet"
+    pl.DataFrame(
+        {"cell": range(400), "nR_S1": table.n_s1.tolist(), "nR_S2": table.n_s2.tolist()}
+    ).write_parquet(path)
+    rows = rows_of(metacog("fit", path, "--format", "json"))
+    ratios = [row["value"] for row in rows if row["measure"] == "m_ratio"]
+    assert len(ratios) == 400 and np.median(ratios) == pytest.approx(0.8, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("counts.csv", "", "cannot be read"),
+        ("counts.csv", "nR_S1,nR_S2\n", "no rows"),
+        ("counts.csv", "a,b\n1,2\n", "nR_S1"),
+        ("counts.csv", "nR_S1,nR_S2\n1;2,1;2;3;4\n", "row 1"),
+        ("counts.csv", "nR_S1,nR_S2\n1;2,3;4\n1;2;3,1;2;3\n", "row 2"),
+        ("counts.csv", "nR_S1,nR_S2\n1;-2,1;2\n", "negative"),
+        ("counts.csv", "nR_S1,nR_S2\n1;nan,1;2\n", "finite"),
+        ("counts.csv", "nR_S1,nR_S2\n1;1e999,1;2\n", "finite"),
+        ("counts.csv", "nR_S1,nR_S2\none;two,1;2\n", "'one;two'"),
+        ("counts.csv", "nR_S1,nR_S2\n,1;2\n", "row 1"),
+        ("counts.csv", "nR_S1,nR_S2\n1;2,1;2,7,8\n", "cannot be read"),
+        ("counts.csv", 'nR_S1,nR_S2\n"' + "9" * 10_000_000 + '",1;2\n', "row 1"),
+        ("counts.csv", b"nR_S1,nR_S2\n\xff\xfe\x00;2,1;2\n", "counts.csv"),
+        ("counts.csv", "nR_S1_1,nR_S1_2,nR_S2_1\n1,2,3\n", "numbered alike"),
+        ("counts.csv", "nR_S1_1,nR_S1_9,nR_S2_1,nR_S2_9\n1,2,3,4\n", "without gaps"),
+        ("counts.jsonl", '{"nR_S1": [1, {"a": 2}], "nR_S2": [1, 2]}\n', "row 1"),
+        ("counts.jsonl", "{not json}\n", "cannot be read"),
+        ("counts.jsonl", "[" * 100_000 + "\n", "cannot be read"),
+        ("counts.json", "{}", "one object per row"),
+        ("counts.parquet", "PAR1 no", "cannot be read"),
+        ("counts.xlsx", "x", "rename or convert"),
+    ],
+)
+def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, content, said):
+    metacog("fit", file(name, content)).refused_in_one_line(said)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--confidence", "conf"), "--stimulus or --correct"),
+        (("--stimulus", "stim"), "--confidence"),
+        (("--group", "who"), "--confidence"),
+        (("--stimulus", "stim", "--confidence", "conf"), "--response or --correct"),
+        (("--stimulus", "nope", "--response", "resp", "--confidence", "conf"), "no column 'nope'"),
+        ((*STIM, "--group", "nope"), "no column 'nope'"),
+        ((*STIM, "--ratings", "4", "--bins", "4"), "--ratings and --bins"),
+        (("--stimulus", "who", "--response", "resp", "--confidence", "conf"), "--labels"),
+        (("--stimulus", "stim", "--response", "resp", "--confidence", "who"), "no number"),
+        (("--correct", "who", "--confidence", "conf"), "'who'"),
+        (("--correct", "right", "--response", "who", "--confidence", "conf"), "--labels"),
+        ((*STIM, "--labels", "a"), "--labels a"),
+        ((*STIM, "--labels", "a,A"), "--labels"),
+        ((*STIM, "--padding", "x"), "--padding x"),
+        ((*STIM, "--padding", "-1"), "--padding -1"),
+        ((*STIM, "--padding", "nan"), "--padding nan"),
+        ((*STIM, "--s", "0"), "--s 0"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_refused_in_one_line(metacog, trials, options, said):
+    metacog("fit", trials(), *options).refused_in_one_line(said)
+
+
+def test_missing_files_and_folders_are_refused_in_one_line(metacog, tmp_path):
+    metacog("fit", tmp_path / "nope.csv").refused_in_one_line("no such file")
+    folder = tmp_path / "folder.parquet"
+    folder.mkdir()
+    metacog("fit", folder).refused_in_one_line("no such file")
+
+
+def test_confidence_from_zero_is_no_rating_by_itself(metacog, trials):
+    path = trials("csv", trials.frame.with_columns(pl.col("conf") - 1))
+    metacog("fit", path, *STIM).refused_in_one_line("from 0 to 2", "--bins")
+    result = metacog("fit", path, *STIM, "--ratings", "2", "--format", "json")
+    assert by_measure(result)["d"]["dropped"] > 0
+
+
+def test_trials_of_one_class_or_without_a_usable_one_have_statuses(metacog, trials):
+    one = trials.frame.filter(pl.col("stim") == 1)
+    found = by_measure(metacog("fit", trials("csv", one), *STIM, "--format", "json"))
+    assert found["d"]["value"] is None and "S1" in found["d"]["status"]
+    assert found["meta_d"]["value"] is None and found["meta_d"]["status"] != "ok"
+    none = trials.frame.with_columns(conf=pl.lit(50))
+    found = by_measure(metacog("fit", trials("csv", none), *STIM, "--ratings", "3", "--format", "json"))
+    assert all(row["value"] is None and row["n"] == 0 and row["dropped"] == 1200 for row in found.values())
