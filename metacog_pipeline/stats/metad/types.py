@@ -1,0 +1,186 @@
+"""What a fit of meta-d' returns: arrays over cells, each with the reason where there is no number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.metad.rates import fitted_rates, observed_rates
+
+OK = "ok"
+UNDEFINED_TYPE1 = "undefined_type1"
+ZERO_DPRIME = "zero_dprime"
+UNIDENTIFIED = "unidentified"
+BOUNDARY = "boundary"
+NOT_CONVERGED = "not_converged"
+NOT_FITTED = "not_fitted"
+
+REASONS = {
+    OK: "",
+    UNDEFINED_TYPE1: "d' is not finite: a stimulus or an answer never occurred, or no answer was wrong (or right)",
+    ZERO_DPRIME: "d' is 0: neither the relative criterion nor the M-ratio exists",
+    UNIDENTIFIED: "one rating per response at most: confidence says nothing about meta-d'",
+    BOUNDARY: "the likelihood rises or stays level up to |meta-d'| = 10: no finite estimate",
+    NOT_CONVERGED: "the search found no maximum it can vouch for",
+}
+
+Texts = NDArray[np.str_]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """meta-d' of one response side alone; every array has shape ``(cells,)``.
+
+    Attributes
+    ----------
+    meta_d1, meta_da
+        In standard deviations of S1, and in root-mean-square units; NaN unless ``status`` is ``"ok"``.
+    m_ratio
+        meta_d1 / d1.
+    se_meta_d
+        Standard error of meta_da from the observed information, d1 and c1 taken as known.
+    status
+        ``"ok"``, or a key of ``REASONS``.
+    """
+
+    meta_d1: Floats
+    meta_da: Floats
+    m_ratio: Floats
+    se_meta_d: Floats
+    status: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class MetaD:
+    """Maximum-likelihood meta-d' of many cells; arrays have shape ``(cells,)`` unless said otherwise.
+
+    Attributes
+    ----------
+    status
+        A key of ``REASONS``. Numbers below are NaN where it is not ``"ok"``, with two exceptions: type-1 measures are
+        what they are (±inf, 0), and ``"boundary"`` gives the likelihood and criteria at the end of the range.
+    d1, c1
+        Type-1 sensitivity and criterion in standard deviations of S1.
+    da, ca
+        The same in root-mean-square units; equal at s = 1.
+    meta_d1, meta_da
+        meta-d' in either unit, -10 .. 10 (meta_d1); clipped to the end where the status is ``"boundary"``.
+    m_ratio, m_diff
+        meta_d1 / d1 and meta_da - da.
+    meta_c1
+        Type-1 criterion of the meta-d' model, meta_d1 · c1 / d1.
+    t2c_rs1, t2c_rs2
+        ``(cells, K - 1)``: type-2 criteria from left to right on the axis whose zero is midway between the means; an
+        unused rating has width 0, and one outside the last used is bounded by ±inf.
+    log_likelihood
+        Without the multinomial constant.
+    gradient
+        Largest absolute derivative of the log likelihood per trial at the solution, by meta-d' and by the logarithm of
+        any distance between criteria.
+    iterations
+        Newton steps made.
+    se_meta_d
+        Standard error of meta_da from the observed information, d1 and c1 taken as known.
+    se_meta_d_total, se_m_ratio, se_m_diff
+        Standard errors that hold the uncertainty of d1 and c1 too (two stages, delta method).
+    counts
+        ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and confidence.
+    n
+        Trials, with what was padded.
+    pad, s, criterion
+        What was added to each count, sd(S1) / sd(S2), and which criterion was held fixed (see :func:`fit_metad`).
+    rs1, rs2
+        Response-conditional fits, or None where none were asked for; ``meta_da_rs1`` and the like read from them, NaN
+        with status ``"not_fitted"`` where there are none.
+    """
+
+    status: Texts
+    d1: Floats
+    c1: Floats
+    da: Floats
+    ca: Floats
+    meta_d1: Floats
+    meta_da: Floats
+    m_ratio: Floats
+    m_diff: Floats
+    meta_c1: Floats
+    t2c_rs1: Floats
+    t2c_rs2: Floats
+    log_likelihood: Floats
+    gradient: Floats
+    iterations: Ints
+    se_meta_d: Floats
+    se_meta_d_total: Floats
+    se_m_ratio: Floats
+    se_m_diff: Floats
+    counts: Floats
+    n: Floats
+    pad: float
+    s: Floats
+    criterion: str
+    rs1: Conditional | None = None
+    rs2: Conditional | None = None
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return len(self.status)
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which cells have an estimate."""
+        ok: NDArray[np.bool_] = self.status == OK
+        return ok
+
+    @property
+    def reason(self) -> list[str]:
+        """Why a cell has no estimate, in words; empty where it has one."""
+        return [REASONS[str(name)] for name in self.status]
+
+    @property
+    def observed(self) -> Floats:
+        """Type-2 rates P(confidence >= k), k = 2 .. K, ``(cells, 2, 2, K - 1)``: by response, outcome; NaN of no trials."""
+        return observed_rates(self.counts)
+
+    @property
+    def fitted(self) -> Floats:
+        """Type-2 rates of the model, shaped like ``observed``."""
+        edges = np.stack([(self.meta_c1 - self.t2c_rs1.T)[::-1], self.t2c_rs2.T - self.meta_c1])
+        return fitted_rates(edges, self.meta_d1, self.meta_c1, self.s)
+
+    @property
+    def meta_da_rs1(self) -> Floats:
+        """meta_da of response S1 alone."""
+        return self._nothing if self.rs1 is None else self.rs1.meta_da
+
+    @property
+    def meta_da_rs2(self) -> Floats:
+        """meta_da of response S2 alone."""
+        return self._nothing if self.rs2 is None else self.rs2.meta_da
+
+    @property
+    def m_ratio_rs1(self) -> Floats:
+        """M-ratio of response S1 alone."""
+        return self._nothing if self.rs1 is None else self.rs1.m_ratio
+
+    @property
+    def m_ratio_rs2(self) -> Floats:
+        """M-ratio of response S2 alone."""
+        return self._nothing if self.rs2 is None else self.rs2.m_ratio
+
+    @property
+    def status_rs1(self) -> Texts:
+        """Status of the fit to response S1 alone."""
+        return np.full(self.cells, NOT_FITTED) if self.rs1 is None else self.rs1.status
+
+    @property
+    def status_rs2(self) -> Texts:
+        """Status of the fit to response S2 alone."""
+        return np.full(self.cells, NOT_FITTED) if self.rs2 is None else self.rs2.status
+
+    @property
+    def _nothing(self) -> Floats:
+        return np.full(self.cells, np.nan)
