@@ -26,6 +26,9 @@ type1              d', c, c', ln beta, d_a, c_a with delta-method variances; slo
 type2              rates and AUROC by confidence, from counts or any scale; quantile bins
 type2_dprime       d'type2 and its companions from yes/no × correct/wrong
 meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
+folded             meta-d' where only correct or wrong is known: the two-alternative equivalent
 observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
+bayes.group        the group model: efficiency of a population, contrasts of independent groups
+power              simulated power of M-ratio, d' and criterion differences; trials needed
 =================  ==================================================================================
 """
