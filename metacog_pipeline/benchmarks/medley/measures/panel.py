@@ -1,0 +1,175 @@
+"""What is fixed for an instance: weights of its claims, what its analysts say, phrases they use. Made once and kept.
+
+The mean over analysts is a pairwise sum, as NumPy adds eight doubles: ((x1 + x2) + (x3 + x4)) + ((x5 + x6) + (x7 + x8)).
+Whether two means tie in a ranking can hang on it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.medley.items import Analyst, Instance
+from metacog_pipeline.benchmarks.medley.labels import LARGEST, LabelMap, claim_confidence, claim_items
+from metacog_pipeline.benchmarks.medley.measures.phrases import (
+    Index,
+    Trigram,
+    opening,
+    phrase_index,
+    texts,
+    trigrams,
+)
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SUPPORTS = frozenset({"supports", "very_high", "high"})
+SHORTEST_PHRASE = 16  # characters with blanks; shorter ones are commonplaces
+SHORTEST_NAME = 4
+KEPT = 4096  # instances whose constants are remembered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """Constants of one instance with C claims; NaN stands for "not known".
+
+    Attributes
+    ----------
+    claim_ids, claim_texts
+        Of the slots, in order.
+    strength, jsd, consensus
+        Shape ``(C,)``: number of raters, disagreement, consensus confidence.
+    weight
+        Shape ``(C,)``: number of raters where that is neither missing nor 0, else disagreement.
+    high_strength, high_jsd
+        Shape ``(C,)``: at or above the median over the claims, missing values counting as 0 in the first; in the second
+        they are left out.
+    mean
+        Shape ``(C,)``: μ.
+    supporting, opposed
+        Shape ``(C,)``: how many analyst entries support the claim, and how many take any other stance.
+    wrong
+        Shape ``(C,)``: the consensus was verified to be wrong.
+    n_analysts
+        How many analysts are shown.
+    names
+        Strings that name an analyst: its model, and parts of it.
+    openings, any_opening
+        Three-word phrases of each analyst's overall assessment, and of all together.
+    phrases, middles
+        Index of the phrases in the analysts' reasoning, and their middle words.
+    """
+
+    claim_ids: tuple[str, ...]
+    claim_texts: tuple[str, ...]
+    strength: Floats
+    jsd: Floats
+    consensus: Floats
+    weight: Floats
+    high_strength: Bools
+    high_jsd: Bools
+    mean: Floats
+    supporting: Floats
+    opposed: Floats
+    wrong: Bools
+    n_analysts: int
+    names: tuple[str, ...]
+    openings: tuple[frozenset[Trigram], ...]
+    any_opening: frozenset[Trigram]
+    phrases: Index
+    middles: frozenset[str]
+
+
+@functools.lru_cache(maxsize=KEPT)
+def panel_of(instance: Instance, labels: LabelMap) -> Panel:
+    """Return the constants of an instance under a label map; remembered."""
+    claims = instance.claims
+    strength = _array(claim.majority_strength for claim in claims)
+    jsd = _array(claim.jsd_score for claim in claims)
+    told = instance.consensus.claim_confidences
+    stances = [_stances(instance.analysts, claim.claim_id) for claim in claims]
+    openings = tuple(trigrams(opening(analyst.response)) for analyst in instance.analysts)
+    phrases = phrase_index(_phrases(instance.analysts))
+    return Panel(
+        claim_ids=tuple(claim.claim_id for claim in claims),
+        claim_texts=tuple(claim.claim_text for claim in claims),
+        strength=strength,
+        jsd=jsd,
+        consensus=_array(_known(told.get(claim.claim_id)) for claim in claims),
+        weight=np.where(np.isnan(strength) | (strength == 0), jsd, strength),
+        high_strength=_at_least_median(np.nan_to_num(strength, nan=0.0)),
+        high_jsd=_at_least_median(jsd),
+        mean=np.array(
+            [_mean(instance.analysts, claim.claim_id, claim.claim_text, labels) for claim in claims]
+        ),
+        supporting=np.array([float(sum(sides)) for sides in stances]),
+        opposed=np.array([float(len(sides) - sum(sides)) for sides in stances]),
+        wrong=np.array([claim.claim_id in instance.verified_wrong for claim in claims], dtype=bool),
+        n_analysts=len(instance.analysts),
+        names=tuple(sorted({name for analyst in instance.analysts for name in _names(analyst.model_id)})),
+        openings=openings,
+        any_opening=frozenset().union(*openings),
+        phrases=phrases,
+        middles=frozenset(key[2:-2] for key in phrases),
+    )
+
+
+def _array(values: Iterator[float | None]) -> Floats:
+    return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+
+
+def _known(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        return None
+    return float(value)
+
+
+def _at_least_median(values: Floats) -> Bools:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    high: Bools = values >= np.median(known)
+    return high
+
+
+def _mean(analysts: Sequence[Analyst], claim_id: str, claim_text: str, labels: LabelMap) -> float:
+    stated = [claim_confidence(analyst.response, claim_id, claim_text, labels) for analyst in analysts]
+    known = np.array([value for value in stated if value is not None], dtype=np.float64)
+    return float(np.add.reduce(known) / len(known)) if len(known) else np.nan
+
+
+def _stances(analysts: Sequence[Analyst], claim_id: str) -> list[bool]:
+    """Return for each entry of an analyst on exactly this claim whether it supports it; unreadable ones are skipped."""
+    sides = []
+    for analyst in analysts:
+        for item in claim_items(analyst.response):
+            if not isinstance(item, dict) or item.get("claim_id") != claim_id:
+                continue
+            value: Any = item.get("position", item.get("confidence"))
+            if isinstance(value, str):
+                sides.append(value.lower() in SUPPORTS)
+            elif isinstance(value, int | float):
+                sides.append(value >= 0.5)
+    return sides
+
+
+def _names(model_id: str) -> set[str]:
+    """Return what could name an analyst in a text; an anonymous label names none."""
+    if model_id.startswith("Analyst"):
+        return set()
+    name = model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
+    return {part for part in (name, *(p for p in name.split("-") if len(p) >= SHORTEST_NAME)) if part}
+
+
+def _phrases(analysts: Sequence[Analyst]) -> set[Trigram]:
+    """Return the phrases of the analysts' reasoning that are long enough to be somebody's own."""
+    found: set[Trigram] = set()
+    for analyst in analysts:
+        for text in texts(claim_items(analyst.response), "reasoning"):
+            found |= trigrams(text)
+    return {phrase for phrase in found if sum(map(len, phrase)) + 2 >= SHORTEST_PHRASE}

@@ -1,0 +1,97 @@
+"""Words in replies: three-word phrases, and finding thousands of them in a text in one pass over its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from metacog_pipeline.benchmarks.medley.labels import claim_items
+
+Trigram = tuple[str, str, str]
+LONGEST_TEXT = 1_000_000  # characters of one reply that are looked at
+
+# Last letter of the first word, the middle word, first letter of the last word -> the phrases that have them.
+Index = dict[str, list[Trigram]]
+
+
+def opening(response: object) -> str:
+    """Return the overall assessment of a reply, or else its assessment; "" where there is neither."""
+    if not isinstance(response, dict):
+        return ""
+    for key in ("overall_assessment", "assessment"):
+        text = response.get(key)
+        if isinstance(text, str) and text:
+            return text[:LONGEST_TEXT]
+    return ""
+
+
+def texts(entries: object, *keys: str) -> list[str]:
+    """Return the non-empty strings under ``keys`` of each object of an array; anything else is passed over."""
+    if not isinstance(entries, list | tuple):
+        return []
+    found = []
+    for entry in entries:
+        if isinstance(entry, dict):
+            for key in keys:
+                text = entry.get(key)
+                if isinstance(text, str) and text:
+                    found.append(text)
+    return found
+
+
+def narrative(response: object) -> str:
+    """Return what a reply argues, lower-cased: assessment, overall assessment and the reasoning of its claims."""
+    if not isinstance(response, dict):
+        return " ".join(texts(claim_items(response), "reasoning"))[:LONGEST_TEXT].lower()
+    parts = texts([response], "assessment", "overall_assessment") + texts(claim_items(response), "reasoning")
+    return " ".join(parts)[:LONGEST_TEXT].lower()
+
+
+def justification(response: object) -> str:
+    """Return what a reply says, lower-cased, of its changes and of what it resisted, where it lists these apart."""
+    if not isinstance(response, dict):
+        return ""
+    changed, resisted = response.get("what_changed"), response.get("what_i_resisted")
+    if not changed and not resisted:
+        return ""
+    parts = texts(changed, "reason", "citing_analyst") + texts(resisted, "why_i_resisted")
+    return " ".join(parts)[:LONGEST_TEXT].lower()
+
+
+def trigrams(text: str) -> frozenset[Trigram]:
+    """Return the three-word phrases of a text, lower-cased, words being what blanks separate."""
+    words = text.lower().split()
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def phrase_index(phrases: Iterable[Trigram]) -> Index:
+    """Return an index of phrases for `phrases_within`."""
+    index: Index = {}
+    for first, middle, last in phrases:
+        index.setdefault(f"{first[-1]} {middle} {last[0]}", []).append((first, middle, last))
+    return index
+
+
+def phrases_within(text: str, index: Index, middles: frozenset[str] | Sequence[Any]) -> int:
+    """Return how many distinct phrases of the index, their words joined by single blanks, are substrings of ``text``.
+
+    A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle
+    word stands alone between two blanks, so one pass over the words that blanks separate finds all.
+
+    Parameters
+    ----------
+    text
+        Lower-cased.
+    index
+        Of `phrase_index`.
+    middles
+        The middle words of the index.
+    """
+    words = text.split(" ")
+    found: set[Trigram] = set()
+    for first, middle, last in zip(words, words[1:], words[2:], strict=False):
+        if middle in middles:
+            for phrase in index.get(f"{first[-1:]} {middle} {last[:1]}", ()):
+                if first.endswith(phrase[0]) and last.startswith(phrase[2]):
+                    found.add(phrase)
+    return len(found)

@@ -1,0 +1,178 @@
+"""Average ranks and Spearman's correlation, many rows at once.
+
+Spearman (1904), *Am. J. Psychol.* 15: Pearson's correlation of average ranks. Its p is that of t = ρ sqrt((n - 2) /
+(1 - ρ²)) with n - 2 degrees of freedom; its interval goes through Fisher's z (1921).
+
+*Guarded* means: where there is nothing to rank (fewer than three pairs, or no spread) ρ is 0, p is 1, and a status says
+so. Values are ranked as the doubles they are: 0.55 - 0.35 and 0.35 - 0.15 do not tie.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
+
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, whole
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.proportions import Z95
+
+TOO_FEW = "fewer than three pairs"
+NO_SPREAD = "no spread"
+PERFECT = "all ranks agree"
+# A standard deviation (of n) below this is no spread.
+LEAST_SPREAD = 1e-10
+
+Strings = NDArray[np.str_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spearman:
+    """Guarded rank correlations of many rows.
+
+    Attributes
+    ----------
+    rho
+        Shape ``(rows,)``, -1..1; 0 where the guard holds.
+    p
+        Shape ``(rows,)``, two-sided; 1 where the guard holds.
+    n
+        Shape ``(rows,)``: pairs with both values.
+    status
+        Shape ``(rows,)``: ``"ok"``, ``"fewer than three pairs"`` or ``"no spread"``.
+    """
+
+    rho: Floats
+    p: Floats
+    n: Ints
+    status: Strings
+
+
+def average_ranks(values: ArrayLike) -> Floats:
+    """Return the ranks of each row of ``values`` ``(rows, k)``, 1 = smallest, ties sharing their mean rank.
+
+    NaN means "no value": it gets the rank NaN and moves no other. Infinite values are a ValueError.
+    """
+    table = _rows("values", values)
+    below, equal = np.zeros(table.shape), np.zeros(table.shape)
+    for column in table.T[:, :, None]:
+        below += column < table
+        equal += column == table
+    return np.where(np.isnan(table), np.nan, below + (equal + 1) / 2)
+
+
+def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
+    """Return the guarded Spearman correlation of each row of ``x`` with the same row of ``y``.
+
+    Parameters
+    ----------
+    x, y
+        Shape ``(rows, k)``; a pair with a NaN in either is left out.
+    """
+    across, up = _rows("x", x), _rows("y", y)
+    if across.shape != up.shape:
+        raise ValueError(f"x has shape {across.shape} and y {up.shape}: they must be equal")
+    rho, n, enough, spread = _rho(across, up)
+    status = np.full(len(across), OK, dtype="<U22")
+    status[~spread] = NO_SPREAD
+    status[~enough] = TOO_FEW
+    p = np.ones(len(across))
+    tested = enough & spread
+    p[tested] = _two_sided(rho[tested], n[tested])
+    return Spearman(rho, p, n, status)
+
+
+def guarded_rho(x: Floats, y: Floats) -> Floats:
+    """Return only ρ of `spearman_rows`, for arrays known to be floats of equal shape ``(rows, k)``."""
+    return _rho(x, y)[0]
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """Return Spearman's ρ of ``x`` and ``y``, shapes ``(n,)``, with its Fisher-z interval; no value where guarded."""
+    across, up = floats("x", x), floats("y", y)
+    same_length(x=across, y=up)
+    found = spearman_rows(across[None, :], up[None, :])
+    n, status = int(found.n[0]), str(found.status[0])
+    if status != OK:
+        return unavailable(n, "spearman, fisher z", status)
+    return fisher_interval(float(found.rho[0]), n)
+
+
+def fisher_interval(rho: float, n: int) -> Estimate:
+    """Return ρ with tanh(atanh ρ ± 1.96 / sqrt(n - 3)).
+
+    No interval below four pairs, nor where |ρ| is 1.
+    """
+    n = whole("n", n)
+    if not -1.0 <= rho <= 1.0:
+        raise ValueError(f"rho is {rho}, outside -1..1")
+    method = "spearman, fisher z"
+    if n < 4:
+        return Estimate(rho, None, None, n, method, TOO_FEW if n < 3 else OK)
+    if 1 - abs(rho) <= 1e-14:
+        return Estimate(rho, None, None, n, method, PERFECT)
+    z, half = math.atanh(rho), Z95 / math.sqrt(n - 3)
+    return Estimate(rho, math.tanh(z - half), math.tanh(z + half), n, method)
+
+
+def spearman_p(rho: float, n: int) -> float:
+    """Return the two-sided p of a published ρ over ``n`` pairs, 1 below three pairs."""
+    n = whole("n", n)
+    if not -1.0 <= rho <= 1.0:
+        raise ValueError(f"rho is {rho}, outside -1..1")
+    return float(_two_sided(np.array([rho]), np.array([n]))[0]) if n > 2 else 1.0
+
+
+def _rho(x: Floats, y: Floats) -> tuple[Floats, Ints, NDArray[np.bool_], NDArray[np.bool_]]:
+    missing = np.isnan(x) | np.isnan(y)
+    n: Ints = x.shape[1] - np.count_nonzero(missing, axis=1)
+    enough = n >= 3
+    if missing.any():
+        x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+    spread = _has_spread(x, missing, n) & _has_spread(y, missing, n)
+    middle = ((n + 1) / 2)[:, None]  # the mean of average ranks
+    a = np.where(missing, 0.0, average_ranks(x) - middle)
+    b = np.where(missing, 0.0, average_ranks(y) - middle)
+    told = enough & spread
+    # Sums of products of half ranks are exact; the rest is divided in the order in which covariances usually are, because
+    # scores rounded further on can sit on the edge of a digit.
+    share = 1 / np.maximum(n - 1, 1)
+    rho = (a * b).sum(axis=1) * share
+    for centred in (b, a):
+        deviation = np.sqrt((centred * centred).sum(axis=1) * share)
+        np.divide(rho, deviation, out=rho, where=told)
+    rho[~told] = 0.0
+    return np.clip(rho, -1.0, 1.0), n, enough, spread
+
+
+def _has_spread(values: Floats, missing: NDArray[np.bool_], n: Ints) -> NDArray[np.bool_]:
+    known = np.where(missing, 0.0, values)
+    count = np.maximum(n, 1)
+    gap = np.where(missing, 0.0, values - (known.sum(axis=1) / count)[:, None])
+    spread: NDArray[np.bool_] = np.sqrt((gap * gap).sum(axis=1) / count) >= LEAST_SPREAD
+    return spread
+
+
+def _two_sided(rho: Floats, n: Ints | NDArray[np.int64]) -> Floats:
+    df = n - 2
+    rest = (1 - rho) * (1 + rho)
+    p = np.zeros(len(rho))
+    loose = rest > 0
+    t = np.abs(rho[loose]) * np.sqrt(df[loose] / rest[loose])
+    p[loose] = 2 * stdtr(df[loose], -t)
+    return p
+
+
+def _rows(name: str, values: ArrayLike) -> Floats:
+    try:
+        table = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} holds something that is no number: {error}") from None
+    if table.ndim != 2:
+        raise ValueError(f"{name} has shape {table.shape}: (rows, values) needed")
+    if np.isinf(table).any() or bool((np.abs(table) > 1e140).any()):
+        raise ValueError(f"{name} holds values that are infinite or beyond ±1e140")
+    return table
