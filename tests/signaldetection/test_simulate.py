@@ -1,0 +1,226 @@
+"""Simulated respondents: reproducible, obedient to constraints, and with the parameters they were given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from metacog_pipeline.benchmarks.signaldetection.construction import build
+from metacog_pipeline.benchmarks.signaldetection.items import Item
+from metacog_pipeline.benchmarks.signaldetection.parsing import parse
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
+from metacog_pipeline.benchmarks.signaldetection.protocol import constraint
+from metacog_pipeline.benchmarks.signaldetection.simulate import Responder
+from metacog_pipeline.benchmarks.signaldetection.texts import Texts
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling
+from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
+from metacog_pipeline.stats.metad import fit_metad
+from metacog_pipeline.stats.type1 import type1
+
+Answered = Callable[..., pl.DataFrame]
+
+
+def request(
+    item: Item, wording: Wording, condition: str = "confidence", seed: int = 1, **more: object
+) -> ChatRequest:
+    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed), **more)  # type: ignore[arg-type]
+
+
+def counted(rows: pl.DataFrame, ratings: int = 5) -> Counts:
+    read = rows.filter(pl.col("response").is_not_null())
+    rated = read["confidence"].fill_null(1)
+    return counts_from_trials(
+        read["stimulus"].to_numpy(), read["response"].to_numpy(), rated.to_numpy(), ratings
+    )
+
+
+def test_same_request_gives_same_text_whatever_else_is_known(items: list[Item], wording: Wording) -> None:
+    one, two = Responder(items, ObserverSpec()), Responder(items[::-1], ObserverSpec(), wording)
+    texts = [one(request(item, wording)) for item in items]
+    assert texts == [two(request(item, wording)) for item in items]
+    assert texts != [one(request(item, wording, seed=2)) for item in items]
+    assert texts != [Responder(items, ObserverSpec(seed=9))(request(item, wording)) for item in items]
+    assert [one(request(i, wording, "risk_none")) for i in items] != [
+        one(request(i, wording, "risk_s1")) for i in items
+    ]
+
+
+def test_text_is_the_object_asked_for(items: list[Item], wording: Wording) -> None:
+    respond = Responder(items, ObserverSpec())
+    for item in items:
+        found = json.loads(respond(request(item, wording)))
+        assert list(found) == ["decision", "confidence"] and found["decision"] in ("0", "1")
+        assert list(json.loads(respond(request(item, wording, "risk_s2")))) == ["decision"]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wording: Wording) -> None:
+    respond = Responder(items, ObserverSpec())
+    ratings = 5 if condition == "confidence" else None
+    for item in items:
+        free = parse(respond(request(item, wording, condition)), ratings)
+        held = parse(
+            respond(request(item, wording, condition, constraint=constraint("json_schema", condition, 5))),
+            ratings,
+        )
+        assert free == held and free.status == "ok" and free.rule == "strict"
+
+
+def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
+    respond = Responder(items, ObserverSpec(sloppiness=1, refusal=1))
+    assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
+    assert respond(request(items[0], wording, constraint=OneOf(("0", "1")))) in ("0", "1")
+    schema = json.dumps(
+        {
+            "properties": {
+                "confidence": {"enum": ["1", "2", "3", "4", "5"]},
+                "decision": {"type": "integer"},
+                "why": {"type": "string"},
+            }
+        }
+    )
+    found = json.loads(respond(request(items[0], wording, constraint=JsonObject("x", schema))))
+    assert list(found) == ["confidence", "decision", "why"]
+    assert found["confidence"] in {"1", "2", "3", "4", "5"} and found["decision"] in (0, 1)
+    for broken in ("not json", "[]", '{"properties": 3}'):
+        assert json.loads(respond(request(items[0], wording, constraint=JsonObject("x", broken))))
+
+
+def test_items_are_found_by_their_words_in_every_condition(items: list[Item], wording: Wording) -> None:
+    respond = Responder(items, ObserverSpec())
+    for condition in CONDITIONS:
+        assert all(respond.knows(request(item, wording, condition)) for item in items)
+    own = Wording(
+        "own", {key: f"({key}) {text}" for key, text in wording.prompts.items()}, system="Be brief."
+    )
+    assert not respond.knows(request(items[0], own))
+    assert Responder(items, ObserverSpec(), own).knows(request(items[0], own))
+
+
+@pytest.mark.parametrize("text", ["", "What is this?", 'x\n\n"y"', '"', '\n\n""'])
+def test_unknown_text_is_answered_without_confidence(text: str, items: list[Item]) -> None:
+    respond = Responder(items, ObserverSpec())
+    asked = ChatRequest((Message("user", text),), Sampling())
+    assert not respond.knows(asked) and respond(asked) == '{"decision":"0","confidence":1}'
+    assert not respond.knows(ChatRequest((), Sampling()))
+
+
+def test_one_sentence_in_two_tasks_is_two_items(sentences: Texts, wording: Wording) -> None:
+    both = build(None, sentences, dataset="sample", trials=144)
+    twice = {i.text for i in both if i.task == "B"} & {i.text for i in both if i.task == "C"}
+    assert len(twice) > 20
+    respond = Responder(both, ObserverSpec(d=10))
+    for item in both:
+        assert parse(respond(request(item, wording))).decision == item.stimulus
+
+
+def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording: Wording) -> None:
+    source = Texts("x", [0, 1, 0, 1], ['say "yes"', '"', "a\n\nb", '"quoted" "'])
+    odd = build(source, None, tasks=("A",))
+    respond = Responder(odd, ObserverSpec(d=10))
+    assert len(odd) == 4
+    for item in odd:
+        assert parse(respond(request(item, wording))).decision == item.stimulus
+
+
+@pytest.mark.parametrize(
+    ("d", "m_ratio", "criterion"), [(1.5, 0.8, 0.0), (1.0, 1.3, 0.3), (2.5, 0.5, -0.4), (1.2, 0.0, 0.2)]
+)
+def test_parameters_are_recovered_through_text(
+    d: float, m_ratio: float, criterion: float, many_items: list[Item], answered: Answered
+) -> None:
+    observer = ObserverSpec(d=d, m_ratio=m_ratio, criterion=criterion, criteria=(0.4, 0.8, 1.2, 1.7), seed=5)
+    rows = answered(many_items, observer)
+    assert set(rows["status"]) == {"ok"}
+    table = counted(rows)
+    found, fit = type1(table), fit_metad(table)
+    # Five standard errors: the observer is one draw.
+    assert abs(found.d[0] - d) < 5 * found.var_d[0] ** 0.5
+    assert abs(found.c[0] - criterion) < 5 * found.var_c[0] ** 0.5
+    assert fit.status[0] == "ok" and abs(fit.meta_d1[0] - m_ratio * d) < 5 * fit.se_meta_d[0] + 0.02
+    for cuts in (fit.t2c_rs2[0] - fit.meta_c1[0], (fit.meta_c1[0] - fit.t2c_rs1[0])[::-1]):
+        assert max(abs(cuts - observer.criteria)) < 0.15
+
+
+def test_criterion_moves_away_from_the_punished_answer(many_items: list[Item], answered: Answered) -> None:
+    rows = answered(many_items, ObserverSpec(risk_shift=0.4, criterion=0.1), conditions=CONDITIONS[1:])
+    found = {
+        condition: type1(counted(rows.filter(pl.col("condition") == condition)))
+        for condition in CONDITIONS[1:]
+    }
+    for condition, expected in (("risk_none", 0.1), ("risk_s1", -0.3), ("risk_s2", 0.5)):
+        assert abs(found[condition].c[0] - expected) < 5 * found[condition].var_c[0] ** 0.5
+        assert abs(found[condition].d[0] - 1.5) < 5 * found[condition].var_d[0] ** 0.5
+
+
+def test_extreme_observers_still_answer(items: list[Item], answered: Answered) -> None:
+    extremes: Sequence[ObserverSpec] = (
+        ObserverSpec(d=0), ObserverSpec(d=10, m_ratio=5), ObserverSpec(m_ratio=0), ObserverSpec(criterion=10),
+        ObserverSpec(d=10, m_ratio=5, criterion=-10), ObserverSpec(criteria=(20.0,)), ObserverSpec(risk_shift=-10),
+    )  # fmt: skip
+    for observer in extremes:
+        rows = answered(items, observer, conditions=CONDITIONS)
+        assert set(rows["status"]) == {"ok"}
+    assert set(answered(items, ObserverSpec(criterion=10))["response"]) == {0}
+    right = answered(items, ObserverSpec(d=10))
+    assert right["correct"].sum() == right.height
+
+
+def test_ratings_never_leave_the_scale_of_the_words(items: list[Item], wording: Wording) -> None:
+    three = Wording("three", wording.prompts, ratings=3)
+    respond = Responder(items, ObserverSpec(), three)
+    found = {parse(respond(request(item, three)), 3).confidence for item in items}
+    assert found == {1, 2, 3}
+
+
+def test_sloppy_observers_leave_unread_answers_but_no_invented_ones(
+    many_items: list[Item], answered: Answered
+) -> None:
+    few = many_items[:600]
+    for condition in ("confidence", "risk_none"):
+        tidy = answered(few, ObserverSpec(), conditions=(condition,))
+        sloppy = answered(few, ObserverSpec(sloppiness=1.0), conditions=(condition,))
+        expected = {"ok", "answer_unparsed"} | (
+            {"confidence_unparsed"} if condition == "confidence" else set()
+        )
+        assert set(sloppy["status"]) == expected
+        both = tidy.join(sloppy, on="item_id").filter(pl.col("response_right").is_not_null())
+        assert both.height > 200 and (both["response"] == both["response_right"]).all()
+        rated = both.filter(pl.col("confidence_right").is_not_null())
+        assert (rated["confidence"] == rated["confidence_right"]).all()
+    refusing = answered(few, ObserverSpec(refusal=1.0))
+    assert refusing["response"].null_count() == refusing.height
+    half = answered(few, ObserverSpec(refusal=0.5))
+    assert abs(half["response"].null_count() - 300) < 62
+
+
+def test_runs_of_one_item_resemble_each_other(many_items: list[Item], answered: Answered) -> None:
+    one, two = (answered(many_items[:2000], ObserverSpec(d=1.0), run=run) for run in (1, 2))
+    agree = (one["response"] == two["response"]).mean()
+    assert isinstance(agree, float) and 0.7 < agree < 0.95
+    shared = (one["confidence"] - two["confidence"]).abs().mean()
+    mixed = (one["confidence"] - two["confidence"].shuffle(seed=1)).abs().mean()
+    assert isinstance(shared, float) and isinstance(mixed, float) and shared < 0.8 * mixed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"d": -0.1}, {"d": float("nan")}, {"m_ratio": 5.1}, {"criterion": 11}, {"risk_shift": float("inf")},
+        {"criteria": ()}, {"criteria": (0.5, 0.5)}, {"criteria": (0.5, 0.4)}, {"criteria": (0.0, 0.4)},
+        {"criteria": (float("nan"),)}, {"criteria": tuple(range(1, 10))}, {"criteria": "0.5"},
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        ObserverSpec.model_validate(wrong)
+
+
+def test_padding_keeps_small_samples_fittable(items: list[Item], answered: Answered) -> None:
+    fit = fit_metad(padded(counted(answered(items, ObserverSpec()))))
+    assert fit.status[0] in ("ok", "boundary")
