@@ -1,0 +1,117 @@
+"""The published texts and prompts of signal detection: read, built from, and not copied into what is shipped.
+
+Reads ``$METACOG_DATA/sdt``, file by file; a test whose file is absent is skipped. What is expected of the texts stands
+in ``SOURCE.md`` beside them, so other files of the same layout can be put in their place; what this project pins of the
+published file is checked where it is that file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.signaldetection import sources
+from metacog_pipeline.benchmarks.signaldetection.construction import build, construct
+from metacog_pipeline.benchmarks.signaldetection.construction.deletion import matches
+from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
+from metacog_pipeline.benchmarks.signaldetection.items import TASKS
+from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
+from metacog_pipeline.benchmarks.signaldetection.texts import Texts, read_sst2, read_table
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "sdt"
+SHINGLE = 8  # words in a row that would make a sentence a copy
+
+
+def need(name: str) -> Path:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+@pytest.fixture(scope="module")
+def parquet() -> Path:
+    return need("train-00000-of-00001.parquet")
+
+
+@pytest.fixture(scope="module")
+def sst2(parquet: Path) -> Texts:
+    return read_sst2(parquet, "sst2")
+
+
+def test_rows_labels_and_digest_are_those_the_source_note_gives(parquet: Path, sst2: Texts) -> None:
+    note = " ".join(need("SOURCE.md").read_text(encoding="utf-8").split())
+    digest = hashlib.sha256(parquet.read_bytes()).hexdigest()
+    if digest not in note:
+        pytest.skip(f"{parquet} is not the file that SOURCE.md describes")
+    stated = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) rows", note)]
+    counts = [sum(label == wanted for label in sst2.labels) for wanted in (0, 1)]
+    assert {len(sst2), *counts} <= set(stated)
+
+
+def test_published_file_is_the_pinned_one(parquet: Path, sst2: Texts, tmp_path: Path) -> None:
+    pinned = sources.SOURCES["sst2"]
+    if hashlib.sha256(parquet.read_bytes()).hexdigest() != pinned.digest:
+        pytest.skip(f"{parquet} is not the published file")
+    (found,) = sources.fetch(tmp_path, ["sst2"], folder=DATA)
+    assert (found.rows, found.digest) == (67_349, pinned.digest)
+    assert [sum(label == wanted for label in sst2.labels) for wanted in (0, 1)] == [29_780, 37_569]
+    lengths = [len(sentence) for sentence in sst2.sentences]
+    assert (min(lengths), max(lengths)) == (2, 268)
+    assert len(sst2) - len(set(sst2.sentences)) == 371
+    assert all(sentence.endswith(" ") and not sentence.endswith("  ") for sentence in sst2.sentences)
+    built = construct(tmp_path, "published", tasks=("A",), trials=2_000, seed=7)
+    assert built.violations == () and sum(built.counts.values()) == 2_000
+    # Nothing balances the labels: binomial with the share of the source, four standard errors.
+    assert abs(built.counts["A1"] - 2_000 * 37_569 / 67_349) < 4 * 22.2
+
+
+def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2: Texts) -> None:
+    items = build(None, sst2, tasks=("C",), trials=len(sst2), seed=1)
+    assert check(items, [sst2]) == []
+    assert len(items) == sum(bool(matches(text)) and text.strip().lower() != "the" for text in sst2.sentences)
+    changed = sum(item.stimulus for item in items)
+    assert abs(changed - len(items) / 2) < 2 * len(items) ** 0.5
+
+
+def test_published_prompts_are_used_byte_for_byte(sst2: Texts) -> None:
+    need("prompt_metad_A.txt")
+    wording = load_wording(DATA)
+    (item,) = build(sst2, None, tasks=("A",), trials=1)
+    for (task, condition), text in wording.prompts.items():
+        name = (
+            f"prompt_metad_{task}.txt"
+            if condition == "confidence"
+            else f"prompt_task{task}_risk_configuration_{condition.removeprefix('risk_').upper().replace('NONE', '0')}.txt"
+        )
+        assert text.encode() == (DATA / name).read_bytes()
+        if task == "A":
+            assert user_message(item, condition, wording) == f'{text}\n\n"{item.text}"'
+    present = sum(path.name.startswith("prompt_") for path in DATA.iterdir())
+    assert len(wording.prompts) == present <= len(TASKS) * len(CONDITIONS)
+
+
+def test_shipped_prompts_are_not_copied_from_the_published_ones() -> None:
+    need("prompt_metad_A.txt")
+
+    def shingles(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"[a-z0-9]+", text.lower())
+        return {tuple(words[i : i + SHINGLE]) for i in range(len(words) - SHINGLE + 1)}
+
+    theirs = set().union(*(shingles(text) for text in load_wording(DATA).prompts.values()))
+    for text in load_wording().prompts.values():
+        assert not [run for run in shingles(text) if run in theirs]
+
+
+def test_oral_and_written_sentences_build_sound_items() -> None:
+    sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus", sources.MAX_BYTES)
+    items = build(None, sentences, tasks=("B", "C"), trials=5_000, seed=3)
+    assert check(items, [sentences]) == []
+    labels = {(task, i.stimulus) for task, i in itertools.product(TASKS, items) if i.task == task}
+    assert labels == {("B", 0), ("B", 1), ("C", 0), ("C", 1)}
