@@ -171,6 +171,17 @@ def test_unusable_trials_are_dropped_and_counted(metacog, trials):
     assert "6 trials dropped" in result.err
 
 
+def test_confidence_beyond_all_measure_is_no_confidence(metacog, trials):
+    odd = trials.frame.with_columns(
+        pl.when(pl.int_range(pl.len()) < 3)
+        .then(1e300)
+        .otherwise(pl.col("conf").cast(pl.Float64))
+        .alias("conf")
+    )
+    result = metacog("fit", trials("csv", odd), *STIM, "--bins", "3", "--format", "json")
+    assert by_measure(result)["auroc2"]["n"] == 1197 and by_measure(result)["d"]["dropped"] == 3
+
+
 def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metacog, trials):
     noise = np.random.default_rng(1).normal(0, 0.2, 1200)
     graded = trials.frame.with_columns(conf=pl.col("conf") / 3 + noise)
@@ -270,6 +281,7 @@ def test_many_cells_are_fitted_together(metacog, tmp_path):
         ("counts.csv", "nR_S1,nR_S2\n1;-2,1;2\n", "negative"),
         ("counts.csv", "nR_S1,nR_S2\n1;nan,1;2\n", "finite"),
         ("counts.csv", "nR_S1,nR_S2\n1;1e999,1;2\n", "finite"),
+        ("counts.csv", "nR_S1,nR_S2\n1;1e30,1;2\n", "above 1e+15"),
         ("counts.csv", "nR_S1,nR_S2\none;two,1;2\n", "'one;two'"),
         ("counts.csv", "nR_S1,nR_S2\n,1;2\n", "row 1"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,1;2,7,8\n", "cannot be read"),

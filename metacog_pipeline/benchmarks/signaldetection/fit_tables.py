@@ -35,6 +35,9 @@ CODES: Mapping[str, int] = {
 }
 # A scale is inferred from whole numbers only where it is a plausible rating scale.
 LARGEST_SCALE = 20
+# Numbers no measurement gives; beyond them sums of squares overflow.
+LARGEST = 1e140
+LARGEST_COUNT = 1e15
 _WIDE = re.compile(r"nr_s([12])_(\d{1,4})")
 _NUMBER = re.compile(r"[^\s;,\[\]()]+")
 
@@ -140,6 +143,8 @@ def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[Cells]:
             counts(first, second)
         except ValueError as error:
             raise StudyError(f"{path} row {row + 1}: {error}; correct the counts") from None
+        if max(*first, *second) > LARGEST_COUNT:
+            raise StudyError(f"{path} row {row + 1}: a count is above {LARGEST_COUNT:g}; correct the counts")
         by_length.setdefault(len(first), []).append(row)
     return [
         Cells(
@@ -287,7 +292,7 @@ def _numbers(path: Path, frame: pl.DataFrame, name: str) -> Floats:
     if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
         column = column.cast(pl.String, strict=False).str.strip_chars()
     numbers = column.cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
-    numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+    numbers = np.where(np.abs(numbers) <= LARGEST, numbers, np.nan)
     if bool(np.isnan(numbers).all()):
         raise StudyError(
             f"{path}: column {name!r} holds no number, but {_example(column)}; name another column"
