@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from scipy.special import ndtri
 
 from metacog_pipeline.benchmarks.signaldetection import posteriors as kept
@@ -298,7 +299,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_else_is_scored(tmp_path: Pa
                     posteriors=tmp_path / "2", n_boot=60)  # fmt: skip
     of_a = together.filter(pl.col("model") == "a")
     # Which cells share a batch changes rounding in the last digits of a fit, nothing else.
-    pl.testing.assert_frame_equal(alone, of_a, rel_tol=1e-7)
+    assert_frame_equal(alone, of_a, rel_tol=1e-7)
     assert together.height == 2 * alone.height
 
 
@@ -312,10 +313,10 @@ def test_posteriors_are_kept_once_and_survive_damage(tmp_path: Path, monkeypatch
     sampled = []
     sample = kept.bayes_metad
     monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: sampled.append(k) or sample(*a, **k))
-    pl.testing.assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
     assert not sampled and file.stat().st_mtime_ns == written
     file.write_bytes(file.read_bytes()[:-40])  # torn
-    pl.testing.assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
     assert len(sampled) == 1
     pool(frame.with_columns(model=pl.lit("twin")), seed=1, posteriors=tmp_path, n_boot=20)
     assert len(sampled) == 2 and len(list(tmp_path.iterdir())) == 2  # equal counts, independent draws

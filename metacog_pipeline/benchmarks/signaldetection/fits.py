@@ -34,6 +34,8 @@ SIDES = ("meta_d_rs1", "meta_d_rs2")
 METHOD = "ml on counts + 1/(2K), item bootstrap"
 NOT_POSITIVE = "M-ratio not above 0: no logarithm"
 LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lower end"
+# Either response alone is a fit of its own, three times the work for two secondary measures: they get fewer resamples.
+N_BOOT_SIDES = 200
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 
 
@@ -82,7 +84,8 @@ def meta_d_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dic
         return found
     layout = cells[0].layout
     point = _fit(np.array([cells[place].totals for place in told]), layout, sides=True)
-    drawn = resampled_meta_d([draws[place] for place in told], layout, sides=True)
+    drawn = resampled_meta_d([draws[place] for place in told], layout)
+    drawn |= resampled_sides([draws[place][:N_BOOT_SIDES] for place in told], layout)
     for row, place in enumerate(told):
         n = n_rated(cells[place])
         of_cell = {name: _estimate(point, name, row, drawn[name][row], n) for name in names}
@@ -97,33 +100,42 @@ def n_rated(cell: Cell) -> int:
 
 def point_meta_d(cells: Sequence[Cell]) -> dict[str, Floats]:
     """Return meta-d′, M-ratio and M-diff of cells, each ``(cells,)``; NaN where the fit has no number."""
-    return _fitted(np.array([cell.totals for cell in cells]), cells[0].layout, sides=False)
+    found = _fit(np.array([cell.totals for cell in cells]), cells[0].layout, sides=False)
+    return {name: _values(found, name) for name in META_D}
 
 
-def resampled_meta_d(draws: Sequence[Floats], layout: Layout, *, sides: bool = False) -> dict[str, Floats]:
-    """Return the same of resamples, each ``(cells, B)``; with ``sides`` the response-conditional ones too.
+def resampled_meta_d(draws: Sequence[Floats], layout: Layout) -> dict[str, Floats]:
+    """Return the same of resamples, each ``(cells, B)``.
 
     Parameters
     ----------
     draws
         Resampled totals ``(B, places)`` of each cell, B the same for all.
     """
+    return _resampled(draws, layout, META_D, sides=False)
+
+
+def resampled_sides(draws: Sequence[Floats], layout: Layout) -> dict[str, Floats]:
+    """Return both response-conditional meta-d′ of resamples, each ``(cells, B)``."""
+    return _resampled(draws, layout, SIDES, sides=True)
+
+
+def _resampled(
+    draws: Sequence[Floats], layout: Layout, names: Sequence[str], *, sides: bool
+) -> dict[str, Floats]:
     stacked = np.concatenate(draws)
     parts = [
-        _fitted(stacked[start : start + _BATCH], layout, sides=sides)
-        for start in range(0, len(stacked), _BATCH)
+        _fit(stacked[start : start + _BATCH], layout, sides=sides) for start in range(0, len(stacked), _BATCH)
     ]
-    return {name: np.concatenate([part[name] for part in parts]).reshape(len(draws), -1) for name in parts[0]}
+    return {
+        name: np.concatenate([_values(part, name) for part in parts]).reshape(len(draws), -1)
+        for name in names
+    }
 
 
 def _fit(totals: Floats, layout: Layout, *, sides: bool) -> MetaD:
     n_s1, n_s2 = layout.rated(totals)
     return fit_metad(padded(Counts(n_s1, n_s2)), conditional=sides)
-
-
-def _fitted(totals: Floats, layout: Layout, *, sides: bool) -> dict[str, Floats]:
-    found = _fit(totals, layout, sides=sides)
-    return {name: _values(found, name) for name in (*META_D, *(SIDES if sides else ()))}
 
 
 def _values(found: MetaD, name: str) -> Floats:

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed, in_groups
+from metacog_pipeline.benchmarks.signaldetection.contrasts import ROPE_D, ROPE_M_RATIO
+from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE
 from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, point_meta_d, resampled_meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures import CORRECTION, N_BOOT, no_type1
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.benchmarks.signaldetection.rows import Row
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.clusters import percentile_interval
+from metacog_pipeline.stats.decisions import rope
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.type1 import type1_from_table
@@ -31,6 +34,7 @@ Floats = NDArray[np.float64]
 
 MOST_PAIRED = 25  # with more models each is compared with the best one only
 NO_SHARED = "no shared items"
+_ROPES = {"m_ratio": ROPE_M_RATIO, "d": ROPE_D, "c": ROPE}
 _BLOCK = 8_000_000  # drawn items held at once
 
 
@@ -86,7 +90,15 @@ def _differences(cells: Sequence[Cell], seed: int, n_boot: int) -> Iterator[Row]
     for measure, of_models in measured.items():
         rows = [_row(cells, measure, of_models, i, j) for i, j in _pairs(of_models.value)]
         adjusted = holm([row.p for row in rows])
-        yield from (replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))
+        yield from (_decided(replace(row, p_adjusted=p)) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _decided(row: Row) -> Row:
+    """Add the verdict where there is a region of practical equivalence: Holm's p, and the plain interval."""
+    half_width = _ROPES.get(row.measure)
+    if half_width is None or row.low is None or row.high is None or row.p_adjusted is None:
+        return row
+    return replace(row, verdict=rope(row.low, row.high, half_width, row.p_adjusted < 0.05))
 
 
 def _pairs(value: Floats) -> list[tuple[int, int]]:
@@ -112,9 +124,8 @@ def _row(cells: Sequence[Cell], measure: str, found: Measured, i: int, j: int) -
     se = (high - low) / (2 * 1.959964)
     row = replace(row, difference=difference, se=se, low=low, high=high)
     if se == 0:
-        return replace(
-            row, p=1.0 if difference == 0 else None, status="the same difference in every resample"
-        )
+        same = "the same in every resample"
+        return replace(row, p=1.0, note=same) if difference == 0 else replace(row, status=same)
     z = difference / se
     usable = int(np.isfinite(delta).sum())
     few = f", {usable} of {len(delta)} usable" if usable < len(delta) else ""

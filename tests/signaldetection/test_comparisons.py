@@ -1,0 +1,392 @@
+"""Tests between models, tasks and conditions: verdicts on known observers, paired tests, families, degenerate models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, count
+from metacog_pipeline.benchmarks.signaldetection.comparisons import COMPARISON_SCHEMA, compare
+from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.linear import linear
+from metacog_pipeline.benchmarks.signaldetection.measures import type1
+from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.signaldetection.paired import MOST_PAIRED, joint_draws, paired_rows
+from metacog_pipeline.benchmarks.signaldetection.rows import table
+from metacog_pipeline.benchmarks.signaldetection.scoring import pool
+from metacog_pipeline.stats.clusters import resample
+from metacog_pipeline.stats.decisions import paired_shift, shared_trials
+from metacog_pipeline.stats.multiple import holm
+
+STEPS = np.array([0.35, 0.7, 1.1, 1.6])
+VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None}
+
+
+def observed(stimulus: Any, response: Any, confidence: Any = None, **fixed: Any) -> pl.DataFrame:
+    n = len(stimulus)
+    columns: dict[str, Any] = {
+        **dict.fromkeys(OBSERVATION_SCHEMA.names(), [None] * n),
+        "benchmark": ["signaldetection"] * n, "dataset": ["sample"] * n, "task": ["A"] * n,
+        "condition": ["confidence"] * n, "model": ["m"] * n, "run": [1] * n,
+        "item_id": [f"i{i:06d}" for i in range(n)], "position": list(range(n)),
+        "stimulus": list(stimulus), "response": list(response),
+        "confidence": [None] * n if confidence is None else list(confidence),
+        "status": ["ok"] * n, "source": ["measured"] * n,
+        **{name: value if isinstance(value, list) else [value] * n for name, value in fixed.items()},
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema=OBSERVATION_SCHEMA, strict=False)
+
+
+def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Stimuli and the evidence that all models share."""
+    rng = np.random.default_rng(seed)
+    stimulus = np.tile([0, 1], n // 2)
+    return stimulus, rng.standard_normal(n)
+
+
+def model(
+    shared: tuple[np.ndarray, np.ndarray],
+    d: float = 1.5,
+    c: float = 0.0,
+    noise: float = 0.0,
+    correlation: float = 0.7,
+    seed: int = 1,
+    **fixed: Any,
+) -> pl.DataFrame:
+    """A model whose evidence correlates with that of others on the same items; ``noise`` blurs its confidence."""
+    stimulus, common = shared
+    rng = np.random.default_rng([seed, 7])
+    own = rng.standard_normal(len(stimulus))
+    evidence = d * (stimulus - 0.5) + np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
+    response = (evidence > c).astype(int)
+    blurred = np.abs(evidence - c + noise * rng.standard_normal(len(stimulus)))
+    return observed(stimulus, response, 1 + (blurred[:, None] > STEPS).sum(axis=1), **fixed)
+
+
+def rows(found: pl.DataFrame, family: str, measure: str | None = None, **where: str) -> list[dict[str, Any]]:
+    chosen = found.filter(pl.col("family") == family)
+    if measure is not None:
+        chosen = chosen.filter(pl.col("measure") == measure)
+    for column, value in where.items():
+        chosen = chosen.filter(pl.col(column) == value)
+    return list(chosen.iter_rows(named=True))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("posteriors")
+
+
+@pytest.fixture(scope="module")
+def efficient(folder: Path) -> pl.DataFrame:
+    """Two models of equal d′, one whose confidence is blurred, on two tasks."""
+    first, second = items_of(4000), items_of(4000, 9)
+    frames = [
+        model(first, noise=0.0, seed=1, model="sharp", task="A"),
+        model(first, noise=1.0, seed=2, model="blurred", task="A"),
+        model(second, noise=0.0, seed=3, model="sharp", task="B"),
+        model(second, noise=1.0, seed=4, model="blurred", task="B"),
+    ]
+    return compare(pl.concat(frames), seed=1, posteriors=folder, n_boot=200)
+
+
+@pytest.fixture(scope="module")
+def shifted(folder: Path) -> pl.DataFrame:
+    """One model that heeds the risk and one that does not."""
+    items = items_of(2000)
+    frames = []
+    for place, condition in enumerate(RISKS):
+        frames.append(model(items, c=0.6 * (place - 1), model="heeds", condition=condition))
+        frames.append(model(items, seed=place, correlation=0.9, model="deaf", condition=condition))
+    return compare(
+        pl.concat(frames).with_columns(confidence=pl.lit(None, pl.Int8)),
+        seed=1,
+        posteriors=folder,
+        n_boot=200,
+    )
+
+
+def test_every_row_says_what_it_compares(efficient: pl.DataFrame, shifted: pl.DataFrame) -> None:
+    for found in (efficient, shifted):
+        assert found.schema == COMPARISON_SCHEMA
+        assert set(found["verdict"].unique()) <= VERDICTS
+        key = ("dataset", "source", "task", "condition", "model", "family", "measure", "a", "b")
+        assert found.select(key).is_unique().all()
+        assert (
+            found.select("benchmark", "family", "measure", "a", "b", "status")
+            .null_count()
+            .sum_horizontal()
+            .item()
+            == 0
+        )
+    assert set(efficient["family"]) == {
+        "bayes_optimality", "bayes_models", "bayes_tasks", "models_paired", "mcnemar",
+    }  # fmt: skip
+    assert set(shifted["family"]) == {
+        "criterion_z", "criterion_paired", "criterion_order", "models_paired", "mcnemar",
+    }  # fmt: skip
+
+
+def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(efficient: pl.DataFrame) -> None:
+    for measure in ("m_ratio", "log_m_ratio"):
+        optimality = {(r["model"], r["task"]): r for r in rows(efficient, "bayes_optimality", measure)}
+        assert optimality["blurred", "A"]["verdict"] == "significant"
+        assert optimality["blurred", "A"]["high"] < 0
+        assert optimality["sharp", "A"]["verdict"] in ("not_significant", "inconclusive", "negligible")
+        (pair,) = rows(efficient, "bayes_models", measure, task="A")
+        assert (pair["a"], pair["b"]) == ("blurred", "sharp")
+        assert pair["verdict"] == "significant" and pair["difference"] < 0 and pair["statistic"] < 0.01
+        (across,) = rows(efficient, "bayes_tasks", measure, model="sharp")
+        assert (across["a"], across["b"]) == ("A", "B") and across["task"] is None
+        assert across["verdict"] in ("not_significant", "inconclusive", "negligible")
+    (paired,) = rows(efficient, "models_paired", "m_ratio", task="A")
+    assert paired["verdict"] == "significant" and paired["p_adjusted"] < 1e-4 and paired["n"] == 4000
+    (d,) = rows(efficient, "models_paired", "d", task="A")
+    assert d["verdict"] == "not_significant" and d["p_adjusted"] > 0.001
+
+
+def test_paired_differences_are_those_of_the_board(folder: Path) -> None:
+    items = items_of(600)
+    frame = pl.concat([model(items, seed=1, model="a"), model(items, d=1.0, noise=1, seed=2, model="b")])
+    found = compare(frame, seed=1, posteriors=folder, n_boot=100)
+    board = {
+        (row["model"], row["measure"]): row["estimate"]
+        for row in pool(frame, seed=1, posteriors=folder, n_boot=20).iter_rows(named=True)
+    }
+    for measure in ("meta_d", "m_ratio", "auroc2", "d", "c"):
+        (row,) = rows(found, "models_paired", measure)
+        assert row["difference"] == pytest.approx(board["a", measure] - board["b", measure]), measure
+        assert row["low"] <= row["difference"] <= row["high"]
+    (row,) = rows(found, "mcnemar")
+    assert row["difference"] == pytest.approx(board["a", "accuracy"] - board["b", "accuracy"])
+
+
+def test_sharing_items_narrows_a_difference(folder: Path) -> None:
+    items = items_of(800)
+    pair = [model(items, correlation=0.95, seed=seed, model=f"m{seed}") for seed in (1, 2)]
+    apart = [pair[0], pair[1].with_columns(item_id=pl.format("other-{}", "item_id"))]
+    together = table(list(paired_rows(count(pl.concat(pair), by_run=False), 1, 300)))
+    (shared,) = rows(together, "models_paired", "d")
+    unshared = table(list(paired_rows(count(pl.concat(apart), by_run=False), 1, 300)))
+    assert all(
+        row["status"] == "no shared items" and row["p"] is None for row in rows(unshared, "models_paired")
+    )
+    alone = pool(pl.concat(pair), seed=1, posteriors=folder, n_boot=20).filter(pl.col("measure") == "d")[
+        "sem"
+    ]
+    assert shared["se"] < 0.6 * float(np.sqrt((alone**2).sum()))
+
+
+def test_the_shared_resample_is_an_item_bootstrap_of_each_model() -> None:
+    items = items_of(200)
+    cells = count(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]), by_run=False)
+    drawn = joint_draws(cells, 4000, 5)
+    for cell, draws in zip(cells, drawn, strict=True):
+        assert (draws.sum(axis=1) == 200).all()
+        plain = resample(cell.patterns, 4000, 6)
+        np.testing.assert_allclose(draws.mean(axis=0), cell.totals, atol=0.5)
+        np.testing.assert_allclose(draws.std(axis=0), plain.std(axis=0), rtol=0.1, atol=0.05)
+
+
+def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted: pl.DataFrame) -> None:
+    for family in ("criterion_z", "criterion_paired"):
+        moved = rows(shifted, family, "c", model="heeds")
+        assert [(row["a"], row["b"]) for row in moved] == [
+            ("risk_none", "risk_s1"), ("risk_s2", "risk_none"), ("risk_s2", "risk_s1"),
+        ]  # fmt: skip
+        assert all(row["verdict"] == "significant" and row["difference"] > 0 for row in moved)
+        assert all(row["verdict"] == "not_significant" for row in rows(shifted, family, "c", model="deaf"))
+        notes = [row["note"] for row in rows(shifted, family, "c_prime")]
+        assert all("d′ did not move" in note for note in notes)
+    (order,) = rows(shifted, "criterion_order", model="heeds")
+    assert order["statistic"] == 2 and order["verdict"] == "significant"
+    assert order["note"].startswith("as predicted: c is risk_s1 -")
+    (order,) = rows(shifted, "criterion_order", model="deaf")
+    assert order["verdict"] == "not_significant"
+
+
+def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFrame) -> None:
+    items = items_of(2000)
+    first, second = (
+        model(items, c=c, seed=1, condition=name) for c, name in ((-0.6, "risk_s1"), (0.0, "risk_none"))
+    )
+    joint = shared_trials(items[0], first["response"].to_numpy(), second["response"].to_numpy())
+    expected = paired_shift(joint)
+    found = table(list(criterion_rows(count(pl.concat([first, second]), by_run=False))))
+    for measure in ("c", "d", "c_prime"):
+        (row,) = rows(found, "criterion_paired", measure)
+        reference = getattr(expected, measure)
+        assert row["difference"] == pytest.approx(reference.difference[0], abs=0.005), measure
+        assert row["se"] == pytest.approx(reference.se[0], rel=0.02), measure
+        (independent,) = rows(found, "criterion_z", measure)
+        assert row["se"] < independent["se"] and row["n"] == 2000
+
+
+def test_variances_are_those_of_the_delta_method_with_one_run() -> None:
+    frame = pl.concat([model(items_of(100 + 20 * k), d=k, c=0.3, seed=k, model=f"m{k}") for k in range(1, 4)])
+    cells = count(frame, by_run=False)
+    expected = type1(cells)
+    for place, cell in enumerate(cells):
+        found = linear(cell)
+        np.testing.assert_allclose(
+            found.value, [expected.c[place], expected.d[place], expected.c_prime[place]], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            found.variance,
+            [expected.var_c[place], expected.var_d[place], expected.var_c_prime[place]],
+            rtol=1e-10,
+        )
+
+
+def test_a_family_is_every_pair_of_a_measure_within_its_source() -> None:
+    items = items_of(400)
+    frames = [
+        model(items, c=0.3 * place, seed=seed, model=f"{source}{seed}", condition=condition, source=source, task=task)
+        for source, tasks in (("measured", "AB"), ("simulated", "A"))
+        for task in tasks
+        for seed in (1, 2)
+        for place, condition in enumerate(RISKS)
+    ]  # fmt: skip
+    found = table(list(criterion_rows(count(pl.concat(frames), by_run=False))))
+    for source, size in (("measured", 12), ("simulated", 6)):
+        for measure in ("c", "d", "c_prime"):
+            family = rows(found, "criterion_z", measure, source=source)
+            assert len(family) == size
+            for row in family:
+                assert row["p_adjusted"] == pytest.approx(min(1.0, size * row["p"]))
+                assert row["low_adjusted"] < row["low"] < row["high"] < row["high_adjusted"]
+
+
+def test_measured_and_simulated_never_meet(folder: Path) -> None:
+    items = items_of(200)
+    frame = pl.concat(
+        [model(items, seed=k, model=f"{source}-{k}", source=source) for source in ("measured", "simulated") for k in (1, 2)]
+    )  # fmt: skip
+    found = compare(frame, seed=1, posteriors=folder, n_boot=50)
+    between = found.filter(pl.col("family").is_in(["bayes_models", "models_paired", "mcnemar"]))
+    assert between.height and (between["a"].str.head(8) == between["b"].str.head(8)).all()
+    assert (between["a"].str.head(8) == between["source"].str.head(8)).all()
+
+
+def test_incomplete_models_are_left_out(folder: Path) -> None:
+    items = items_of(200)
+    frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2, 3)])
+    frame = frame.with_columns(
+        status=pl.when((pl.col("model") == "m2") & (pl.col("position") == 5))
+        .then(pl.lit("transport_error"))
+        .otherwise("status")
+    )
+    found = compare(frame, seed=1, posteriors=folder, n_boot=50)
+    assert "m2" not in {*found["a"], *found["b"]} and {"m1", "m3"} <= {*found["a"], *found["b"]}
+
+
+def test_holm_over_the_pairs_of_one_measure_and_only_the_best_where_models_are_many() -> None:
+    items = items_of(60)
+    few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
+    found = table(list(paired_rows(count(few, by_run=False), 1, 100)))
+    for measure in ("d", "auroc2"):
+        pairs = rows(found, "models_paired", measure)
+        assert len(pairs) == 6
+        assert [row["p_adjusted"] for row in pairs] == pytest.approx(list(holm([row["p"] for row in pairs])))
+    many = pl.concat(
+        [model(items, d=0.2 + k / 10, seed=k, model=f"m{k:02d}", condition="risk_s1") for k in range(MOST_PAIRED + 1)]
+    )  # fmt: skip
+    found = table(list(paired_rows(count(many, by_run=False), 1, 50)))
+    pairs = rows(found, "models_paired", "d")
+    assert len(pairs) == MOST_PAIRED and len({row["a"] for row in pairs}) == 1
+    assert all(row["difference"] >= 0 for row in pairs)
+
+
+@pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])
+def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -> None:
+    items = items_of(100)
+    frames = []
+    for condition in ("confidence", *RISKS):
+        frames.append(model(items, seed=1, model="normal", condition=condition))
+        odd = model(items, seed=1 if kind == "same" else 2, model="odd", condition=condition)
+        frames.append(
+            odd.with_columns(
+                **{
+                    "always 0": {"response": pl.lit(0, pl.Int8)},
+                    "one rating": {"confidence": pl.lit(4, pl.Int8)},
+                    "refused": {"response": pl.lit(None, pl.Int8), "status": pl.lit("refused")},
+                    "perfect": {"response": pl.col("stimulus")},
+                    "same": {},
+                }[kind]
+            )
+        )
+    found = compare(pl.concat(frames), seed=1, posteriors=folder, n_boot=60)
+    numbers = found.select(pl.col(pl.Float64))
+    assert not any(numbers.select(pl.all().is_nan().any()).row(0))
+    assert not any(numbers.select(pl.all().is_infinite().any()).row(0))
+    meta = rows(found, "models_paired", "m_ratio")[0]
+    c = rows(found, "criterion_z", "c", model="odd")
+    match kind:
+        case "same":
+            assert meta["difference"] == 0 and meta["p"] == 1.0
+            assert rows(found, "mcnemar", condition="confidence")[0]["difference"] == 0
+        case "perfect" | "one rating":
+            assert meta["status"] != "ok" and meta["verdict"] is None and c[0]["status"] == "ok"
+        case _:
+            assert meta["status"] != "ok" and meta["p"] is None
+            assert all(row["status"] != "ok" and row["verdict"] is None for row in c)
+    for row in found.iter_rows(named=True):
+        assert row["verdict"] is None or row["status"] == "ok"
+
+
+def test_repeated_runs_count_items_not_answers() -> None:
+    items = items_of(400)
+    once = pl.concat([model(items, c=0.2 * k, condition=name) for k, name in enumerate(RISKS)])
+    copies = pl.concat([once.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
+    single = table(list(criterion_rows(count(once, by_run=False))))
+    tripled = table(list(criterion_rows(count(copies, by_run=False))))
+    # The same answers three times over hold no more than once.
+    for family in ("criterion_z", "criterion_paired"):
+        for one, three in zip(rows(single, family), rows(tripled, family), strict=True):
+            assert three["se"] == pytest.approx(one["se"], rel=0.03)
+    models = pl.concat([copies, copies.with_columns(model=pl.lit("n"))])
+    assert not rows(table(list(paired_rows(count(models, by_run=False), 1, 40))), "mcnemar")
+
+
+def test_comparisons_repeat_byte_for_byte(folder: Path) -> None:
+    items = items_of(150)
+    frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2)])
+    first = compare(frame, seed=3, posteriors=folder, n_boot=60)
+    again = compare(frame.sample(fraction=1.0, shuffle=True, seed=2), seed=3, posteriors=folder, n_boot=60)
+    assert_frame_equal(first, again)
+
+
+def test_nothing_to_compare_gives_an_empty_table(folder: Path) -> None:
+    found = compare(pl.DataFrame(schema=OBSERVATION_SCHEMA), seed=1, posteriors=folder)
+    assert found.schema == COMPARISON_SCHEMA and found.is_empty()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(RISKS), st.integers(0, 12), st.sampled_from([0, 1, None]), st.integers(1, 3)
+        ),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int]]) -> None:
+    frame = observed(
+        [item % 2 for _, item, _, _ in answers],
+        [response for _, _, response, _ in answers],
+        condition=[condition for condition, *_ in answers],
+        item_id=[f"i{item}" for _, item, _, _ in answers],
+        run=[run for *_, run in answers],
+    )
+    for row in table(list(criterion_rows(count(frame, by_run=False)))).iter_rows(named=True):
+        assert row["verdict"] in VERDICTS and (row["verdict"] is None or row["status"] == "ok")
+        for name in ("difference", "se", "low", "high", "statistic", "p", "p_adjusted"):
+            assert row[name] is None or np.isfinite(row[name])
