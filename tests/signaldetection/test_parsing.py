@@ -33,6 +33,7 @@ READ = [
     ('{"decision":"1","confidence":3,"more":{"decision":"0","confidence":1}}', 1, 3, "strict"),
     ('{"decision":"1","confidence":3,"list":[{"decision":"0"}]}', 1, 3, "strict"),
     ('{"decision":"1","decision":1,"confidence":3,"confidence":"3"}', 1, 3, "strict"),
+    ('{"decision":"1","confidence":3,"why":"<think>{\\"decision\\":\\"0\\"}</think>"}', 1, 3, "strict"),
     (f"```json\n{PLAIN}\n```", 1, 4, "embedded"),
     (f"```\n{PLAIN}```", 1, 4, "embedded"),
     (f"Here is my answer: {PLAIN}. I am happy to explain.", 1, 4, "embedded"),

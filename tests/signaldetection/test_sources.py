@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.signaldetection.sources import (
     SOURCES,
     Source,
     fetch,
+    kept_digest,
     load_source,
     source_path,
 )
@@ -77,6 +78,7 @@ def test_sources_are_found_below_a_folder_and_kept_with_a_note(
             "source": found.name,
         }
         assert load_source(home, found.name, pinned) == found.path
+        assert kept_digest(home, found.name) == (SOURCES[found.name].digest or found.digest)
         assert "rows, sha256" in found.render() and "\n" not in found.render()
 
 
@@ -152,6 +154,7 @@ def test_missing_files_and_wrong_names_say_what_to_do(home: Path, tmp_path: Path
         fetch(home, ["unheard"], folder=tmp_path)
     with pytest.raises(SourceError, match="not fetched; run `metacog fetch`"):
         load_source(home, "sst2")
+    assert kept_digest(home, "sst2") is None and kept_digest(home, "test4plus") is None
     home.write_text("a file")
     (tmp_path / "Test4Plus_Raw.txt").write_bytes(LINES)
     with pytest.raises(SourceError, match="cannot be written"):

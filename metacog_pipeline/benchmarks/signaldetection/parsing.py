@@ -86,8 +86,11 @@ def _unread(reason: str) -> Parsed:
 
 
 def _without_thinking(text: str) -> str:
-    """Return ``text`` without what stands between thinking tags; a tag that is not closed hides all after it."""
-    if "<" not in text:
+    """Return ``text`` without what stands between thinking tags; a tag that is not closed hides all after it.
+
+    A reply that is JSON as a whole is left alone: a tag in it is part of some value.
+    """
+    if "<" not in text or _is_alone(text):
         return text
     kept: list[str] = []
     depth = place = 0

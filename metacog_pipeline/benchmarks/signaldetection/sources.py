@@ -154,6 +154,13 @@ def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = No
     return path
 
 
+def kept_digest(home: Path, name: str) -> str | None:
+    """Return the digest a kept source must have, without reading it; None where there is none."""
+    source = SOURCES[name]
+    expected = source.digest or _noted(home, source).get("digest")
+    return str(expected) if expected is not None and source_path(home, name).exists() else None
+
+
 def _kept(home: Path, source: Source) -> Fetched | None:
     noted = _noted(home, source)
     digest, rows = noted.get("digest"), noted.get("rows")

@@ -78,13 +78,11 @@ def needed_sources(dataset: str, tasks: Sequence[str]) -> tuple[str, ...]:
 
 
 def input_digests(home: Path, dataset: str, tasks: Sequence[str]) -> dict[str, str]:
-    """Return the SHA-256 of every file the items are built from; a file that is not there yet is left out."""
-    paths = (
-        {name: sources.source_path(home, name) for name in needed_sources(dataset, tasks)}
-        if dataset == "published"
-        else _files(home, dataset, tasks)
-    )
-    return {name: sha256_hex(path.read_bytes()) for name, path in paths.items() if path.exists()}
+    """Return the SHA-256 of every file the items are built from; a source that is not home yet is left out."""
+    if dataset == "published":
+        found = {name: sources.kept_digest(home, name) for name in _wanted(tasks)}
+        return {name: digest for name, digest in found.items() if digest is not None}
+    return {name: sha256_hex(path.read_bytes()) for name, path in _files(home, dataset, tasks).items()}
 
 
 def _files(home: Path, dataset: str, tasks: Sequence[str]) -> dict[str, Path]:
