@@ -13,6 +13,7 @@ from metacog_pipeline.commands.construction import metamedqa
 from metacog_pipeline.commands.demonstration import demo
 from metacog_pipeline.commands.fitting import fit
 from metacog_pipeline.commands.power import power
+from metacog_pipeline.commands.report import report
 from metacog_pipeline.commands.running import plan, run, simulate_server, ui
 from metacog_pipeline.commands.sources import fetch
 from metacog_pipeline.errors import MetacogError
@@ -29,7 +30,21 @@ def cli() -> None:
     """Measure what language models know about what they know."""
 
 
-for command in (demo, plan, run, board, sql, ui, fetch, import_command, metamedqa, fit, power, simulate_server):
+for command in (
+    demo,
+    plan,
+    run,
+    board,
+    sql,
+    report,
+    ui,
+    fetch,
+    import_command,
+    metamedqa,
+    fit,
+    power,
+    simulate_server,
+):
     cli.add_command(command)
 
 

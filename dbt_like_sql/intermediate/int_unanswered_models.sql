@@ -1,15 +1,28 @@
 -- One row: one listed model, benchmark and condition for which nothing was scored: it is still named on the board.
 -- Key: benchmark, condition, model.
--- Source: int_listed_models, stg_study_partitions, int_metamedqa_cells, metamedqa_estimates.
+-- Source: int_benchmarks, int_listed_models, stg_study_partitions, int_metamedqa_cells, int_signaldetection_cells,
+-- int_signaldetection_question_sets, int_estimates.
 -- #UNIQUE(benchmark, condition, model)
 -- #NOT_NULL(benchmark, condition, model, n_failed)
 -- columns:
 --   n_failed: calls that ended without an answer, over all runs
 with
-    conditions as (
+    answered as (
         select distinct 'metamedqa' as benchmark, condition from int_metamedqa_cells
         union
-        select 'metamedqa', 'baseline' where not exists (select 1 from int_metamedqa_cells)
+        select distinct 'signaldetection', task || ' ' || condition from int_signaldetection_cells
+    ),
+    first_condition as (
+        select 'metamedqa' as benchmark, 'baseline' as condition
+        union
+        select 'signaldetection', task || ' confidence' from int_signaldetection_question_sets
+        union
+        select 'signaldetection', 'A confidence' where not exists (select 1 from int_signaldetection_question_sets)
+    ),
+    conditions as (
+        select benchmark, condition from answered
+        union
+        select benchmark, condition from first_condition where benchmark not in (select benchmark from answered)
     ),
     failures as (
         select benchmark, model, sum(n_failed)::bigint as n_failed from stg_study_partitions group by all
@@ -22,9 +35,11 @@ select
     coalesce(failures.n_failed, 0) as n_failed
 from int_listed_models as listed
 cross join conditions
+inner join int_benchmarks as asked using (benchmark)
 left join failures on failures.benchmark = conditions.benchmark and failures.model = listed.model
 where not exists (
-    select 1 from metamedqa_estimates as scored
-    where scored.model = listed.model and scored.condition = conditions.condition and scored.measure = 'coverage'
+    select 1 from int_estimates as scored
+    where scored.benchmark = conditions.benchmark and scored.model = listed.model
+        and scored.condition = conditions.condition and scored.measure = 'coverage'
 )
 order by conditions.benchmark, conditions.condition, listed.model

@@ -2,26 +2,21 @@
 -- A listed model without a single answer is named by its coverage of 0. Published rows stand only beside answers to the
 -- published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure, source.
--- Source: metamedqa_estimates, int_unanswered_models, published_metamedqa, int_listed_models, int_metamedqa_question_sets.
+-- Source: int_estimates, int_unanswered_models, int_published_estimates.
 -- #UNIQUE(benchmark, condition, model, measure, source)
 -- #NOT_NULL(benchmark, condition, model, measure, source)
 -- #SET{source: measured|published|simulated}
 -- columns:
---   condition: the system message: baseline has none
---   estimate: shares 0 to 1, confidences 1 to 5; null when there is no value
+--   condition: metamedqa: the system message, baseline has none; signaldetection: the task and the condition
+--   estimate: shares 0 to 1, confidences 1 to 5, d′ and criteria in standard deviations; null when there is no value
 --   low: lower end of the 95 % interval, null when there is none
 --   high: upper end of the 95 % interval
 --   n: answers the value rests on, null where the paper does not say
 --   n_failed: items without an answer, null for published rows
 --   n_unparsable: items whose answer could not be read, null for published rows
---   coverage: valid letters / items, 0 to 1, null for published rows
+--   coverage: valid answers / items, 0 to 1, null for published rows
 --   source: measured (asked here or imported), published (stated in the paper), simulated (an observer with known parameters)
 with
-    measured as (
-        select
-            benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unparsable, coverage, source
-        from metamedqa_estimates
-    ),
     unanswered as (
         select
             benchmark, condition, model, 'coverage' as measure, 0.0 as estimate, null as low, null as high, 0 as n,
@@ -30,25 +25,13 @@ with
     ),
     published as (
         select
-            'metamedqa' as benchmark,
-            condition,
-            model,
-            measure,
-            value as estimate,
-            if(unit = 'percent' and low < 0, 0, low) as low,
-            if(unit = 'percent' and high > 1, 1, high) as high,
-            n,
-            null as n_failed,
-            null as n_unparsable,
-            null as coverage,
-            'published' as source
-        from published_metamedqa
-        where not exists (select 1 from int_metamedqa_question_sets where dataset <> 'published')
-            and not exists (select 1 from int_listed_models having count(*) = count_if(source = 'simulated') and count(*) > 0)
-        -- The same figure may stand in a table and in the text: the one with an interval is the fuller.
-        qualify row_number() over (partition by condition, model, measure order by low is null, n is null, place) = 1
+            benchmark, condition, model, measure, estimate, low, high, n, null as n_failed, null as n_unparsable,
+            null as coverage, 'published' as source
+        from int_published_estimates
     )
-select * from measured
+select
+    benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unparsable, coverage, source
+from int_estimates
 union all
 select * from unanswered
 union all

@@ -4,56 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import groupby
 
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.warehouse.columns import BenchmarkBoard, Column, board_of
+from metacog_pipeline.warehouse.notes import notes
 from metacog_pipeline.warehouse.output import (
     NOT_AVAILABLE,
     Format,
     Stacked,
+    fixed,
     render,
     shown,
     to_markdown,
     to_table,
 )
-from metacog_pipeline.warehouse.query import Rows, run_query
+from metacog_pipeline.warehouse.query import Rows
+
+__all__ = ["Section", "legend", "notes", "render_board", "sections"]
 
 _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
-_SHOWN = (
-    "accuracy",
-    "mean_confidence",
-    "high_confidence_accuracy",
-    "missing_answer_recall",
-    "choice_share_E",
-    "unknown_recall",
-    "fictional_accuracy",
-    "ece",
-    "auroc2",
-)
-_SHORT = {
-    "mean_confidence": "confidence",
-    "high_confidence_accuracy": "when sure",
-    "missing_answer_recall": "missing",
-    "choice_share_E": "E chosen",
-    "unknown_recall": "unknown",
-    "fictional_accuracy": "fictional",
-    "ece": "ECE",
-    "auroc2": "AUROC2",
-}
-_E_OVERUSED = 0.20
-_LEGEND = (
-    "Below each value its 95 % interval. confidence: mean, 1 to 5; when sure: accuracy at confidence 5; missing: recall\n"
-    'of "none of the above"; E chosen: how often that was answered at all; unknown: recall of "I don\'t know or cannot\n'
-    'answer"; N/A: no such answers. More measures: --format csv.\n'
-)
-_OVERUSED = "!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n"
-_ABOUT = {
-    "published": " (two of its 115 items keyed E still offer the right answer: someone who never errs misses those two)",
-    "sample": " (written for this project; not comparable with the literature)",
-    "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
-    "custom": " (the study's own)",
-}
+_MARKED, _STANDS_IN = " !", " *"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table of the board: the models of one ``world`` (real or simulated) under one ``condition``."""
+
+    benchmark: str
+    condition: str
+    world: str
+    table: Rows
+
+    @property
+    def title(self) -> str:
+        """Benchmark, condition and world, for a heading."""
+        return f"{self.benchmark} · {self.condition} · {self.world}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,58 +48,45 @@ class _Line:
     source: str
     measures: Mapping[str, Mapping[str, object]]
 
+    def number(self, measure: str) -> float | None:
+        value = self.measures.get(measure, {}).get("estimate")
+        return value if isinstance(value, float) else None
+
 
 def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
     """Return a board: long rows for ``csv`` and ``json``; for people, sections with one line per model.
 
-    Simulated observers never share a section with real models. Models stand in the order of their accuracy; those
-    without one come last, so a model that only failed is still named.
+    Simulated observers never share a section with real models. Models stand in the order of the benchmark's main
+    measure; those without one come last, so a model that only failed is still named.
     """
     if form in ("csv", "json"):
         return render(rows, form)
     parts = []
-    for title, table in _sections(rows):
-        if form == "markdown":
-            parts.append(f"### {title}\n\n{to_markdown(table)}")
-        else:
-            parts.append(to_table(table, title=title, width=width))
-    if parts:
-        overused = any(
-            isinstance(cell, Stacked) and cell.endswith("!")
-            for _, table in _sections(rows)
-            for row in table.rows
-            for cell in row
-        )
-        parts.append(_LEGEND + (_OVERUSED if overused else ""))
+    for benchmark, found in groupby(sections(rows), key=lambda section: section.benchmark):
+        shown_here = list(found)
+        for section in shown_here:
+            if form == "markdown":
+                parts.append(f"### {section.title}\n\n{to_markdown(section.table)}")
+            else:
+                parts.append(to_table(section.table, title=section.title, width=width))
+        if words := legend(benchmark, shown_here):
+            parts.append(words)
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 
-def notes(home: Path) -> str:
-    """Return what a reader of the board must know: which question set, and what is not complete."""
-    lines = []
-    for (dataset,) in run_query(
-        home, "select distinct dataset from int_metamedqa_question_sets order by all"
-    ).rows:
-        lines.append(f"Question set: {dataset}{_ABOUT.get(str(dataset), '')}")
-    states = run_query(
-        home,
-        "select model, run, state, n_answered, n_expected, message from board_partitions order by model, run",
-    ).rows
-    waiting = [row for row in states if row[2] != "complete"]
-    if waiting:
-        lines.append(
-            f"PROVISIONAL: {len(states) - len(waiting)} of {len(states)} partitions are complete. Waiting for:"
-        )
-        for model, run, state, answered, expected, message in waiting:
-            why = f": {message}" if message else ""
-            lines.append(one_line(f"  {model}, run {run}: {state}, {answered} of {expected} answered{why}"))
-    for model, run, state, _, _, message in states:
-        if state == "complete" and message:
-            lines.append(one_line(f"{model}, run {run}: {message}"))
-    return "\n".join(lines) + "\n" if lines else ""
+def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
+    """Return what the columns and marks of these sections of ``benchmark`` mean."""
+    board = board_of(benchmark)
+    cells = [cell for section in shown_here for row in section.table.rows for cell in row]
+    # Only numbers of our own making are stacked: a model's name that ends like a mark is none.
+    values = [cell for cell in cells if isinstance(cell, Stacked)]
+    marked = any(_MARKED in cell for cell in values)
+    stands_in = any(_STANDS_IN in cell for cell in values)
+    return board.legend + (board.marked if marked else "") + (board.stands_in if stands_in else "")
 
 
-def _sections(rows: Rows) -> list[tuple[str, Rows]]:
+def sections(rows: Rows) -> list[Section]:
+    """Return the tables of the board ``rows``, in order of benchmark, condition and world."""
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[str, Mapping[str, object]]]] = {}
     for values in rows.rows:
         row = dict(zip(rows.columns, values, strict=True))
@@ -121,74 +94,85 @@ def _sections(rows: Rows) -> list[tuple[str, Rows]]:
         key = (str(row["benchmark"]), str(row["condition"]), _WORLDS.get(source, _REAL))
         line = grouped.setdefault(key, {}).setdefault((str(row["model"]), source), {})
         line[str(row["measure"])] = row
-    sections = []
+    found = []
     for (benchmark, condition, world), models in sorted(grouped.items()):
         lines = [_Line(model, source, measures) for (model, source), measures in models.items()]
-        sections.append((f"{benchmark} · {condition} · {world}", _section(lines)))
-    return sections
+        found.append(Section(benchmark, condition, world, _table(board_of(benchmark), lines)))
+    return found
 
 
-def _section(lines: Sequence[_Line]) -> Rows:
-    measures = [name for name in _SHOWN if any(name in line.measures for line in lines)]
-    columns = (
+def _table(board: BenchmarkBoard, lines: Sequence[_Line]) -> Rows:
+    columns = [
+        each
+        for each in board.columns
+        if any(name in line.measures for line in lines for name in each.measures)
+    ]
+    mixed = len({line.source for line in lines}) > 1  # each line must then say which it is
+    names = (
         "model",
-        *(("source",) if _mixed(lines) else ()),
-        *(_SHORT.get(name, name) for name in measures),
+        *(("source",) if mixed else ()),
+        *(column.short for column in columns),
         "coverage",
         "failed",
         "unparsable",
     )
-    ordered = sorted(lines, key=_rank)
-    return Rows(columns, tuple(_row(line, measures, _mixed(lines)) for line in ordered))
+    ranking = next(
+        (
+            names
+            for names in board.order
+            if any(line.number(name) is not None for line in lines for name in names)
+        ),
+        (),
+    )
+    ordered = sorted(lines, key=lambda line: _rank(line, ranking))
+    return Rows(names, tuple(_row(line, columns, mixed) for line in ordered))
 
 
-def _mixed(lines: Sequence[_Line]) -> bool:
-    """Whether measured and published models stand together, so that each line must say which it is."""
-    return len({line.source for line in lines}) > 1
+def _rank(line: _Line, ranking: Sequence[str]) -> tuple[bool, float, str]:
+    values = (line.number(name) for name in ranking)
+    value = next((each for each in values if each is not None), None)
+    return (True, 0.0, line.model) if value is None else (False, -value, line.model)
 
 
-def _rank(line: _Line) -> tuple[bool, float, str]:
-    value = line.measures.get("accuracy", {}).get("estimate")
-    return (True, 0.0, line.model) if not isinstance(value, float) else (False, -value, line.model)
-
-
-def _row(line: _Line, measures: Sequence[str], mixed: bool) -> tuple[object, ...]:
-    cells = [
-        _e_share(line.measures.get(name)) if name == "choice_share_E" else _cell(line.measures.get(name))
-        for name in measures
-    ]
+def _row(line: _Line, columns: Sequence[Column], mixed: bool) -> tuple[object, ...]:
     about = line.measures.get("coverage") or next(iter(line.measures.values()))
     return (
         line.model,
         *((line.source,) if mixed else ()),
-        *cells,
+        *(_cell(line, column) for column in columns),
         _number(about["coverage"]),
         shown(about["n_failed"]),
         shown(about["n_unparsable"]),
     )
 
 
-def _cell(row: Mapping[str, object] | None) -> str:
-    if row is None or row["estimate"] is None:
+def _cell(line: _Line, column: Column) -> str:
+    found = next((name for name in column.measures if line.number(name) is not None), None)
+    if found is None:
         return NOT_AVAILABLE
-    value = _number(row["estimate"])
+    row, value = line.measures[found], line.number(found)
+    marked = column.mark_from is not None and value is not None and value >= column.mark_from
+    stands_in = found != column.measure
+    number = f"{_number(value)}{_MARKED if marked else ''}{_STANDS_IN if stands_in else ''}"
+    if not column.interval:
+        return Stacked(number)
     if row["low"] is None or row["high"] is None:
-        return value
-    return Stacked(f"{value}\n{_short(row['low'])}–{_short(row['high'])}")
+        return Stacked(number) if stands_in else number
+    return Stacked(f"{number}\n{_interval(row['low'], row['high'])}")
 
 
-def _e_share(row: Mapping[str, object] | None) -> str:
-    """Return the share of E, marked where it says that the recall of missing answers means little."""
-    share = None if row is None else row["estimate"]
-    if not isinstance(share, float):
-        return NOT_AVAILABLE
-    return Stacked(f"{share:.3f} !" if share >= _E_OVERUSED else f"{share:.3f}")
+def _interval(low: object, high: object) -> str:
+    """Return an interval, short: ``.22–.31``; with a sign in it ``-.13 to .05``."""
+    ends = [_short(low), _short(high)]
+    return (" to " if any(end.startswith("-") for end in ends) else "–").join(ends)
 
 
 def _short(value: object) -> str:
-    """Return an interval's end, short: 0.223 as .22."""
-    return f"{value:.2f}".removeprefix("0") if isinstance(value, float) else shown(value)
+    if not isinstance(value, float):
+        return shown(value)
+    text = fixed(value, 2)
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def _number(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else shown(value)
+    return fixed(value, 3) if isinstance(value, float) else shown(value)

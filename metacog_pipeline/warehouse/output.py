@@ -82,7 +82,7 @@ def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) 
     table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for position, name in enumerate(rows.columns):
         numeric = any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
-        table.add_column(Text(_printable(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows.rows:
         table.add_row(*(Text(_lines(value)) for value in row))
     out = io.StringIO()
@@ -129,10 +129,21 @@ def shown(value: object) -> str:
     return str(value)
 
 
+def fixed(value: float, digits: int) -> str:
+    """Return ``value`` with so many digits after the point, and zero without a sign."""
+    text = f"{value:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
+def printable(value: str) -> str:
+    """Return ``value`` with a space for each character that cannot be printed."""
+    return "".join(each if each.isprintable() else " " for each in value)
+
+
 def _lines(value: object) -> str:
     if isinstance(value, Stacked):
-        return "\n".join(map(_printable, value.split("\n")))
-    return _printable(shown(value))
+        return "\n".join(map(printable, value.split("\n")))
+    return printable(shown(value))
 
 
 def _csv_cell(value: object) -> object:
@@ -152,14 +163,10 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _markdown_cell(cell: str) -> str:
-    flat = _printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    flat = printable(cell).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for mark in ("\\", "|", "`", "*", "[", "]"):  # the backslash first, or it would double its own escapes
         flat = flat.replace(mark, f"\\{mark}")
     return flat
-
-
-def _printable(value: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in value)
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -10,10 +10,15 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
-from metacog_pipeline.benchmarks.metamedqa.comparisons import COMPARISON_SCHEMA
-from metacog_pipeline.benchmarks.metamedqa.construction.files import ITEMS_SCHEMA
-from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.metamedqa.scoring import ESTIMATE_SCHEMA
+from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_comparisons
+from metacog_pipeline.benchmarks.metamedqa import observe as metamedqa_observe
+from metacog_pipeline.benchmarks.metamedqa import scoring as metamedqa_scoring
+from metacog_pipeline.benchmarks.metamedqa.construction import files as metamedqa_items
+from metacog_pipeline.benchmarks.signaldetection import comparisons as signaldetection_comparisons
+from metacog_pipeline.benchmarks.signaldetection import observe as signaldetection_observe
+from metacog_pipeline.benchmarks.signaldetection import published as signaldetection_published
+from metacog_pipeline.benchmarks.signaldetection import scoring as signaldetection_scoring
+from metacog_pipeline.benchmarks.signaldetection.construction import files as signaldetection_items
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA as TRANSCRIPTS
 
 #: One row per model ever seen. ``source`` is measured, imported or simulated; ``listed`` whether the study file names
@@ -55,10 +60,22 @@ def _arrow(schema: pl.Schema) -> pa.Schema:
 DATASETS: Mapping[str, pa.Schema] = {
     "study/models.parquet": STUDY_MODELS,
     "study/partitions.parquet": STUDY_PARTITIONS,
-    "items/metamedqa*.parquet": ITEMS_SCHEMA,
     "transcripts/**/*.parquet": TRANSCRIPTS,
-    "observations/metamedqa/**/*.parquet": _arrow(OBSERVATION_SCHEMA),
-    "estimates/metamedqa/runs/**/*.parquet": _arrow(ESTIMATE_SCHEMA),
-    "estimates/metamedqa/models/*.parquet": _arrow(ESTIMATE_SCHEMA),
-    "estimates/metamedqa/comparisons/*.parquet": _arrow(COMPARISON_SCHEMA),
+    "items/metamedqa*.parquet": metamedqa_items.ITEMS_SCHEMA,
+    "observations/metamedqa/**/*.parquet": _arrow(metamedqa_observe.OBSERVATION_SCHEMA),
+    "estimates/metamedqa/runs/**/*.parquet": _arrow(metamedqa_scoring.ESTIMATE_SCHEMA),
+    "estimates/metamedqa/models/*.parquet": _arrow(metamedqa_scoring.ESTIMATE_SCHEMA),
+    "estimates/metamedqa/comparisons/*.parquet": _arrow(metamedqa_comparisons.COMPARISON_SCHEMA),
+    "items/signaldetection*.parquet": signaldetection_items.ITEMS_SCHEMA,
+    "observations/signaldetection/**/*.parquet": _arrow(signaldetection_observe.OBSERVATION_SCHEMA),
+    "estimates/signaldetection/runs/**/*.parquet": _arrow(signaldetection_scoring.ESTIMATE_SCHEMA),
+    "estimates/signaldetection/models/*.parquet": _arrow(signaldetection_scoring.ESTIMATE_SCHEMA),
+    "estimates/signaldetection/comparisons/*.parquet": _arrow(signaldetection_comparisons.COMPARISON_SCHEMA),
+    "estimates/signaldetection/published/metad*.parquet": _arrow(signaldetection_published.METAD_SCHEMA),
+    "estimates/signaldetection/published/criteria*.parquet": _arrow(
+        signaldetection_published.CRITERIA_SCHEMA
+    ),
+    "estimates/signaldetection/published/contrasts*.parquet": _arrow(
+        signaldetection_comparisons.COMPARISON_SCHEMA
+    ),
 }

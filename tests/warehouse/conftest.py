@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +29,11 @@ KINDS = {
     "E": "Answer removed",
     "F": "Fictional",
 }
+SDT_ITEMS = DATASETS["items/signaldetection*.parquet"]
+SDT_OBSERVATIONS = DATASETS["observations/signaldetection/**/*.parquet"]
+SDT_ESTIMATES = DATASETS["estimates/signaldetection/models/*.parquet"]
+SDT_COMPARISONS = DATASETS["estimates/signaldetection/comparisons/*.parquet"]
+RISKS = ("risk_s1", "risk_none", "risk_s2")
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MakeHome = Callable[..., Path]
 
@@ -208,6 +215,208 @@ def make_home(tmp_path: Path) -> MakeHome:
                     "runs": runs,
                 }
             )
+        write(home / "study" / "models.parquet", listed, STUDY_MODELS)
+        write(home / "study" / "partitions.parquet", partitions, STUDY_PARTITIONS)
+        return home
+
+    return make
+
+
+def sdt_items(count: int, tasks: Sequence[str], dataset: str, text: str) -> list[dict[str, object]]:
+    return [
+        {
+            "item_id": f"sdt-{task}-{i:06d}",
+            "task": task,
+            "stimulus": i % 2,
+            "text": text,
+            "dataset": dataset,
+            "source": "SST-2",
+            "source_row": i,
+            "position": i,
+            "item_hash": f"{i:064x}",
+        }
+        for task in tasks
+        for i in range(count)
+    ]
+
+
+def sdt_observations(
+    asked: Sequence[Mapping[str, Any]], model: str, run: int, condition: str, source: str, unanswered: bool
+) -> list[dict[str, object]]:
+    rng = random.Random(f"{model}/{run}/{condition}")
+    rows = []
+    for item in asked:
+        lost = unanswered or rng.random() < 0.05
+        response = None if lost else item["stimulus"] if rng.random() < 0.8 else 1 - item["stimulus"]
+        rows.append(
+            {
+                **{name: item[name] for name in ("item_id", "task", "position", "stimulus", "dataset")},
+                "benchmark": "signaldetection",
+                "condition": condition,
+                "model": model,
+                "run": run,
+                "response": response,
+                "confidence": rng.randint(1, 5)
+                if response is not None and condition == "confidence"
+                else None,
+                "correct": int(response == item["stimulus"]),
+                "status": "transport_error" if unanswered else "answer_unparsed" if lost else "ok",
+                "source": source,
+                "latency_s": 0.1,
+                "cost_usd": 0.001,
+            }
+        )
+    return rows
+
+
+def sdt_estimates(rows: Sequence[Mapping[str, Any]], *, run: int | None) -> list[dict[str, object]]:
+    answered = [row for row in rows if row["response"] is not None]
+    failed = sum(row["status"] == "transport_error" for row in rows)
+    kept = ("benchmark", "dataset", "task", "condition", "model", "source")
+    shared = {
+        **{name: rows[0][name] for name in kept},
+        "run": run,
+        "n": len(answered),
+        "n_failed": failed,
+        "n_unparsable": len(rows) - len(answered) - failed,
+        "coverage": len(answered) / len(rows),
+        "method": "raw counts",
+        "status": "ok" if answered else "no items",
+    }
+
+    def rate(stimulus: int) -> float:
+        own = [row for row in answered if row["stimulus"] == stimulus]
+        return (sum(int(row["response"]) for row in own) + 0.5) / (len(own) + 1)
+
+    hit, alarm = (NormalDist().inv_cdf(rate(stimulus)) for stimulus in (1, 0))
+    values = {
+        "accuracy": sum(row["correct"] for row in rows) / len(rows),
+        "d": hit - alarm,
+        "c": -(hit + alarm) / 2,
+    }
+    if rows[0]["condition"] == "confidence":
+        values |= {"meta_d": 0.8 * (hit - alarm), "m_ratio": 0.8, "auroc2": 0.7, "ece": 0.1}
+        values |= {"m_ratio_bayes": 0.79} if run is None else {}
+    estimated = [
+        {
+            **shared,
+            "measure": name,
+            "estimate": value if answered else None,
+            "low": value - 0.1 if answered else None,
+            "high": value + 0.1 if answered else None,
+        }
+        for name, value in values.items()
+    ]
+    return [*estimated, {**shared, "measure": "coverage", "estimate": shared["coverage"], "status": "ok"}]
+
+
+def sdt_shifts(dataset: str, source: str, model: str, task: str) -> list[dict[str, object]]:
+    """Two tests (independent and paired) of each measure for each pair of risks."""
+    return [
+        {
+            "benchmark": "signaldetection",
+            "dataset": dataset,
+            "source": source,
+            "task": task,
+            "model": model,
+            "family": family,
+            "measure": measure,
+            "a": a,
+            "b": b,
+            "difference": 0.5,
+            "se": 0.1,
+            "low": 0.3,
+            "high": 0.7,
+            "low_adjusted": 0.2,
+            "high_adjusted": 0.8,
+            "statistic": 5.0,
+            "p": 1e-6,
+            "p_adjusted": 3e-6,
+            "verdict": "significant",
+            "n": 40,
+            "status": "ok",
+        }
+        for family in ("criterion_z", "criterion_paired")
+        for measure in ("c", "d", "c_prime")
+        for b, a in (RISKS[:2], RISKS[1:], RISKS[::2])
+    ]
+
+
+@pytest.fixture
+def make_sdt_home(tmp_path: Path) -> MakeHome:
+    """Return ``make_sdt_home(models={name: source}, …)``: a home whose study asks signal detection.
+
+    With ``home`` the data stand beside what is there; ``beside=True`` keeps asking the other benchmark too.
+    """
+
+    def make(
+        models: Mapping[str, str] | None = None,
+        *,
+        runs: int = 1,
+        count: int = 40,
+        tasks: Sequence[str] = ("A", "B"),
+        conditions: Sequence[str] = ("confidence", *RISKS),
+        dataset: str = "published",
+        failing: Sequence[str] = (),
+        silent: Sequence[str] = (),
+        text: str = "a film",
+        home: Path | None = None,
+        beside: bool = False,
+    ) -> Path:
+        home = home or tmp_path / "home"
+        sources = dict(models if models is not None else {"alpha": "measured", "beta": "measured"})
+        sources |= dict.fromkeys([*failing, *silent], "measured")
+        asked = sdt_items(count, tasks, dataset, text)
+        write(home / "items" / "signaldetection.parquet", asked, SDT_ITEMS)
+        root = home / "estimates" / "signaldetection"
+        listed, partitions, compared = [], [], []
+        for model, source in sources.items():
+            state = "failed" if model in failing else "missing" if model in silent else "complete"
+            pooled: dict[tuple[str, str], list[dict[str, object]]] = {}
+            for run in range(1, runs + 1):
+                expected = len(asked) * len(conditions)
+                partitions.append(
+                    {
+                        "benchmark": "signaldetection",
+                        "model": model,
+                        "run": run,
+                        "state": state,
+                        "n_expected": expected,
+                        "n_answered": expected if state == "complete" else 0,
+                        "n_failed": count if state == "failed" else 0,
+                        "updated_at": WHEN,
+                    }
+                )
+                if model in silent:
+                    continue
+                seen, scored = [], []
+                for task, condition in product(tasks, conditions):
+                    own = [item for item in asked if item["task"] == task]
+                    rows = sdt_observations(own, model, run, condition, source, model in failing)
+                    seen += rows
+                    scored += sdt_estimates(rows, run=run)
+                    pooled.setdefault((task, condition), []).extend(rows)
+                parts = f"model={model}", f"run={run}.parquet"
+                write(home.joinpath("observations", "signaldetection", *parts), seen, SDT_OBSERVATIONS)
+                write(root.joinpath("runs", *parts), scored, SDT_ESTIMATES)
+            scored = [row for rows in pooled.values() for row in sdt_estimates(rows, run=None)]
+            write(root / "models" / f"{model}.parquet", scored, SDT_ESTIMATES)
+            if state == "complete" and set(RISKS) <= set(conditions):
+                world = "simulated" if source == "simulated" else "measured"
+                compared += [row for task in tasks for row in sdt_shifts(dataset, world, model, task)]
+            listed.append(
+                {
+                    "model": model,
+                    "provider": "simulated" if source == "simulated" else "openai",
+                    "model_id": model,
+                    "source": source,
+                    "listed": True,
+                    "runs": runs,
+                }
+            )
+        write(root / "comparisons" / "comparisons.parquet", compared, SDT_COMPARISONS)
+        if beside:
+            partitions += pq.read_table(home / "study" / "partitions.parquet").to_pylist()
         write(home / "study" / "models.parquet", listed, STUDY_MODELS)
         write(home / "study" / "partitions.parquet", partitions, STUDY_PARTITIONS)
         return home

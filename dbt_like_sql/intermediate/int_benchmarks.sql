@@ -1,0 +1,12 @@
+-- One row: one benchmark the study asks now. Before any study is written down, all of them count.
+-- Key: benchmark.
+-- Source: stg_study_partitions.
+-- #UNIQUE(benchmark)
+-- #NOT_NULL(benchmark)
+with
+    asked as (select distinct benchmark from stg_study_partitions),
+    known as (select unnest(['metamedqa', 'signaldetection']) as benchmark)
+select benchmark from asked
+union
+select benchmark from known where not exists (select 1 from asked)
+order by benchmark

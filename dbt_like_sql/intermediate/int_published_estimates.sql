@@ -1,0 +1,36 @@
+-- One row: one published number that may stand beside the answers of the study, in the units of the board. Published
+-- numbers stand only beside answers to the published questions, and not beside simulated observers alone.
+-- Key: benchmark, condition, model, measure.
+-- Source: published_metamedqa, published_signaldetection, int_benchmarks, int_question_sets, int_listed_models.
+-- #UNIQUE(benchmark, condition, model, measure)
+-- #NOT_NULL(benchmark, condition, model, measure)
+-- columns:
+--   n: answers the value rests on, null where the paper does not say
+with
+    shown as (
+        select benchmark
+        from int_benchmarks
+        where benchmark not in (select benchmark from int_question_sets where dataset <> 'published')
+            and not exists (select 1 from int_listed_models having count(*) = count_if(source = 'simulated') and count(*) > 0)
+    ),
+    stated as (
+        select
+            'metamedqa' as benchmark,
+            condition,
+            model,
+            measure,
+            value as estimate,
+            if(unit = 'percent' and low < 0, 0, low) as low,
+            if(unit = 'percent' and high > 1, 1, high) as high,
+            n
+        from published_metamedqa
+        -- The same figure may stand in a table and in the text: the one with an interval is the fuller.
+        qualify row_number() over (partition by condition, model, measure order by low is null, n is null, place) = 1
+        union all
+        select 'signaldetection', task || ' ' || condition, model, measure, value, low, high, n
+        from published_signaldetection
+    )
+select stated.*
+from stated
+inner join shown using (benchmark)
+order by benchmark, condition, model, measure

@@ -1,0 +1,30 @@
+-- One row: one measure of one model, task and condition over all its runs.
+-- Key: dataset, task, condition, model, measure.
+-- Source: estimates/signaldetection/models.
+-- materialized: view
+-- columns:
+--   estimate: null when there is no value; status says why
+--   low: lower end of the 95 % interval
+--   high: upper end of the 95 % interval
+--   n: answers the value rests on
+--   coverage: readable answers / items, 0 to 1
+--   method: how value and interval were made, and which edge correction of the counts was used
+select
+    benchmark,
+    dataset,
+    task,
+    condition,
+    model,
+    measure,
+    estimate,
+    low,
+    high,
+    sem,
+    n,
+    n_failed,
+    n_unparsable,
+    coverage,
+    method,
+    status,
+    source
+from read_parquet('estimates/signaldetection/models/*.parquet', hive_partitioning = false, union_by_name = true)

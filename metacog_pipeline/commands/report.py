@@ -1,0 +1,23 @@
+"""``report``: the study as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.study import load_study
+
+
+@click.command()
+@study_argument
+def report(study_file: Path) -> None:
+    """Write the study's boards, figures and published comparisons as one HTML page, and print where it is.
+
+    The page is made from the leaderboard as it stands. It opens from disk and loads nothing from a network.
+    """
+    from metacog_pipeline.report import build_report
+
+    study = load_study(study_file)
+    click.echo(build_report(study.home.path, study.study.name))

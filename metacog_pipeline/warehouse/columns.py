@@ -1,0 +1,124 @@
+"""What a board for people shows of each benchmark: columns, their short names, the order of models, the legend.
+
+Adding a benchmark to the printed board is adding one :class:`BenchmarkBoard` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a section.
+
+    Attributes
+    ----------
+    measure, short
+        Name on the board and above the column.
+    instead
+        A measure shown, marked with ``*``, where a model lacks the first; None where nothing can stand in.
+    interval
+        Whether the 95 % interval stands below the value.
+    mark_from
+        Values from here up are marked with ``!``; None marks nothing.
+    """
+
+    measure: str
+    short: str
+    instead: str | None = None
+    interval: bool = True
+    mark_from: float | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What can stand in the column, best first."""
+        return (self.measure,) if self.instead is None else (self.measure, self.instead)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkBoard:
+    """How one benchmark is printed.
+
+    Attributes
+    ----------
+    columns
+        Shown from left to right where any model of the section has them.
+    order
+        Alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
+        together in one alternative are of one kind, and the first a model has counts.
+    legend, marked, stands_in
+        Explanations printed below the sections: always; where a value is marked with ``!``; where one with ``*``.
+    about
+        What to know about each question set.
+    """
+
+    columns: tuple[Column, ...]
+    order: tuple[tuple[str, ...], ...]
+    legend: str
+    marked: str = ""
+    stands_in: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+_MEDICAL = BenchmarkBoard(
+    columns=(
+        Column("accuracy", "accuracy"),
+        Column("mean_confidence", "confidence"),
+        Column("high_confidence_accuracy", "when sure"),
+        Column("missing_answer_recall", "missing"),
+        Column("choice_share_E", "E chosen", interval=False, mark_from=0.20),
+        Column("unknown_recall", "unknown"),
+        Column("fictional_accuracy", "fictional"),
+        Column("ece", "ECE"),
+        Column("auroc2", "AUROC2"),
+    ),
+    order=(("accuracy",),),
+    legend=(
+        "Below each value its 95 % interval. confidence: mean, 1 to 5; when sure: accuracy at confidence 5; missing: "
+        'recall\nof "none of the above"; E chosen: how often that was answered at all; unknown: recall of "I don\'t know '
+        'or cannot\nanswer"; N/A: no such answers. More measures: --format csv.\n'
+    ),
+    marked="!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n",
+    about={
+        "published": " (two of its 115 items keyed E still offer the right answer: someone who never errs misses those "
+        "two)",
+        "sample": " (written for this project; not comparable with the literature)",
+        "corrected": " (the published set with its known anomalies mended; not comparable with the literature)",
+        "custom": " (the study's own)",
+    },
+)
+_SIGNAL_DETECTION = BenchmarkBoard(
+    columns=(
+        Column("d", "d′", instead="d_bayes"),
+        Column("c", "c"),
+        Column("meta_d", "meta-d′", instead="meta_d_bayes"),
+        Column("m_ratio", "M-ratio"),
+        Column("m_ratio_bayes", "posterior"),
+        Column("auroc2", "AUROC2"),
+        Column("ece", "ECE"),
+        Column("accuracy", "accuracy"),
+    ),
+    order=(("m_ratio_bayes", "m_ratio"), ("d", "d_bayes"), ("accuracy",)),
+    legend=(
+        'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
+        "d′: how well the two labels are told apart; c: which one is leant to (below 0: label 1); meta-d′: what the\n"
+        "confidence knows of that, in the unit of d′; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
+        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table signaldetection_estimates\n"
+        "says why.\n"
+    ),
+    stands_in="*: a posterior mean; the paper prints no other.\n",
+    about={
+        "published": " (drawn from the sources the paper names, by this study's seed)",
+        "sample": " (written for this project; not comparable with the literature)",
+    },
+)
+#: What is printed of a benchmark that has no entry of its own.
+PLAIN = BenchmarkBoard(columns=(Column("accuracy", "accuracy"),), order=(("accuracy",),), legend="")
+BOARDS: Mapping[str, BenchmarkBoard] = {"metamedqa": _MEDICAL, "signaldetection": _SIGNAL_DETECTION}
+
+
+def board_of(benchmark: str) -> BenchmarkBoard:
+    """Return how ``benchmark`` is printed."""
+    return BOARDS.get(benchmark, PLAIN)

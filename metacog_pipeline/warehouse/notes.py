@@ -1,0 +1,84 @@
+"""What a reader of a printed board must know: which questions, which criteria moved, what is not complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.warehouse.columns import board_of
+from metacog_pipeline.warehouse.database import text
+from metacog_pipeline.warehouse.query import run_query
+
+_RISKS = {"risk_none": "no risk", "risk_s1": "risk_s1", "risk_s2": "risk_s2"}
+
+
+def notes(home: Path, benchmark: str | None = None) -> str:
+    """Return the notes below the board of ``benchmark``, or of all."""
+    lines = [
+        *_question_sets(home, benchmark),
+        *_criterion_shifts(home, benchmark),
+        *_progress(home, benchmark),
+    ]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _only(benchmark: str | None) -> str:
+    return "" if benchmark is None else f" where benchmark = {text(benchmark)}"
+
+
+def _question_sets(home: Path, benchmark: str | None) -> Iterator[str]:
+    found = run_query(
+        home, f"select benchmark, dataset from int_question_sets{_only(benchmark)} order by all"
+    ).rows
+    several = len({name for name, _ in found}) > 1
+    for name, dataset in found:
+        whose = f" of {name}" if several else ""
+        yield one_line(f"Question set{whose}: {dataset}{board_of(str(name)).about.get(str(dataset), '')}")
+
+
+def _criterion_shifts(home: Path, benchmark: str | None) -> Iterator[str]:
+    """Yield one line per model and task: how far c moved and what that amounts to."""
+    if benchmark not in (None, "signaldetection"):
+        return
+    found = run_query(
+        home,
+        "select task, model, source, a, b, difference, verdict from signaldetection_criterion_shifts "
+        "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc",
+    ).rows
+    if not found:
+        return
+    yield "Criterion shifts (change of c, predicted to be up: from risk_s1 to no risk, from no risk to risk_s2):"
+    lines: dict[tuple[object, ...], list[str]] = {}
+    for task, model, source, a, b, difference, verdict in found:
+        size = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
+        words = str(verdict or "untested").replace("_", " ")
+        pair = f"{_RISKS.get(str(b), b)} to {_RISKS.get(str(a), a)} {size} {words}"
+        lines.setdefault((task, model, source), []).append(pair)
+    for (task, model, source), pairs in lines.items():
+        whose = " (simulated)" if source == "simulated" else ""
+        yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(pairs)}")
+
+
+def _progress(home: Path, benchmark: str | None) -> Iterator[str]:
+    states = run_query(
+        home,
+        "select benchmark, model, run, state, n_answered, n_expected, message "
+        f"from board_partitions{_only(benchmark)} order by model, run, benchmark",
+    ).rows
+    several = len({row[0] for row in states}) > 1
+
+    def named(benchmark: object, model: object, run: object) -> str:
+        return f"{benchmark}, {model}, run {run}" if several else f"{model}, run {run}"
+
+    waiting = [row for row in states if row[3] != "complete"]
+    if waiting:
+        yield f"PROVISIONAL: {len(states) - len(waiting)} of {len(states)} partitions are complete. Waiting for:"
+        for name, model, run, state, answered, expected, message in waiting:
+            why = f": {message}" if message else ""
+            yield "  " + one_line(
+                f"{named(name, model, run)}: {state}, {answered} of {expected} answered{why}"
+            )
+    for name, model, run, state, _, _, message in states:
+        if state == "complete" and message:
+            yield one_line(f"{named(name, model, run)}: {message}")

@@ -1,0 +1,113 @@
+"""A study home with a leaderboard, made of a few synthetic Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline.warehouse import build
+from metacog_pipeline.warehouse.schemas import DATASETS
+
+CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
+MakeHome = Callable[..., Path]
+
+
+def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]], name: str = "all") -> None:
+    schema = DATASETS[pattern]
+    path = home / pattern.replace("**/", "").replace("*", name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    filled = [{each: row.get(each) for each in schema.names} for row in rows]
+    pq.write_table(pa.Table.from_pylist(filled, schema=schema), path)
+
+
+def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[str, object]]:
+    shared = {
+        "benchmark": "signaldetection",
+        "dataset": "published",
+        "task": "A",
+        "model": model,
+        "source": source,
+    }
+    told = {"n": 100, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "status": "ok", "method": "raw"}
+    values = {"d": 2.0, "c": 0.25, "meta_d": 1.5, "m_ratio": 0.75, "accuracy": 0.8, "coverage": 1.0}
+    rows = []
+    for condition in conditions:
+        for measure, value in values.items():
+            if condition == "confidence" or measure in ("d", "c", "accuracy", "coverage"):
+                ends = {"low": value - 0.125, "high": value + 0.125} if measure != "coverage" else {}
+                rows.append(
+                    {**shared, **told, **ends, "condition": condition, "measure": measure, "estimate": value}
+                )
+    return rows
+
+
+def shift(model: str, source: str) -> dict[str, object]:
+    return {
+        "benchmark": "signaldetection",
+        "dataset": "published",
+        "source": source,
+        "task": "A",
+        "model": model,
+        "family": "criterion_z",
+        "measure": "c",
+        "a": "risk_none",
+        "b": "risk_s1",
+        "difference": 0.5,
+        "low_adjusted": 0.25,
+        "high_adjusted": 0.75,
+        "statistic": 6.5,
+        "p_adjusted": 1e-9,
+        "verdict": "inconclusive",
+        "n": 200,
+        "status": "ok",
+    }
+
+
+@pytest.fixture
+def make_home(tmp_path: Path) -> MakeHome:
+    """Return ``make_home(models={name: source}, benchmark=…)``, which writes a home, builds its board, returns its path."""
+
+    def make(
+        models: Mapping[str, str] | None = None,
+        *,
+        benchmark: str = "signaldetection",
+        conditions: Sequence[str] = CONDITIONS,
+        silent: bool = False,
+    ) -> Path:
+        home = tmp_path / "home"
+        sources = models if models is not None else {"alpha": "measured"}
+        status = {
+            "state": "missing" if silent else "complete",
+            "n_expected": 10,
+            "n_answered": 0,
+            "n_failed": 0,
+        }
+        write(
+            home,
+            "study/models.parquet",
+            [
+                {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
+                for name, source in sources.items()
+            ],
+        )
+        write(
+            home,
+            "study/partitions.parquet",
+            [{"benchmark": benchmark, "model": name, "run": 1, **status} for name in sources],
+        )
+        if not silent:
+            scored = [row for name, source in sources.items() for row in estimates(name, source, conditions)]
+            write(home, "estimates/signaldetection/models/*.parquet", scored)
+            write(
+                home,
+                "estimates/signaldetection/comparisons/*.parquet",
+                [shift(name, source) for name, source in sources.items()],
+            )
+        build(home)
+        return home
+
+    return make

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from metacog_pipeline.cli import cli
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.report import build_report
+
+MakeHome = Callable[..., Path]
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Reader(HTMLParser):
+    """Reads the page as a browser would: which tags, which attributes, what text; unclosed tags are an error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(page: Path) -> Reader:
+    reader = Reader()
+    reader.feed(page.read_text(encoding="utf-8"))
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def words(page: Path) -> str:
+    return " ".join(" ".join(read(page).text).split())
+
+
+def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_home: MakeHome) -> None:
+    page = build_report(make_home(), "my study")
+    assert page.name == "index.html" and page.parent.name == "report"
+    text = words(page)
+    for needed in (
+        "my study",
+        "alpha",
+        "0.750",
+        "M-ratio",
+        "Criteria under risk",
+        "inconclusive",
+        "GPT-5-2025-08-07",
+    ):
+        assert needed in text, needed
+    svgs = [tag for tag, _ in read(page).tags if tag == "svg"]
+    assert len(svgs) == 4  # d′ and meta-d′, and criteria; the study's models and the published ones
+
+
+def test_the_page_loads_nothing_and_runs_nothing(make_home: MakeHome) -> None:
+    page = build_report(make_home())
+    for tag, attributes in read(page).tags:
+        assert tag not in ("script", "link", "iframe", "object", "img"), tag
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "data"):
+                assert (value or "").startswith("#"), (tag, name, value)
+    source = page.read_text(encoding="utf-8")
+    assert "@import" not in source and not re.search(r"url\((?!#)", source)
+
+
+def test_what_is_pointed_at_is_there_once(make_home: MakeHome) -> None:
+    page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
+    tags = read(page).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    source = page.read_text(encoding="utf-8")
+    pointed = set(re.findall(r'href="#([^"]+)"', source)) | set(re.findall(r"url\(#([^)]+)\)", source))
+    assert pointed and pointed <= set(ids)
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '" onmouseover="alert(1)',
+    "$\\frac{1}{0}$ & </svg><b>",
+    "\x1b[31m\x00\u202ename",
+    "名前" * 40,
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_text_in_tables_and_figures(make_home: MakeHome, name: str) -> None:
+    page = build_report(make_home({name: "measured"}), name)
+    reader = read(page)
+    assert not {"script", "b"} & {tag for tag, _ in reader.tags}
+    assert not any(attribute.startswith("on") for _, attributes in reader.tags for attribute in attributes)
+    source = page.read_text(encoding="utf-8")
+    assert "\x1b" not in source and "\x00" not in source and "\u202e" not in source
+    for svg in re.findall(r"<svg.*?</svg>", source, re.DOTALL):
+        ElementTree.fromstring(svg)
+
+
+def test_figures_take_the_ink_of_the_page(make_home: MakeHome) -> None:
+    page = build_report(make_home())
+    figures = re.findall(r"<svg.*?</svg>", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert figures
+    for svg in figures:
+        assert "currentColor" in svg and "#010203" not in svg and "#000000" not in svg
+        assert 'role="img"' in svg and "aria-label=" in svg and "viewBox" in svg
+        assert not re.search(r"<svg[^>]* (width|height)=", svg)
+
+
+def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_home: MakeHome) -> None:
+    page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
+    source = page.read_text(encoding="utf-8")
+    pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", source, re.DOTALL)
+    assert sum("toy" in piece for piece in pieces) >= 4
+    assert not any("toy" in piece and ("alpha" in piece or "GPT-5" in piece) for piece in pieces)
+
+
+def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(make_home: MakeHome) -> None:
+    text = words(build_report(make_home(benchmark="metamedqa", silent=True)))
+    assert "Board: metamedqa" in text
+    assert "signaldetection" not in text and "meta-d′" not in text and "<svg" not in text
+
+
+def test_before_anything_is_answered_the_page_says_so(make_home: MakeHome) -> None:
+    text = words(build_report(make_home(silent=True)))
+    assert (
+        "PROVISIONAL" in text
+        and "No criterion shifts measured yet" in text
+        and "81 are not computed yet" in text
+    )
+
+
+def test_a_study_without_confidence_or_without_risk_has_the_figures_it_can_have(make_home: MakeHome) -> None:
+    for conditions in (("confidence",), ("risk_s1", "risk_s2")):
+        assert "alpha" in words(build_report(make_home(conditions=conditions)))
+
+
+def test_the_same_board_gives_the_same_page(make_home: MakeHome) -> None:
+    home = make_home()
+    first = build_report(home).read_bytes()
+    assert build_report(home).read_bytes() == first
+
+
+def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
+        build_report(tmp_path)
+
+
+def test_a_page_that_cannot_be_written_is_one_line(make_home: MakeHome) -> None:
+    home = make_home()
+    (home / "report").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written") as caught:
+        build_report(home)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_prints_where_the_page_is(make_home: MakeHome, tmp_path: Path) -> None:
+    make_home()
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[study]\nname = "named"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n'
+    )
+    result = CliRunner().invoke(cli, ["report", str(study)])
+    assert result.exit_code == 0, result.output
+    page = Path(result.output.strip())
+    assert page.is_file() and "<h1>named</h1>" in page.read_text(encoding="utf-8")
