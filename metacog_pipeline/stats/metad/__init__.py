@@ -16,7 +16,30 @@ Read in this order: ``types`` (what a fit returns), ``fit`` (the front door), ``
 (0.9712, 'ok')
 """
 
+from metacog_pipeline.stats.metad.bootstrap import (
+    Bootstrap,
+    Interval,
+    Replicates,
+    bootstrap_metad,
+    fit_replicates,
+    interval,
+)
+from metacog_pipeline.stats.metad.estimates import estimates
 from metacog_pipeline.stats.metad.fit import fit_metad
-from metacog_pipeline.stats.metad.types import REASONS, MetaD
+from metacog_pipeline.stats.metad.resampling import resample_counts
+from metacog_pipeline.stats.metad.types import REASONS, Conditional, MetaD
 
-__all__ = ["REASONS", "MetaD", "fit_metad"]
+__all__ = [
+    "REASONS",
+    "Bootstrap",
+    "Conditional",
+    "Interval",
+    "MetaD",
+    "Replicates",
+    "bootstrap_metad",
+    "estimates",
+    "fit_metad",
+    "fit_replicates",
+    "interval",
+    "resample_counts",
+]

@@ -24,8 +24,8 @@ _HALVINGS = 52
 # Log likelihoods per trial closer than this are level.
 LEVEL = 1e-11
 # Shares and widths below which the start does not go, so that every logarithm exists.
-_LEAST_SHARE = 1e-3
-_LEAST_WIDTH = 1e-8
+_LEAST_SHARE = 1e-8
+_LEAST_WIDTH = 1e-9
 
 
 def start(problem: Problem, x: Floats) -> Floats:
@@ -60,8 +60,11 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     found = climb(problem, x)
     here = evaluate(problem, found.x, found.log_width)
     doubtful: Mask = ~found.converged | (np.abs(found.x) >= problem.bound)
-    doubtful |= ~(largest_gradient(problem, here) <= GRADIENT)
-    doubtful |= _second_rise(problem, found.x, here.value)
+    doubtful = doubtful | ~(largest_gradient(problem, here) <= GRADIENT)
+    rising = np.flatnonzero(_rises_elsewhere(problem, found.x, here.value, exact=False))
+    if len(rising):
+        part = problem.take(rising)
+        doubtful[rising] |= _rises_elsewhere(part, found.x[rising], here.value[rising], exact=True)
     if not doubtful.any():
         return found, here
     place = np.flatnonzero(doubtful)
@@ -71,25 +74,27 @@ def search(problem: Problem, x: Floats) -> tuple[Optimum, Evaluation]:
     return found, evaluate(problem, found.x, found.log_width)
 
 
-def _second_rise(problem: Problem, x: Floats, value: Floats) -> Mask:
+def _rises_elsewhere(problem: Problem, x: Floats, value: Floats, exact: bool) -> Mask:
     """Return where the profile rises away from the peak found at ``x``, or is higher, at a few points of the range.
 
-    A few steps over the edges are enough: the sign of the slope is asked for, not its digits.
+    Two steps over the edges mostly tell the sign of the slope; where they say that it rises, ``exact`` asks again.
     """
     cells = len(x)
-    points = (_COARSE * np.arcsinh(0.8 * problem.bound)).ravel()
-    np.sinh(points, out=points)
+    points = np.sinh((_COARSE * np.arcsinh(0.8 * problem.bound)).ravel())
     repeated = problem.take(np.tile(np.arange(cells), len(_COARSE)))
     log_width = start(repeated, points)
-    bound, undamped = repeated.bound, np.zeros_like(points)
-    for _ in range(_COARSE_STEPS):
-        there = evaluate(repeated, points, log_width)
-        log_width += newton_step(repeated, there, points, undamped, bound, True)[1]
+    if exact:
+        log_width = maximise(repeated, points, log_width, fixed_x=True).log_width
+    else:
+        bound, undamped = repeated.bound, np.zeros_like(points)
+        for _ in range(_COARSE_STEPS):
+            there = evaluate(repeated, points, log_width)
+            log_width += newton_step(repeated, there, points, undamped, bound, True)[1]
     there = evaluate(repeated, points, log_width)
     shape = (len(_COARSE), cells)
     away = there.gradient_x.reshape(shape) * np.sign(points.reshape(shape) - x)
-    quiet: Mask = ((away <= _RISE) & (there.value.reshape(shape) <= value)).all(axis=0)
-    return ~quiet
+    rises: Mask = np.any(~((away <= _RISE) & (there.value.reshape(shape) <= value)), axis=0)
+    return rises
 
 
 def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
@@ -105,8 +110,7 @@ def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
     along = climb(repeated, grid.ravel(), fixed_x=True)
     height = evaluate(repeated, along.x, along.log_width).value.reshape(GRID, cells)
     np.nan_to_num(height, copy=False, nan=-np.inf, neginf=-np.inf)
-    peak = (height[1:-1] >= height[:-2]) & (height[1:-1] >= height[2:])
-    rows, where = np.nonzero(peak)
+    rows, where = np.nonzero((height[1:-1] >= height[:-2]) & (height[1:-1] >= height[2:]))
     from_peak = (rows + 1) * cells + where
     top = problem.take(where)
     again = maximise(top, along.x[from_peak], along.log_width[..., from_peak])

@@ -1,0 +1,255 @@
+"""What a fit must keep whatever the counts: invariances, statuses, and that its maximum is one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.metad import REASONS, fit_metad
+from metacog_pipeline.stats.observers import expected_counts
+
+NUMBERS = ("d1", "c1", "meta_d1", "m_ratio", "meta_c1", "log_likelihood", "t2c_rs1", "t2c_rs2")
+
+
+@st.composite
+def tables(draw, least=1):
+    k = draw(st.integers(2, 5))
+    bins = st.lists(st.integers(least, 200), min_size=2 * k, max_size=2 * k)
+    return counts(draw(bins), draw(bins))
+
+
+def same(first, second, tolerance=1e-6):
+    np.testing.assert_allclose(first, second, rtol=tolerance, atol=tolerance)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_swapping_the_stimuli_mirrors_the_fit(table):
+    fit = fit_metad(table, conditional=True)
+    swapped = fit_metad(Counts(table.n_s2[:, ::-1], table.n_s1[:, ::-1]), conditional=True)
+    assert swapped.status[0] == fit.status[0]
+    same(swapped.d1, fit.d1)
+    same(swapped.c1, -fit.c1)
+    if fit.ok[0]:
+        same(swapped.log_likelihood, fit.log_likelihood, 1e-9)
+        same(swapped.meta_d1, fit.meta_d1)
+        same(swapped.t2c_rs1, -fit.t2c_rs2[:, ::-1], 1e-5)
+        assert swapped.status_rs1[0] == fit.status_rs2[0]
+        same(swapped.meta_da_rs1, fit.meta_da_rs2, 1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.floats(0.01, 1e6))
+def test_multiplying_all_counts_changes_the_likelihood_alone(table, t):
+    fit, scaled = fit_metad(table), fit_metad(Counts(table.n_s1 * t, table.n_s2 * t))
+    assert scaled.status[0] == fit.status[0]
+    if fit.ok[0]:
+        same(scaled.meta_d1, fit.meta_d1)
+        same(scaled.t2c_rs1, fit.t2c_rs1, 1e-5)
+        same(scaled.log_likelihood, t * fit.log_likelihood, 1e-8)
+        same(scaled.se_m_ratio * math.sqrt(t), fit.se_m_ratio, 1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.integers(0, 9))
+def test_an_unused_rating_changes_nothing(table, where):
+    """A column of zeros for both stimuli may be anywhere on its side, the outermost place included."""
+    k = table.ratings
+    low, high = where % (k + 1), k + where % (k + 1)
+    wide = [np.insert(np.insert(row[0], high, 0), low, 0) for row in (table.n_s1, table.n_s2)]
+    fit, wider = fit_metad(table), fit_metad(counts(*wide))
+    assert wider.status[0] == fit.status[0]
+    if fit.ok[0]:
+        same(wider.meta_d1, fit.meta_d1)
+        same(wider.log_likelihood, fit.log_likelihood, 1e-9)
+
+
+def test_edges_of_unused_ratings_are_their_neighbours_or_infinite():
+    fit = fit_metad(counts([0, 40, 0, 15, 6, 0, 9, 0], [0, 5, 0, 9, 12, 0, 44, 0]))
+    assert fit.t2c_rs1[0, 0] == -math.inf
+    assert fit.t2c_rs1[0, 1] == fit.t2c_rs1[0, 2] < fit.meta_c1[0]
+    assert fit.t2c_rs2[0, 0] == fit.t2c_rs2[0, 1] > fit.meta_c1[0]
+    assert fit.t2c_rs2[0, 2] == math.inf
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(least=0), st.floats(0, 1))
+def test_padding_by_the_caller_or_by_the_fit_is_the_same(table, amount):
+    by_fit, by_caller = fit_metad(table, padding=amount), fit_metad(padded(table, amount))
+    for name in NUMBERS:
+        np.testing.assert_array_equal(getattr(by_fit, name), getattr(by_caller, name))
+    assert by_fit.pad == by_caller.pad == amount
+    same(by_fit.n, table.n + 4 * table.ratings * amount, 1e-12)
+
+
+def test_padding_twice_is_refused(classic):
+    with pytest.raises(ValueError, match="padded already"):
+        fit_metad(padded(classic), padding=0.1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(least=0))
+def test_no_neighbouring_meta_d_is_more_likely(table):
+    """The maximum is global: no fit that starts from another cell's answer finds a higher likelihood."""
+    fit = fit_metad(table)
+    if not fit.ok[0]:
+        return
+    from metacog_pipeline.stats.metad.likelihood import evaluate
+    from metacog_pipeline.stats.metad.problem import by_side, collapse, problem_of
+    from metacog_pipeline.stats.metad.search import climb
+
+    grid = np.linspace(-9.9, 9.9, 67)
+    one = problem_of(collapse(by_side(table)), fit.d1, fit.c1, fit.s)
+    many = one.take(np.zeros(len(grid), dtype=np.int64))
+    with np.errstate(all="ignore"):
+        found = climb(many, grid / many.unit, fixed_x=True)
+        value = evaluate(many, found.x, found.log_width).value * fit.n
+    assert np.nanmax(value) <= fit.log_likelihood[0] + 1e-7 * (1 + abs(fit.log_likelihood[0]))
+    assert fit.gradient[0] < 1e-9
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(1, 5).flatmap(
+        lambda k: st.lists(
+            st.tuples(
+                *[
+                    st.lists(
+                        st.sampled_from([0, 0, 0, 1, 2, 0.5, 7, 100, 1e9]), min_size=2 * k, max_size=2 * k
+                    )
+                ]
+                * 2
+            ),
+            min_size=1,
+            max_size=6,
+        )
+    ),
+    st.sampled_from([None, 0.0, 0.1]),
+)
+def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
+    table = counts([first for first, _ in cells], [second for _, second in cells])
+    fit = fit_metad(table, padding=padding, conditional=True)
+    assert set(fit.status) <= set(REASONS)
+    assert np.isfinite(fit.meta_d1[fit.ok]).all()
+    assert np.isfinite(fit.m_ratio[fit.ok]).all()
+    assert (np.abs(fit.meta_d1[fit.ok]) <= 10).all()
+    assert (fit.gradient[fit.ok] < 1e-9).all()
+    assert all(reason or ok for reason, ok in zip(fit.reason, fit.ok, strict=True))
+    for side in (fit.rs1, fit.rs2):
+        np.testing.assert_array_equal(np.isfinite(side.meta_da), side.status == "ok")
+
+
+@pytest.mark.parametrize(
+    ("n_s1", "n_s2", "status"),
+    [
+        ([30, 20, 10, 0, 0, 0], [0, 0, 0, 9, 22, 29], "undefined_type1"),
+        ([30, 20, 10, 3, 1, 0], [0, 0, 0, 9, 22, 29], "undefined_type1"),
+        ([0, 0, 0, 0, 0, 0], [3, 7, 8, 12, 27, 89], "undefined_type1"),
+        ([0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], "undefined_type1"),
+        ([0, 80, 0, 0, 21, 0], [0, 15, 0, 0, 90, 0], "unidentified"),
+        ([80, 25], [18, 77], "unidentified"),
+        ([25, 25, 25, 25], [25, 25, 25, 25], "zero_dprime"),
+        ([10, 20, 30, 40], [10, 20, 30, 40], "zero_dprime"),
+        ([90, 0, 0, 10], [0, 12, 0, 88], "boundary"),
+        ([50, 40, 9, 1, 0, 0], [0, 0, 1, 9, 40, 50], "boundary"),
+        ([10, 20, 40, 30], [35, 30, 20, 15], "ok"),
+        ([0, 90, 10, 0], [12, 0, 0, 88], "ok"),
+    ],
+)
+def test_degenerate_counts_are_named(n_s1, n_s2, status):
+    fit = fit_metad(counts(n_s1, n_s2))
+    assert fit.status[0] == status
+    assert (fit.reason[0] == "") == (status == "ok")
+    if status not in ("ok", "boundary"):
+        assert math.isnan(fit.meta_d1[0])
+        assert math.isnan(fit.m_ratio[0])
+
+
+@pytest.mark.parametrize("ratings", [2, 3, 7, 11])
+@pytest.mark.parametrize("pad", [0.1, 1 / 6, 0.05])
+def test_equal_rates_are_a_zero_whatever_the_rounding_of_padded_sums(ratings, pad):
+    row = np.arange(2 * ratings) ** 2 + 1.0
+    assert fit_metad(counts(row, row), padding=pad).status[0] == "zero_dprime"
+    assert fit_metad(counts(row, row), padding=pad).d1[0] == 0
+
+
+def test_a_flat_profile_up_to_the_end_is_a_boundary_not_an_estimate():
+    """One error only, at the highest rating: the likelihood levels off and never comes down."""
+    fit = fit_metad(counts([0, 10, 0, 1], [0, 9, 10, 20]))
+    assert fit.status[0] == "boundary"
+    assert fit.meta_d1[0] == -10
+    assert math.isnan(fit.se_meta_d[0])
+
+
+def test_counts_of_a_billion_fit_like_their_shares():
+    small = fit_metad(counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]))
+    large = fit_metad(
+        counts(1e9 * np.array([36, 24, 17, 20, 10, 12, 9, 2]), 1e9 * np.array([1, 4, 10, 11, 19, 18, 28, 39]))
+    )
+    same(large.meta_d1, small.meta_d1, 1e-10)
+
+
+@pytest.mark.parametrize("ratio", [-0.5, 0.2, 0.8, 1.0, 1.3])
+@pytest.mark.parametrize(("d", "c"), [(1.2, 0.3), (0.02, 0.8), (-0.9, 0.2), (2.5, -1.0)])
+def test_exact_expectations_give_the_parameters_back(d, c, ratio):
+    """Near d = 0 with a criterion away from it as well, where meta-d' itself is tiny."""
+    middle = ratio * c
+    steps = np.array([0.4, 0.9, 1.5])
+    fit = fit_metad(expected_counts(d, ratio, c, middle - steps[::-1], middle + steps, 10_000))
+    assert fit.status[0] == "ok"
+    same(fit.m_ratio, ratio, 1e-5)
+    same(fit.t2c_rs2[0], middle + steps, 1e-5)
+    same(fit.fitted, fit.observed, 1e-6)
+
+
+@pytest.mark.parametrize("s", [0.7, 1.3])
+def test_the_midpoint_criterion_gives_the_type1_rates_back_at_meta_d_equal_d(classic, s):
+    from scipy.special import ndtr
+
+    fit = fit_metad(classic, s=s, criterion="midpoint")
+    c = fit.c1 + fit.d1 * (s - 1) / (2 * (1 + s))
+    same(ndtr(s * (fit.d1 / 2 - c)), classic.hits / classic.n2, 1e-9)
+    same(ndtr(-fit.d1 / 2 - c), classic.false_alarms / classic.n1, 1e-9)
+    assert fit.meta_d1[0] != fit_metad(classic, s=s).meta_d1[0]
+
+
+def test_at_equal_variances_the_two_criteria_are_one(classic):
+    first, second = fit_metad(classic), fit_metad(classic, criterion="midpoint")
+    assert first.meta_d1[0] == second.meta_d1[0]
+
+
+def test_a_cell_is_fitted_alike_alone_and_among_others(make_observers):
+    table = make_observers(2300, 7)
+    together = fit_metad(table, padding=0.125)
+    for cell in (0, 999, 1000, 2299):
+        alone = fit_metad(table.take([cell]), padding=0.125)
+        same(alone.meta_d1, together.meta_d1[cell : cell + 1], 1e-8)
+        same(alone.t2c_rs1, together.t2c_rs1[cell : cell + 1], 1e-7)
+
+
+def test_no_cells_are_no_error():
+    fit = fit_metad(counts(np.zeros((0, 4)), np.zeros((0, 4))), conditional=True)
+    assert fit.cells == 0
+    assert fit.t2c_rs1.shape == (0, 1)
+
+
+def test_unknown_criterion_is_refused(classic):
+    with pytest.raises(ValueError, match="published, midpoint"):
+        fit_metad(classic, criterion="absolute")
+
+
+def test_standard_errors_are_those_of_repeated_experiments():
+    from metacog_pipeline.stats.observers import simulate
+
+    steps = np.array([0.4, 0.9, 1.5])
+    many = fit_metad(simulate(1.5, 0.8, 0.3, 0.24 - steps[::-1], 0.24 + steps, 4000, seed=3, cells=1500))
+    for values, error in (
+        (many.meta_da, many.se_meta_d_total),
+        (many.m_ratio, many.se_m_ratio),
+        (many.m_diff, many.se_m_diff),
+    ):
+        assert np.median(error) == pytest.approx(values.std(), rel=0.07)
+    assert (many.se_meta_d <= many.se_meta_d_total).all()
