@@ -1,0 +1,152 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare, norm
+
+from metacog_pipeline.stats.counts import counts_from_trials
+from metacog_pipeline.stats.observers import (
+    cell_probabilities,
+    criteria_around,
+    expected_counts,
+    simulate,
+    simulate_trials,
+)
+from metacog_pipeline.stats.type1 import type1
+
+observers = st.tuples(
+    st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
+)
+
+
+def built(observer):
+    d, ratio, c, gaps = observer
+    return (d, ratio, c, *criteria_around(ratio, c, np.cumsum(gaps)))
+
+
+@given(observers)
+def test_expected_answers_give_back_d_and_c_exactly(observer):
+    table = expected_counts(*built(observer), 10**6)
+    result = type1(table)
+    assert result.d[0] == pytest.approx(observer[0], abs=1e-9)
+    assert result.c[0] == pytest.approx(observer[2], abs=1e-9)
+    assert table.n[0] == pytest.approx(10**6)
+
+
+@given(observers)
+def test_ratings_follow_the_normal_of_meta_d_beyond_the_relative_criterion(observer):
+    d, ratio, c, low, high = built(observer)
+    p = cell_probabilities(d, ratio, c, low, high)
+    k = p.shape[2] // 2
+    m, meta_c = ratio * d, ratio * c
+    for stimulus, mean in enumerate((-m / 2, m / 2)):
+        assert p[0, stimulus].sum() == pytest.approx(1)
+        upper = np.concatenate(([meta_c], high[0], [np.inf]))
+        given_s2 = np.diff(norm.cdf(upper, mean)) / norm.sf(meta_c, mean)
+        answer = norm.sf(c, (-d / 2, d / 2)[stimulus])
+        assert p[0, stimulus, k:] == pytest.approx(answer * given_s2, abs=1e-9)
+
+
+@given(observers)
+def test_mirroring_the_observer_swaps_the_stimuli(observer):
+    d, ratio, c, low, high = built(observer)
+    one = cell_probabilities(d, ratio, c, low, high)[0]
+    other = cell_probabilities(d, ratio, -c, -high[:, ::-1], -low[:, ::-1])[0]
+    assert other[::-1, ::-1] == pytest.approx(one, abs=1e-12)
+
+
+def test_far_tails_keep_their_digits_and_unused_ratings_are_zero():
+    p = cell_probabilities(2, 10, 3, [20.0, 25.0], [31.0, np.inf])
+    assert np.isfinite(p).all() and (p >= 0).all()
+    assert p.sum(axis=2) == pytest.approx(1)
+    assert (p[0, :, 5] == 0).all()
+    merged = cell_probabilities(1, 1, 0, [-1.0, -1.0], [1.0, 1.0])
+    assert (merged[0, :, 1] == 0).all() and (merged[0, :, 4] == 0).all()
+
+
+@pytest.mark.parametrize("sampling", ["binomial", "balanced"])
+def test_draws_have_the_noise_of_answers_and_of_ratings(sampling):
+    d, c, n = 1.2, 0.3, 400
+    shape = (d, 0.8, c, *criteria_around(0.8, c, [0.5, 1.0]))
+    table = simulate(*shape, n, seed=1, p_s2=0.4, sampling=sampling, cells=8000)
+    expected = expected_counts(*shape, n, p_s2=0.4)
+    assert table.n_s1.mean(axis=0) == pytest.approx(expected.n_s1[0], rel=0.05)
+    assert table.n_s2.mean(axis=0) == pytest.approx(expected.n_s2[0], rel=0.05)
+    assert (table.n == n).all()
+    if sampling == "balanced":
+        assert (table.n2 == 160).all()
+        rate = norm.sf(c - d / 2)
+        assert table.hits.var() == pytest.approx(160 * rate * (1 - rate), rel=0.06)
+    else:
+        assert table.n2.var() == pytest.approx(n * 0.4 * 0.6, rel=0.06)
+
+
+def test_many_different_observers_are_drawn_at_once_and_the_seed_decides():
+    rng = np.random.default_rng(0)
+    d, ratio, c = rng.uniform(0.3, 2.5, 5000), rng.uniform(0.3, 1.2, 5000), rng.normal(0, 0.3, 5000)
+    shape = (d, ratio, c, *criteria_around(ratio, c, [0.4, 0.8]))
+    one, other = simulate(*shape, 2000, seed=5), simulate(*shape, 2000, seed=5)
+    assert (one.n_s1 == other.n_s1).all() and one.cells == 5000
+    assert (simulate(*shape, 2000, seed=6).n_s1 != one.n_s1).any()
+    result = type1(one)
+    assert np.mean((result.d - d) / np.sqrt(result.var_d)) == pytest.approx(0, abs=0.1)
+    assert np.std((result.d - d) / np.sqrt(result.var_d)) == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize("sampling", ["binomial", "balanced"])
+def test_single_trials_follow_the_same_probabilities(sampling):
+    shape = (1.0, 0.7, 0.2, *criteria_around(0.7, 0.2, [0.4, 0.9]))
+    trials = simulate_trials(*shape, 20000, seed=3, p_s2=0.3, sampling=sampling)
+    table = counts_from_trials(trials.stimulus, trials.response, trials.confidence, 3)
+    assert table.dropped[0] == 0 and table.n[0] == 20000
+    p = cell_probabilities(*shape)[0]
+    for side, row in ((table.n_s1[0], p[0]), (table.n_s2[0], p[1])):
+        assert chisquare(side, row * side.sum()).pvalue > 1e-4
+    assert np.abs(np.diff(trials.stimulus)).sum() > 5000  # in random order
+
+
+def test_observers_without_ratings_and_of_no_sensitivity_are_allowed():
+    table = expected_counts(0, 0.5, 0.3, [], [], 100)
+    assert table.ratings == 1 and type1(table).d[0] == pytest.approx(0, abs=1e-12)
+    assert simulate(0, 0.5, 0.3, [], [], 0, seed=1).n[0] == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"d": math.nan},
+        {"d": math.inf},
+        {"c": [0.1, 0.2], "d": [1, 2, 3]},
+        {"criteria_s1": [0.5]},
+        {"criteria_s2": [math.nan]},
+        {"criteria_s2": [0.5, 1.0]},
+        {"n": 1.5},
+        {"n": -1},
+        {"n": [1, 2]},
+        {"p_s2": 1.5},
+        {"p_s2": math.nan},
+        {"seed": -1},
+        {"sampling": "both"},
+        {"cells": 0, "d": [1.0, 2.0]},
+    ],
+)
+def test_impossible_observers_are_value_errors(change):
+    right = {
+        "d": 1.0,
+        "m_ratio": 1.0,
+        "c": 0.0,
+        "criteria_s1": [-0.5],
+        "criteria_s2": [0.5],
+        "n": 10,
+        "seed": 1,
+    }
+    with pytest.raises(ValueError, match=r"\w"):
+        simulate(**{**right, **change})
+
+
+@pytest.mark.parametrize("steps", [[0.5, 0.5], [-1, 1], [math.nan], [1, 0.5]])
+def test_distances_of_criteria_must_rise_from_above_zero(steps):
+    with pytest.raises(ValueError, match="rising"):
+        criteria_around(1, 0, steps)

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from metacog_pipeline.stats.auroc import auroc, auroc_from_counts
+from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
+from metacog_pipeline.stats.type2 import auroc2, auroc2_trials, bin_confidence, type2_rates
+
+vectors = st.integers(1, 6).flatmap(
+    lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
+)
+scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=60)
+
+
+@given(vectors)
+def test_area_and_interval_of_counts_are_delongs_of_the_trials(pair):
+    table = counts(*pair)
+    right, wrong = table.by_confidence
+    one = auroc2(table).estimate()
+    other = auroc_from_counts(np.column_stack([wrong[0], right[0]]).astype(int))
+    assert (one.n, one.status) == (other.n, other.status)
+    if other.value is not None:
+        assert one.value == pytest.approx(other.value)
+        assert (one.low, one.high, one.sem) == pytest.approx((other.low, other.high, other.sem), abs=1e-4)
+
+
+@given(vectors)
+def test_swapping_stimuli_keeps_the_area_and_trades_the_responses_rates(pair):
+    one, other = counts(*pair), counts(pair[1][::-1], pair[0][::-1])
+    assert np.allclose(auroc2(one).value, auroc2(other).value, equal_nan=True)
+    a, b = type2_rates(one), type2_rates(other)
+    for first, second in ((a.hr2_rs1, b.hr2_rs2), (a.far2_rs1, b.far2_rs2), (a.hr2_rs2, b.hr2_rs1)):
+        assert np.allclose(first, second, equal_nan=True)
+    assert a.status_rs1.tolist() == b.status_rs2.tolist()
+
+
+@given(vectors, st.integers(0, 5))
+def test_a_rating_nobody_used_changes_no_area(pair, place):
+    k = len(pair[0]) // 2
+    place = min(place, k)
+    wider = [[*side[: k - place], 0, *side[k - place : k + place], 0, *side[k + place :]] for side in pair]
+    one, other = auroc2(counts(*pair)), auroc2(counts(*wider))
+    assert np.allclose(one.value, other.value, equal_nan=True)
+    assert np.allclose(one.sem, other.sem, equal_nan=True) and one.status[0] == other.status[0]
+
+
+@given(vectors, st.integers(2, 9))
+def test_more_of_the_same_leaves_area_and_rates(pair, times):
+    one, many = counts(*pair), counts(*(np.multiply(times, side) for side in pair))
+    assert np.allclose(auroc2(one).value, auroc2(many).value, equal_nan=True)
+    assert np.allclose(type2_rates(one).hr2_rs1, type2_rates(many).hr2_rs1, equal_nan=True)
+
+
+@given(vectors)
+def test_rates_fall_with_the_rating_asked_for_and_missing_ones_have_a_status(pair):
+    result = type2_rates(counts(*pair))
+    for rates in (result.hr2_rs1, result.far2_rs1, result.hr2_rs2, result.far2_rs2):
+        assert rates.shape == (1, len(pair[0]) // 2 - 1)
+        assert (np.diff(rates[~np.isnan(rates)]) <= 1e-12).all()
+    if result.status_rs1[0] == "ok":
+        assert not np.isnan(result.hr2_rs1).any() and not np.isnan(result.far2_rs1).any()
+
+
+def test_the_plus_one_variant_pulls_towards_one_half_and_is_not_applied_on_top_of_padding():
+    table = counts([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
+    assert auroc2(table).value[0] == pytest.approx(0.70967198, abs=1e-8)
+    assert auroc2(table, plus_one=True).value[0] == pytest.approx(0.69980643, abs=1e-8)
+    with pytest.raises(ValueError, match="twice"):
+        auroc2(padded(table), plus_one=True)
+
+
+@pytest.mark.parametrize(
+    ("pair", "value", "status"),
+    [
+        (([0, 0], [0, 0]), np.nan, "no items"),
+        (([4, 0, 0, 0], [0, 0, 0, 4]), np.nan, "all correct"),
+        (([0, 0, 4, 0], [0, 4, 0, 0]), np.nan, "all wrong"),
+        (([3, 0, 0, 3], [3, 0, 0, 3]), 0.5, "one confidence level"),
+        (([3, 0, 3, 0], [0, 3, 0, 3]), 1.0, "correct and wrong perfectly separated"),
+        (([3, 2, 1, 0], [0, 0, 2, 5]), 2 / 3, "fewer than two correct or two wrong items"),
+    ],
+)
+def test_cells_without_area_or_interval_say_why(pair, value, status):
+    result = auroc2(counts(*pair))
+    assert result.status[0] == status
+    assert result.value[0] == pytest.approx(value, nan_ok=True) or status.startswith("fewer")
+    assert np.isnan([result.low[0], result.high[0], result.sem[0]]).all()
+
+
+@given(scored)
+def test_continuous_confidence_is_ranked_with_ties_at_their_middle(rows):
+    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
+    result = auroc2_trials(confidence, correct)
+    n_right, n_wrong = correct.sum(), (~correct).sum()
+    if result.value is not None:
+        ranks = rankdata(confidence)[correct].sum()
+        area = (ranks - n_right * (n_right + 1) / 2) / (n_right * n_wrong)
+        assert result.value == pytest.approx(area)
+    boot = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=200, seed=1)
+    assert boot.value == result.value
+    if boot.low is not None:
+        assert 0 <= boot.low <= boot.high <= 1
+
+
+@pytest.mark.parametrize("levels", [5, 10**6])
+def test_the_bootstrap_interval_is_about_delongs(levels):
+    rng = np.random.default_rng(3)
+    correct = rng.random(800) < 0.6
+    confidence = np.floor(rng.normal(0.8 * correct, 1) * levels / 5)
+    delong = auroc2_trials(confidence, correct)
+    boot = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=3000, seed=4)
+    assert boot.sem == pytest.approx(delong.sem, rel=0.08)
+    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.006)
+    again = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=3000, seed=4)
+    assert (again.low, again.high) == (boot.low, boot.high)
+
+
+def test_repeated_items_are_resampled_whole():
+    rng = np.random.default_rng(7)
+    correct = np.repeat(rng.random(150) < 0.6, 4)
+    confidence = np.repeat(np.rint(rng.normal(2 + correct[::4], 1)), 4)
+    items = np.repeat(np.arange(150), 4)
+    clustered = auroc2_trials(confidence, correct, items, interval="bootstrap", seed=1)
+    assert clustered.sem == pytest.approx(auroc(confidence, correct, items).sem, rel=0.1)
+    assert clustered.sem > 1.5 * auroc2_trials(confidence, correct, interval="bootstrap", seed=1).sem
+
+
+values = st.lists(st.one_of(st.integers(-5, 5), st.just(float("nan"))), max_size=50)
+
+
+@given(values, st.integers(1, 7))
+def test_bins_keep_order_and_ties_together_and_lose_nobody(numbers, bins):
+    confidence = np.array(numbers, dtype=float)
+    result = bin_confidence(confidence, bins)
+    there = ~np.isnan(confidence)
+    assert ((result.rating >= 1) == there).all() and (result.rating <= bins).all()
+    assert result.dropped[0] == (~there).sum() and result.sizes.sum() == there.sum()
+    rated = dict(zip(confidence[there].tolist(), result.rating[there].tolist(), strict=True))
+    assert [rated[value] for value in confidence[there].tolist()] == result.rating[there].tolist()
+    assert [rated[value] for value in sorted(rated)] == sorted(rated.values())
+    assert (result.status[0] == "ok") == bool((result.sizes > 0).all() and there.any())
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=50, unique=True), st.integers(1, 7))
+def test_bins_without_ties_are_of_equal_size_whatever_the_scale(numbers, bins):
+    result = bin_confidence(numbers, bins)
+    assert result.sizes.max() - result.sizes.min() <= 1
+    assert (bin_confidence(np.exp(np.array(numbers) / 10), bins).rating == result.rating).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=50))
+def test_groups_are_binned_each_on_their_own(rows):
+    confidence, group = (np.array(column) for column in zip(*rows, strict=True))
+    together = bin_confidence(confidence, 3, group)
+    for one in set(group.tolist()):
+        alone = bin_confidence(confidence[group == one], 3)
+        assert (together.rating[group == one] == alone.rating).all()
+        assert together.status[one] == alone.status[0]
+
+
+@given(scored, st.integers(2, 5))
+def test_binning_only_blurs_what_the_area_sees(rows, bins):
+    confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
+    assume(0 < correct.sum() < len(correct))
+    rating = bin_confidence(confidence, bins).rating
+    table = counts_from_trials(np.ones(len(correct)), correct, rating, bins)
+    assert auroc2(table).n_correct[0] == correct.sum()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bin_confidence([np.inf], 2),
+        lambda: bin_confidence([1, 2], 0),
+        lambda: bin_confidence([1, 2], 2, [0]),
+        lambda: bin_confidence([1, 2], 2, [0, -1]),
+        lambda: auroc2_trials([1, 2], [1]),
+        lambda: auroc2_trials([1, np.nan], [1, 0]),
+        lambda: auroc2(counts([1, 2], [2, 1]), level=0),
+    ],
+)
+def test_what_cannot_be_ranked_is_a_value_error(call):
+    with pytest.raises(ValueError, match=r"\w"):
+        call()

@@ -1,0 +1,114 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from metacog_pipeline.stats.type2_dprime import (
+    MEASURES,
+    bootstrap_type2_dprime,
+    normalised_yes,
+    type2_dprime,
+)
+
+tables = st.tuples(*[st.integers(0, 30)] * 4)  # yes·correct, no·correct, yes·wrong, no·wrong
+
+
+def of(kinds, *options):
+    yes_right, no_right, yes_wrong, no_wrong = kinds
+    return type2_dprime(yes_right, yes_wrong, yes_right + no_right, yes_wrong + no_wrong, *options)
+
+
+@given(tables)
+def test_every_measure_is_what_its_name_says_or_has_a_status(kinds):
+    yes_right, no_right, yes_wrong, no_wrong = kinds
+    n = sum(kinds)
+    result = of(kinds)
+    shares = {
+        "hit_rate": (yes_right, yes_right + no_right),
+        "false_alarm_rate": (yes_wrong, yes_wrong + no_wrong),
+        "raw_alignment": (yes_right + no_wrong, n),
+        "accuracy": (yes_right + no_right, n),
+        "yes_ratio": (yes_right + yes_wrong, n),
+        "yfr": (yes_wrong, yes_right + yes_wrong),
+        "nfr": (no_right, no_right + no_wrong),
+    }
+    for name, (some, all_) in shares.items():
+        estimate = result.estimate(name)
+        assert estimate.n == all_
+        if all_:
+            assert estimate.value == pytest.approx(some / all_)
+            assert estimate.low <= estimate.value <= estimate.high
+        else:
+            assert (estimate.value, estimate.status) == (None, "no items")
+    d = result.estimate("d")
+    if all(kinds):
+        expected = norm.ppf(shares["hit_rate"][0] / shares["hit_rate"][1]) - norm.ppf(
+            shares["false_alarm_rate"][0] / shares["false_alarm_rate"][1]
+        )
+        assert (d.value, d.status) == (pytest.approx(expected, abs=1e-9), "ok")
+        assert d.low <= d.value <= d.high
+    else:
+        assert d.status != "ok"
+
+
+@given(tables)
+def test_joint_false_answer_rates_are_shares_of_all_items(kinds):
+    result = of(kinds, "none", False)
+    if sum(kinds):
+        assert result.yfr[0] == pytest.approx(kinds[2] / sum(kinds))
+        assert result.nfr[0] == pytest.approx(kinds[1] / sum(kinds))
+        assert result.estimate("yfr").n == sum(kinds)
+
+
+@given(tables)
+def test_saying_no_for_yes_turns_the_sign(kinds):
+    one, other = of(kinds, "loglinear"), of((kinds[1], kinds[0], kinds[3], kinds[2]), "loglinear")
+    assert other.d[0] == pytest.approx(-one.d[0], abs=1e-12)
+    assert math.isfinite(one.d[0]) and one.correction == "loglinear"
+
+
+def test_corrections_change_the_rates_and_nothing_else():
+    plain, half = type2_dprime(10, 0, 10, 10), type2_dprime(10, 0, 10, 10, "half")
+    assert plain.status[0] == "infinite" and math.isinf(plain.d[0])
+    assert half.d[0] == pytest.approx(2 * norm.ppf(0.95))
+    assert half.raw_alignment[0] == plain.raw_alignment[0] == 1
+
+
+def test_bootstrap_intervals_of_many_cells_come_in_one_pass_and_agree_with_the_delta_method():
+    result = type2_dprime([300, 150, 0], [120, 140, 0], [400, 250, 0], [300, 300, 0])
+    found = bootstrap_type2_dprime(result, 4000, seed=3)
+    assert set(found) == set(MEASURES)
+    assert found["d"].sd[:2] == pytest.approx(np.sqrt(result.var_d[:2]), rel=0.06)
+    low, high = result.interval()
+    assert found["d"].low[:2] == pytest.approx(low[:2], abs=0.04)
+    assert found["d"].high[:2] == pytest.approx(high[:2], abs=0.04)
+    assert found["d"].status.tolist() == ["ok", "ok", "undefined in most resamples"]
+    assert np.isnan(found["d"].low[2])
+    again = bootstrap_type2_dprime(result, 4000, seed=3)
+    assert (again["yfr"].low[:2] == found["yfr"].low[:2]).all()
+
+
+def test_a_graded_yes_is_a_share_of_the_two_answers():
+    graded = normalised_yes([0.3, 0.0, 0.2], [0.1, 0.0, 0.0])
+    assert graded[[0, 2]] == pytest.approx([0.75, 1]) and np.isnan(graded[1])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: type2_dprime(3, 1, 2, 4),
+        lambda: type2_dprime(-1, 1, 2, 4),
+        lambda: type2_dprime([1, 2], 1, 2, 4),
+        lambda: type2_dprime(1, 1, 2, math.inf),
+        lambda: type2_dprime(1, 1, 2, 2, "both"),
+        lambda: type2_dprime(1, 1, 2, 2).estimate("e"),
+        lambda: normalised_yes([1], [-1]),
+        lambda: bootstrap_type2_dprime(type2_dprime(1, 1, 2, 2), 0),
+    ],
+)
+def test_what_is_no_yes_no_table_is_a_value_error(call):
+    with pytest.raises(ValueError, match=r"\w"):
+        call()
