@@ -97,6 +97,7 @@ def metad_of_correct_cells(
     errors = {"d": np.sqrt(first.var_d), "meta_d": fit.se_meta_d_total, "m_ratio": fit.se_m_ratio}
     errors["m_diff"] = fit.se_m_diff
     drawn = _resampled(given, padding, n_boot, seed) if n_boot else None
+    method = f"{METHOD}, counts + {padding:g}" if padding else METHOD
     found = []
     for cell in range(raw.cells):
         n, reason = round(float(raw.n[cell])), REASONS[str(fit.status[cell])]
@@ -107,7 +108,7 @@ def metad_of_correct_cells(
             if name != "meta_d" and not status and not float(fit.d1[cell]) > 0:
                 status = NO_EQUIVALENT
             draws = None if drawn is None else drawn[name][:, cell]
-            of_cell[name] = estimate(value, error, n, METHOD, status or OK, draws, keep=name == "d")
+            of_cell[name] = estimate(value, error, n, method, status or OK, draws, keep=name == "d")
         found.append(of_cell)
     return found
 

@@ -83,6 +83,7 @@ def test_padding_leaves_no_zero_cell_behind(table):
     assume(wrong != right and len(table) > 1)
     found = metad_of_correct(table, padding=0.5)
     assert found["d"].value is not None and found["meta_d"].value is not None
+    assert all("counts + 0.5" in estimate.method for estimate in found.values())
 
 
 @pytest.mark.parametrize("bad", [[1, 2], [[1, 2, 3]], [[-1, 2]], [[math.nan, 1]], np.zeros((0, 2))])

@@ -7,7 +7,7 @@ on demand, percentiles of resampled trials. Nothing is padded unless asked for, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -133,12 +133,10 @@ def fit_batch(cells: Cells, options: Options) -> list[dict[str, Estimate]]:
         table = padded(raw, amount) if amount else raw
     except ValueError as error:
         raise StudyError(f"--padding: {error}") from None
-    folded: list[dict[str, Estimate]] | None = None
     if cells.outcomes is not None:
-        folded = metad_of_correct_cells(
+        fits = metad_of_correct_cells(
             cells.outcomes, padding=amount, n_boot=options.n_boot, seed=options.seed
         )
-        fits = [_labelled(found, amount) for found in folded]
     else:
         fits = _binary(raw, table, options)
     area = auroc2(raw)
@@ -217,15 +215,6 @@ def _accuracy(table: Counts, cell: int) -> Estimate:
         return unavailable(0, "wilson", NO_ITEMS)
     share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
     return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
-
-
-def _labelled(found: Mapping[str, Estimate], amount: float | None) -> dict[str, Estimate]:
-    if not amount:
-        return dict(found)
-    return {
-        name: Estimate(e.value, e.low, e.high, e.n, f"{e.method}, counts + {amount:g}", e.status, e.sem)
-        for name, e in found.items()
-    }
 
 
 def _posterior(cells: Cells, cell: int, options: Options) -> dict[str, Estimate]:
