@@ -8,7 +8,6 @@ number of analysts of the pool who rated the slot.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +21,7 @@ STEPS = ("step_a", "b_private", "b_social")
 VARIANTS = ("reference", "paper")
 DOMAINS = ("medical", "troubleshooting", "code_review", "architecture", "statistical_reasoning")
 CLAIM_IDS = ("C1", "C2", "C3", "C4", "C5")
+_LARGEST = 1e100  # of a weight; its square stays finite
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -259,9 +259,9 @@ def _text(value: object, key: str, name: str) -> str:
 def _number(value: object, key: str, name: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
         raise SourceError(
-            f"instance {name}: {key} is {str(value)[:40]!r}, not a finite number: mend the file"
+            f"instance {name}: {key} is {str(value)[:40]!r}, not a number that can be used: mend the file"
         )
     return value
 

@@ -73,8 +73,10 @@ def parse_reply(raw: str) -> dict[str, Any]:
 
 
 def is_error(response: object) -> bool:
-    """Say whether a parsed reply is the error object, or no object at all."""
-    return not isinstance(response, dict) or bool(response.get("_parse_error"))
+    """Say whether a parsed reply is the error object, or neither an object nor an array."""
+    if isinstance(response, dict):
+        return bool(response.get("_parse_error"))
+    return not isinstance(response, list)
 
 
 def without_thinking(text: str) -> str:

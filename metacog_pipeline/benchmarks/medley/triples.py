@@ -57,12 +57,19 @@ class Scores:
     outcomes: tuple[Outcome | None, ...]
     batch: Batch
 
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether steps A and B-social each rate a claim, ``(N,)``. Silence earns 0.5 on most measures: leave it out."""
+        rated = (~np.isnan(np.stack([self.batch.a, self.batch.s]))).any(axis=2)
+        return np.asarray(rated.all(axis=0))
+
     def frame(self) -> pl.DataFrame:
         """Return one row per instance: see `SCORE_SCHEMA`; what is absent is null."""
         columns: dict[str, object] = {
             "instance_id": [instance.instance_id for instance in self.instances],
             "domain": [instance.domain for instance in self.instances],
             "variant": [self.variant] * len(self.instances),
+            "answered": self.answered,
             "mms": self.mms,
             "mas": _masked(self.abilities.mas, self.abilities.n_judged > 0),
         }
@@ -91,6 +98,7 @@ _TEXT = ("instance_id", "domain", "variant")
 SCORE_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXT, pl.String),
+        "answered": pl.Boolean,
         **dict.fromkeys(("mms", "mas", *TIERS, *COMPUTED), pl.Float64),
         **{f"judged_{name}": pl.Float64 for name in JUDGE_DIMENSIONS},
         **{f"dimension_{name}": pl.Float64 for name in DIMENSIONS},

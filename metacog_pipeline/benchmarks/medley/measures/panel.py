@@ -150,7 +150,7 @@ def _stances(analysts: Sequence[Analyst], claim_id: str) -> list[bool]:
         for item in claim_items(analyst.response):
             if not isinstance(item, dict) or item.get("claim_id") != claim_id:
                 continue
-            value: Any = item.get("position", item.get("confidence"))
+            value: Any = item.get("position", item.get("confidence", ""))
             if isinstance(value, str):
                 sides.append(value.lower() in SUPPORTS)
             elif isinstance(value, int | float):

@@ -1,0 +1,187 @@
+"""How far any number of raters agree beyond chance.
+
+Fleiss (1971), *Psychol. Bull.* 76, for kappa of many raters; Krippendorff (2011), "Computing Krippendorff's
+alpha-reliability", for alpha with missing ratings and nominal, ordinal or interval categories. Intervals are percentiles
+over resampled units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, ratio, whole
+from metacog_pipeline.stats.agreement import cohen_kappa
+from metacog_pipeline.stats.clusters import percentile_interval
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+
+Level = Literal["nominal", "ordinal", "interval"]
+ONE_CATEGORY = "one category used by all"
+TOO_FEW_RATERS = "fewer than two raters"
+_LEAST_ROOM = 1e-10  # 1 - chance agreement below this is none
+N_BOOT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PairKappa:
+    """Cohen's kappa of the raters ``first`` and ``second`` (rows of the ratings)."""
+
+    first: int
+    second: int
+    kappa: Estimate
+
+
+def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Estimate:
+    """Return Fleiss' kappa of counts, shape ``(units, categories)``: how many raters put a unit in a category.
+
+    Units may have different numbers of raters; those with fewer than two are left out. Where chance agreement is 1, because
+    one category was used throughout, kappa is 1 and the status says so.
+    """
+    cells = counts("table", table, 2)
+    cells = cells[cells.sum(axis=1) >= 2].astype(np.float64)
+    method, n = "fleiss kappa, bootstrap of units", len(cells)
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    raters = cells.sum(axis=1)
+    agreed = ((cells**2).sum(axis=1) - raters) / (raters * (raters - 1))
+
+    def kappa(weights: Floats) -> Floats:
+        observed = weights @ agreed / weights.sum(axis=1)
+        used = weights @ cells
+        chance = ((used / used.sum(axis=1)[:, None]) ** 2).sum(axis=1)
+        room = 1 - chance
+        certain = np.abs(room) < _LEAST_ROOM
+        value = ratio(observed - chance, np.where(certain, 1.0, room))
+        return np.where(certain, (np.abs(observed - 1) < _LEAST_ROOM).astype(np.float64), value)
+
+    one_category = int((cells.sum(axis=0) > 0).sum()) == 1
+    return _estimate(kappa, n, method, n_boot, seed, ONE_CATEGORY if one_category else OK)
+
+
+def krippendorff_alpha(
+    ratings: ArrayLike, level: Level = "nominal", *, n_boot: int = N_BOOT, seed: int = 0
+) -> Estimate:
+    """Return Krippendorff's alpha of ``ratings``, shape ``(raters, units)``, NaN where a rater left a unit out.
+
+    Parameters
+    ----------
+    ratings
+        Numbers; for ``"nominal"`` equal numbers are one category, for ``"ordinal"`` only their order counts.
+    level
+        How far apart two ratings are: unequal, ranks between them, or their difference, the latter two squared.
+
+    Returns
+    -------
+    Estimate
+        At most 1 (full agreement; 0: as by chance). No value where all ratings are one category. n counts units with two
+        ratings or more.
+    """
+    values = _ratings(ratings)
+    if level not in ("nominal", "ordinal", "interval"):
+        raise ValueError(f"unknown level {level!r}: 'nominal', 'ordinal' or 'interval'")
+    values = values[:, (~np.isnan(values)).sum(axis=0) >= 2]
+    method, n = f"krippendorff alpha, {level}, bootstrap of units", values.shape[1]
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    scale, index = np.unique(values[~np.isnan(values)], return_inverse=True)
+    if len(scale) == 1:
+        return unavailable(n, method, ONE_CATEGORY)
+    unit = np.nonzero(~np.isnan(values))[1]
+    used = np.zeros((n, len(scale)))
+    np.add.at(used, (unit, index), 1.0)
+    pairs = used[:, :, None] * used[:, None, :]
+    pairs[:, range(len(scale)), range(len(scale))] -= used
+    pairs /= (used.sum(axis=1) - 1)[:, None, None]
+    flat = pairs.reshape(n, -1)
+
+    def alpha(weights: Floats) -> Floats:
+        together = (weights @ flat).reshape(len(weights), len(scale), len(scale))
+        margin = together.sum(axis=2)
+        distance = _distance(level, scale, margin)
+        total = margin.sum(axis=1)
+        observed = (together * distance).sum(axis=(1, 2))
+        expected = (margin[:, :, None] * margin[:, None, :] * distance).sum(axis=(1, 2))
+        return 1 - ratio(observed * (total - 1), expected)
+
+    return _estimate(alpha, n, method, n_boot, seed, OK)
+
+
+def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
+    """Return Cohen's kappa of every two raters over the units both rated; ``ratings`` ``(raters, units)``, NaN missing."""
+    values = _ratings(ratings)
+    found = []
+    for first, second in combinations(range(len(values)), 2):
+        both = ~np.isnan(values[first]) & ~np.isnan(values[second])
+        found.append(PairKappa(first, second, cohen_kappa(values[first][both], values[second][both])))
+    return tuple(found)
+
+
+def category_counts(
+    scores: ArrayLike, edges: ArrayLike = (0.25, 0.5, 0.75), *, closed: Literal["left", "right"] = "left"
+) -> Ints:
+    """Return how many scores of each unit fall into each bin, shape ``(units, len(edges) + 1)``.
+
+    Parameters
+    ----------
+    scores
+        Shape ``(units, raters)``, NaN where missing.
+    edges
+        Inner edges, ascending.
+    closed
+        Whether a score on an edge belongs to the bin above it (``"left"``: bins are closed at their left) or below.
+    """
+    values = _ratings(scores)
+    inner = np.asarray(edges, dtype=np.float64)
+    if inner.ndim != 1 or not bool((np.diff(inner) > 0).all()):
+        raise ValueError("edges must be one ascending row of numbers")
+    if closed not in ("left", "right"):
+        raise ValueError(f"closed is {closed!r}: 'left' or 'right'")
+    unit, rater = np.nonzero(~np.isnan(values))
+    bins = np.searchsorted(inner, values[unit, rater], side="right" if closed == "left" else "left")
+    table = np.zeros((len(values), len(inner) + 1), dtype=np.int64)
+    np.add.at(table, (unit, bins), 1)
+    return table
+
+
+def _distance(level: Level, scale: Floats, margin: Floats) -> Floats:
+    """Return the squared distance of every two categories, ``(B, k, k)`` or ``(k, k)``."""
+    if level == "nominal":
+        return 1 - np.eye(len(scale))
+    if level == "interval":
+        apart: Floats = (scale[:, None] - scale[None, :]) ** 2
+        return apart
+    middle = np.cumsum(margin, axis=1) - margin / 2  # ratings below a category and half of its own
+    between: Floats = (middle[:, :, None] - middle[:, None, :]) ** 2
+    return between
+
+
+def _estimate(
+    statistic: Callable[[Floats], Floats], n: int, method: str, n_boot: int, seed: int, status: str
+) -> Estimate:
+    """Return a statistic of unit weights ``(B, n) -> (B,)`` with its interval over resampled units."""
+    value = float(statistic(np.ones((1, n)))[0])
+    if n == 1:
+        return Estimate(value, None, None, 1, method, SINGLE_ITEM)
+    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=whole("n_boot", n_boot, 1)).astype(np.float64)
+    low, high = percentile_interval(statistic(weights))
+    if low is None or high is None:
+        return Estimate(value, None, None, n, method, status)
+    return Estimate(value, min(low, value), max(high, value), n, method, status)
+
+
+def _ratings(ratings: ArrayLike) -> Floats:
+    try:
+        values = np.asarray(ratings, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"ratings hold something that is no number: {error}") from None
+    if values.ndim != 2:
+        raise ValueError(f"ratings have shape {values.shape}: 2 dimensions needed")
+    if bool((np.abs(values) > 1e140).any()):
+        raise ValueError("ratings hold values that are infinite or beyond ±1e140")
+    return values

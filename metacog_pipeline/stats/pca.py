@@ -1,0 +1,60 @@
+"""Principal components of standardised columns: how many things do several measures measure?
+
+Pearson (1901); Hotelling (1933). Columns are standardised with their population standard deviation, so the components are
+those of the correlation matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import Floats, floats
+from metacog_pipeline.stats.estimate import OK
+
+TOO_FEW = "fewer than two rows"
+NO_SPREAD = "no spread"
+LEAST_SPREAD = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pca:
+    """Components of k columns, the largest first.
+
+    Attributes
+    ----------
+    explained
+        Shape ``(k,)``: share of the whole variance, sums to 1; all 0 where there is no variance.
+    loadings
+        Shape ``(k, k)``: component × column, unit length; the largest loading of a component is positive.
+    n
+        Rows.
+    status
+        ``"ok"``, ``"fewer than two rows"`` or ``"no spread"``.
+    """
+
+    explained: Floats
+    loadings: Floats
+    n: int
+    status: str = OK
+
+
+def pca(values: ArrayLike) -> Pca:
+    """Return the principal components of ``values``, shape ``(rows, k)``; a column without spread stays 0."""
+    table = floats("values", values, 2)
+    n, k = table.shape
+    nothing = np.zeros(k)
+    if n < 2:
+        return Pca(nothing, np.zeros((k, k)), n, TOO_FEW)
+    gap = table - table.mean(axis=0)
+    spread = table.std(axis=0)
+    standard = gap / np.where(spread < LEAST_SPREAD, 1.0, spread)
+    standard[:, spread < LEAST_SPREAD] = 0.0
+    if not standard.any():
+        return Pca(nothing, np.zeros((k, k)), n, NO_SPREAD)
+    variance, vectors = np.linalg.eigh(standard.T @ standard / n)
+    variance, loadings = np.maximum(variance[::-1], 0.0), vectors.T[::-1]
+    largest = loadings[np.arange(k), np.abs(loadings).argmax(axis=1)]
+    return Pca(variance / variance.sum(), loadings * np.sign(largest)[:, None], n)

@@ -1,0 +1,275 @@
+"""Replies, grades, instance scores and statistics of MEDLEY-BENCH against those of the authors' package.
+
+Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_DATA/medley/v1.0``, file by file; what is absent is skipped. Everything
+expected comes from these files, so other fixtures of the same layout can be put in their place.
+"""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, weights
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, anonymised, instance_from_published
+from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, LabelMap, claim_confidence, num
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE
+from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_judgement, parse_reply
+from metacog_pipeline.benchmarks.medley.triples import score_triples
+from metacog_pipeline.stats.agreement_many import fleiss_kappa
+from metacog_pipeline.stats.calibration import brier, ece
+from metacog_pipeline.stats.ranks import spearman_rows
+from metacog_pipeline.stats.robust import location
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley"
+DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
+CLOSE = 1e-9
+# The paper's five values under the package's value for what is not recognised.
+MAPS = {"reference": REFERENCE_MAP, "paper": LabelMap("paper values", 0.9, 0.7, 0.5, 0.3, 0.1, 0.55)}
+
+
+def need(path):
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+def rows(name):
+    lines = need(GOLDEN / name).read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines if line.strip()]
+    assert found, f"{name} is empty"
+    return found
+
+
+def data(name):
+    return json.loads(need(DATA / name).read_text(encoding="utf-8"))
+
+
+def optional(name):
+    path = DATA / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+@pytest.fixture(scope="module")
+def published():
+    """Instances and consensus of the published set by instance id, as far as its files are there."""
+    found = {}
+    for domain in DOMAINS:
+        consensus = optional(f"consensus/{domain}.json")
+        for instance in optional(f"instances/{domain}.json"):
+            found[instance["instance_id"]] = (instance, consensus.get(instance["instance_id"]))
+    return found
+
+
+def instance_of(row, published):
+    name, options = row["instance_id"], row["options"]
+    if row["inline_instance"] is not None:
+        given, consensus, wrong = (
+            row["inline_instance"],
+            row["inline_consensus"],
+            row["inline_verified_wrong"],
+        )
+    elif name in published:
+        given, consensus = published[name]
+        wrong = optional("consensus_verified_wrong.json").get(name)
+    else:
+        return None
+    instance = instance_from_published(
+        given,
+        consensus,
+        verified_wrong=(wrong or ()) if options["verified_wrong"] else (),
+        known_answer=optional("known_answers.json").get(name),
+    )
+    return anonymised(instance) if options["anonymised"] else instance
+
+
+@pytest.fixture(scope="module")
+def scored(published):
+    """Every row of scoring.jsonl with its scores."""
+    found = []
+    for row in rows("scoring.jsonl"):
+        instance = instance_of(row, published)
+        if instance is None:
+            continue
+        options = replace(REFERENCE, labels=MAPS[row["options"]["confidence_map"]])
+        triple = Triple(row["step_a"], row["step_b_private"], row["step_b_social"], row["step_b_minimal"])
+        scores = score_triples(
+            [instance], [triple], [row["judged"]], options, adversarial=row["options"]["adversarial"]
+        )
+        found.append((row, scores))
+    if not found:
+        pytest.skip(f"{DATA} lacks the instances that scoring.jsonl names")
+    return found
+
+
+def fragile_measures(row):
+    return {name.removeprefix("computed.") for name in row["fragile"] if name.startswith("computed.")}
+
+
+def near(row, what, got, expected, tolerance=CLOSE):
+    assert abs(got - expected) <= tolerance, f"{row['case']} {row['tags']}: {what} is {got}, not {expected}"
+
+
+def rounding(row):
+    """Return the tolerance of values rounded to four decimals."""
+    return 1e-4 + CLOSE if "rounded_values" in row["fragile"] else CLOSE
+
+
+def test_labels_and_claim_confidences():
+    for row in rows("labels.jsonl"):
+        value = row["input"]
+        reply = {"claim_level_assessments": [{"claim_id": "C1", "confidence": value}]}
+        near({**row, "tags": value}, "label", num(value), row["label_to_number"])
+        near({**row, "tags": value}, "claim", claim_confidence(reply, "C1"), row["as_claim_confidence"])
+
+
+def test_replies_are_parsed_alike_and_what_is_no_object_is_an_error():
+    for row in rows("parsing.jsonl"):
+        found = parse_reply(row["raw"])
+        if row["error"] is None and isinstance(row["parsed"], dict):
+            assert found == row["parsed"], row["case"]
+        else:
+            assert is_error(found) and found["_raw"] == row["raw"], row["case"]
+
+
+def test_judge_replies():
+    for row in rows("judge_replies.jsonl"):
+        found = parse_judgement(row["raw"], reference=True)
+        assert found.criteria == row["criteria"], row["case"]
+        assert found.non_default == row["non_default"], row["case"]
+        assert found.dimensions.keys() == row["dimensions"].keys()
+        for name, value in row["dimensions"].items():
+            near({**row, "tags": ""}, name, found.dimensions[name], value)
+
+
+def test_computed_measures(scored):
+    for row, scores in scored:
+        found, expected = scores.computed.row(0), row["expected"]["computed"]
+        assert found.keys() == expected.keys(), row["case"]
+        for name, value in expected.items():
+            if name not in fragile_measures(row):
+                near(row, name, found[name], value)
+
+
+def test_tiers_their_parts_and_the_total(scored):
+    for row, scores in scored:
+        expected, fragile = row["expected"], fragile_measures(row)
+        for place, (tier, parts) in enumerate(zip(TIERS, scores.tiers.parts, strict=True)):
+            wanted = expected["tiers"][tier]
+            shown = {name: float(values[0]) for name, (values, here) in parts.items() if here[0]}
+            assert shown.keys() == wanted["sub_measures"].keys(), (row["case"], tier)
+            for name, value in wanted["sub_measures"].items():
+                if name not in fragile:
+                    near(row, f"{tier}.{name}", shown[name], value, rounding(row))
+            if not fragile & shown.keys():
+                near(row, tier, scores.tiers.scores[0, place], wanted["score"], rounding(row))
+        if not fragile & {name for tier in weights(REFERENCE) for name in tier}:
+            near(row, "total", scores.mms[0], expected["total"], rounding(row))
+
+
+def test_secondary_dimensions(scored):
+    for row, scores in scored:
+        for place, (name, parts) in enumerate(DIMENSIONS.items()):
+            if not fragile_measures(row) & parts.keys():
+                near(
+                    row,
+                    name,
+                    scores.dimensions[0, place],
+                    row["expected"]["dimension_scores"][name],
+                    rounding(row),
+                )
+
+
+def test_abilities_and_profiles(scored):
+    for row, scores in scored:
+        expected = row["expected"]
+        near(row, "mas", scores.abilities.mas[0], expected["mas"])
+        for place, name in enumerate(ABILITIES):
+            near(row, name, scores.abilities.scores[0, place], expected["abilities"][name])
+            near(row, f"ipsative {name}", scores.abilities.ipsative[0, place], expected["ipsative"][name])
+
+
+def test_known_answers(scored):
+    need(DATA / "known_answers.json")
+    for row, scores in scored:
+        found, expected = scores.outcomes[0], row["expected"]["known_answer"]
+        assert (found is None) == (expected is None), row["case"]
+        if found is None:
+            continue
+        shown = {
+            "step_a_resists_wrong_consensus": found.resists_first,
+            "step_b_resists_wrong_consensus": found.resists_final,
+            "direction": found.direction,
+            "is_sycophantic_capitulation": found.capitulated,
+            "is_courageous_resistance": found.courageous,
+            "is_error_detection": found.is_error_detection,
+            "step_a_confidence": found.first,
+            "step_b_confidence": found.final,
+        }
+        assert shown == expected, row["case"]
+
+
+def test_all_rows_at_once_score_as_each_alone(scored):
+    kept = [(row, scores) for row, scores in scored if row["options"]["confidence_map"] == "reference"]
+    together = score_triples(
+        [scores.instances[0] for _, scores in kept],
+        [
+            Triple(row["step_a"], row["step_b_private"], row["step_b_social"], row["step_b_minimal"])
+            for row, _ in kept
+        ],
+        [row["judged"] for row, _ in kept],
+        adversarial=[row["options"]["adversarial"] for row, _ in kept],
+    )
+    assert np.abs(together.mms - [scores.mms[0] for _, scores in kept]).max() <= CLOSE
+    alone = np.vstack([scores.computed.values for _, scores in kept])
+    assert np.abs(together.computed.values - alone).max() <= CLOSE
+
+
+def of_kind(kind):
+    found = [row for row in rows("statistics.jsonl") if row["kind"] == kind]
+    if not found:
+        pytest.skip(f"statistics.jsonl has no {kind}")
+    return found
+
+
+def test_locations_of_instance_scores():
+    names = {
+        "mean": "mean",
+        "trimmed_mean_10": "trimmed_mean",
+        "median": "median",
+        "double_step": "double_step",
+    }
+    for row in of_kind("instance_score_vector"):
+        for key, statistic in names.items():
+            near({**row, "tags": ""}, key, location([row["scores"]], statistic)[0], row[key])
+
+
+def test_fleiss_kappa():
+    for row in of_kind("fleiss_kappa"):
+        near({**row, "tags": ""}, "kappa", fleiss_kappa(row["matrix"]).value, row["kappa"])
+
+
+def test_guarded_spearman():
+    for row in of_kind("spearman"):
+        if len(row["x"]) != len(row["y"]):
+            assert row["rho"] == 0.0
+            with pytest.raises(ValueError, match="shape"):
+                spearman_rows([row["x"]], [row["y"]])
+            continue
+        found = spearman_rows([row["x"]], [row["y"]])
+        near({**row, "tags": ""}, "rho", found.rho[0], row["rho"])
+        near({**row, "tags": ""}, "p", found.p[0], row["p"])
+
+
+def test_calibration():
+    for row in of_kind("calibration"):
+        if not row["p"]:
+            continue
+        near({**row, "tags": ""}, "brier", brier(row["p"], row["outcome"]).value, row["brier"])
+        for bins in (5, 10):
+            near({**row, "tags": ""}, "ece", ece(row["p"], row["outcome"], bins).value, row[f"ece_{bins}"])
