@@ -14,11 +14,12 @@ from polars.testing import assert_frame_equal
 
 from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, count
 from metacog_pipeline.benchmarks.signaldetection.comparisons import COMPARISON_SCHEMA, compare
+from metacog_pipeline.benchmarks.signaldetection.contrasts import MOST_PAIRED
 from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
 from metacog_pipeline.benchmarks.signaldetection.linear import linear
 from metacog_pipeline.benchmarks.signaldetection.measures import type1
 from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.signaldetection.paired import MOST_PAIRED, joint_draws, paired_rows
+from metacog_pipeline.benchmarks.signaldetection.paired import joint_draws, paired_rows
 from metacog_pipeline.benchmarks.signaldetection.rows import table
 from metacog_pipeline.benchmarks.signaldetection.scoring import pool
 from metacog_pipeline.stats.clusters import resample

@@ -400,6 +400,17 @@ def test_measured_imported_and_simulated_keep_their_source() -> None:
     assert sources == {"measured": "measured", "imported": "measured", "simulated": "simulated"}
 
 
+def test_a_ratio_to_a_sensitivity_that_may_be_0_says_so() -> None:
+    found = values(score(observer(d=0.02, m_ratio=1.0, n=200), seed=1, n_boot=100))
+    assert found["m_ratio"]["status"] == "d' may be 0" and found["m_ratio"]["estimate"] is not None
+    assert found["d"]["status"] == "ok" and found["meta_d"]["status"] == "ok"
+
+
+def test_methods_say_how_confidence_was_read() -> None:
+    found = values(score(observer(n=100), seed=1, n_boot=20))
+    assert all("0.5+(k-1)/(2(K-1))" in found[name]["method"] for name in ("ece", "brier"))
+
+
 @pytest.mark.slow
 def test_thirty_five_models_on_three_tasks_are_scored_in_seconds() -> None:
     frame = pl.concat(
@@ -409,7 +420,7 @@ def test_thirty_five_models_on_three_tasks_are_scored_in_seconds() -> None:
             for place, task in enumerate("ABC")
         ]
     )
-    begun = time.perf_counter()
+    begun = time.process_time()  # of this process: other work on the machine is not ours
     found = score(frame, seed=1)
     assert found.height == 105 * (len(PLAIN) + len(RATED))
-    assert time.perf_counter() - begun < 90  # a loaded machine; some seconds on a quiet one
+    assert time.process_time() - begun < 45

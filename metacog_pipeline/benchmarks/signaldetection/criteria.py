@@ -24,7 +24,6 @@ from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contras
 Floats = NDArray[np.float64]
 
 ROPE = 0.1
-NO_SHARED = "no shared items"
 _WEAKEST_FIRST = ("not_significant", "negligible", "inconclusive", "significant")
 
 

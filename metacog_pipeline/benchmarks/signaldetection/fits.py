@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,10 @@ from metacog_pipeline.benchmarks.signaldetection.measures import (
     one_level,
     percentile,
 )
+from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
 from metacog_pipeline.stats.counts import Counts, padded
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, Estimate, unavailable
-from metacog_pipeline.stats.metad import MetaD, fit_metad
+from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import Conditional
 
 Floats = NDArray[np.float64]
@@ -86,9 +88,12 @@ def meta_d_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dic
     point = _fit(np.array([cells[place].totals for place in told]), layout, sides=True)
     drawn = resampled_meta_d([draws[place] for place in told], layout)
     drawn |= resampled_sides([draws[place][:N_BOOT_SIDES] for place in told], layout)
+    d = drawn["meta_d"] - drawn["m_diff"]
     for row, place in enumerate(told):
         n = n_rated(cells[place])
         of_cell = {name: _estimate(point, name, row, drawn[name][row], n) for name in names}
+        if of_cell["m_ratio"].value is not None and _may_be_0(d[row]):
+            of_cell["m_ratio"] = replace(of_cell["m_ratio"], status=RATIO_UNSTABLE)
         found[place] = {**of_cell, LOG_M_RATIO: _logarithm(of_cell["m_ratio"])}
     return found
 
@@ -156,8 +161,14 @@ def _estimate(found: MetaD, name: str, row: int, drawn: Floats, n: int) -> Estim
     status = str((_side(found, name) if name in SIDES else found).status[row])
     value = float(_values(found, name)[row])
     if status != "ok" or not math.isfinite(value):
-        return unavailable(n, METHOD, status)
+        return unavailable(n, METHOD, REASONS.get(status) or status)
     return percentile(value, drawn, n, METHOD)
+
+
+def _may_be_0(d: Floats) -> bool:
+    """Whether the 95 % interval of d′ reaches 0: a ratio to it then has no stable value."""
+    known = d[np.isfinite(d)]
+    return 0.025 < float((known > 0).mean()) < 0.975 if len(known) else True
 
 
 def _logarithm(m_ratio: Estimate) -> Estimate:
@@ -169,4 +180,5 @@ def _logarithm(m_ratio: Estimate) -> Estimate:
     value = math.log(m_ratio.value)
     if m_ratio.low is None or m_ratio.high is None or m_ratio.low <= 0:
         return Estimate(value, None, None, m_ratio.n, m_ratio.method, LOW_NOT_POSITIVE)
-    return Estimate(value, math.log(m_ratio.low), math.log(m_ratio.high), m_ratio.n, m_ratio.method)
+    ends = math.log(m_ratio.low), math.log(m_ratio.high)
+    return Estimate(value, *ends, m_ratio.n, m_ratio.method, m_ratio.status)

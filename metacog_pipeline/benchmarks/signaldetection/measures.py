@@ -138,10 +138,14 @@ def confidence_estimates(cell: Cell, drawn: Floats) -> dict[str, Estimate]:
         auroc = unavailable(auroc.n, auroc.method, NOT_INFORMATIVE)
     return {
         "auroc2": auroc,
-        "ece": ece_estimate(patterns, stated, levels),
-        "brier": brier_from_patterns(patterns, stated),
+        "ece": _read_as(ece_estimate(patterns, stated, levels)),
+        "brier": _read_as(brier_from_patterns(patterns, stated)),
         "mean_confidence": ratio_estimate(patterns, level, np.ones(2 * k)),
     }
+
+
+def _read_as(found: Estimate) -> Estimate:
+    return replace(found, method=f"{found.method}; k as 0.5+(k-1)/(2(K-1))")
 
 
 def one_level(cell: Cell) -> bool:

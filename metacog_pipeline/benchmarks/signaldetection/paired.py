@@ -1,9 +1,9 @@
 """Differences of models that answered the same items: one resampling of items serves all models of a task.
 
 Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-their difference alone. p is that of difference / standard error, the standard error being a quarter of the 95 %
-percentile interval's width over 0.98 (M-ratios have tails that a standard deviation would follow); it has no floor, so
-it stands up to Holm's correction over many pairs, as a share of resamples would not.
+their difference alone. p is that of difference / standard error, the latter being the width of the 95 % percentile
+interval over 3.92 (M-ratios have tails that a standard deviation would follow). It has no floor, so it stands up to
+Holm's correction over many pairs, as a share of resamples would not. Verdicts join Holm's p with the plain interval.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed, in_groups
-from metacog_pipeline.benchmarks.signaldetection.contrasts import ROPE_D, ROPE_M_RATIO
+from metacog_pipeline.benchmarks.signaldetection.contrasts import MOST_PAIRED, ROPE_D, ROPE_M_RATIO
 from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE
 from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, point_meta_d, resampled_meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures import CORRECTION, N_BOOT, no_type1
@@ -32,7 +32,6 @@ from metacog_pipeline.stats.type1 import type1_from_table
 
 Floats = NDArray[np.float64]
 
-MOST_PAIRED = 25  # with more models each is compared with the best one only
 NO_SHARED = "no shared items"
 _ROPES = {"m_ratio": ROPE_M_RATIO, "d": ROPE_D, "c": ROPE}
 _BLOCK = 8_000_000  # drawn items held at once
@@ -63,11 +62,7 @@ def joint_draws(cells: Sequence[Cell], n_boot: int, seed: int) -> list[Floats]:
     """Return resampled totals ``(n_boot, places)`` of every cell, the same resampled items for all."""
     items = np.unique(np.concatenate([cell.item for cell in cells]))
     n = len(items)
-    tables = []
-    for cell in cells:
-        table = np.zeros((n, cell.layout.places), dtype=np.float32)  # sums stay below 2^24, so they are exact
-        np.add.at(table, (np.searchsorted(items, cell.item), cell.place), cell.number)
-        tables.append(table)
+    tables = [_table(cell, items) for cell in cells]
     rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, _BLOCK // max(n, 1))
     blocks: list[list[NDArray[np.float32]]] = [[] for _ in cells]
@@ -76,8 +71,15 @@ def joint_draws(cells: Sequence[Cell], n_boot: int, seed: int) -> list[Floats]:
         drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float32)
         for place, table in enumerate(tables):
-            blocks[place].append(weights @ table)
+            blocks[place].append(weights @ table.astype(np.float32))  # sums below 2^24: exact
     return [np.concatenate(parts).astype(np.float64) for parts in blocks]
+
+
+def _table(cell: Cell, items: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Return how often the cell has each item at each place; items × places, narrow because there may be many."""
+    table = np.zeros((len(items), cell.layout.places), dtype=np.uint16)
+    np.add.at(table, (np.searchsorted(items, cell.item), cell.place), cell.number.astype(np.uint16))
+    return table
 
 
 def _differences(cells: Sequence[Cell], seed: int, n_boot: int) -> Iterator[Row]:
