@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.metamedqa.measures import N_LEVELS, SHARES, cell_number, tables
+from metacog_pipeline.benchmarks.metamedqa.meta_d import meta_d_estimates
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import (
@@ -28,7 +29,7 @@ from metacog_pipeline.stats.calibration import (
     level_use,
     reliability,
 )
-from metacog_pipeline.stats.clusters import merge_patterns, resample
+from metacog_pipeline.stats.clusters import Patterns, merge_patterns, resample
 from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, Estimate, unavailable
 from metacog_pipeline.stats.proportions import proportion
 from metacog_pipeline.stats.ratios import ratio_estimate
@@ -93,6 +94,14 @@ class _Group:
         return int(self.weights @ self.per_item(weight))
 
 
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """Items by level × correct, and resampled totals ``(B, 10)``."""
+
+    patterns: Patterns
+    draws: NDArray[np.float64]
+
+
 def score(observations: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
     """Return one row per dataset, condition, model, run and measure, in `ESTIMATE_SCHEMA`.
 
@@ -147,9 +156,17 @@ def by_confidence(observations: pl.DataFrame) -> pl.DataFrame:
 def _scored(
     observations: pl.DataFrame, keys: Sequence[str], seed: int, allow_incomplete: bool
 ) -> pl.DataFrame:
+    groups = list(_groups(observations, keys))
+    rated = [_rated(group, seed) for group in groups]
+    tables = [each.patterns.totals.reshape(N_LEVELS, 2) for each in rated]
+    # A fit costs least in company; items of one run need no resampling.
+    clustered = [
+        each.draws if group.counts is not None else None for group, each in zip(groups, rated, strict=True)
+    ]
+    fitted = meta_d_estimates(tables, clustered)
     rows: list[tuple[object, ...]] = []
-    for group in _groups(observations, keys):
-        rows.extend(_rows(group, seed, allow_incomplete))
+    for group, each, meta_d in zip(groups, rated, fitted, strict=True):
+        rows.extend(_rows(group, {**_shares(group), **_confidence(each), **meta_d}, allow_incomplete))
     return pl.DataFrame(rows, schema=ESTIMATE_SCHEMA, orient="row")
 
 
@@ -202,13 +219,14 @@ def _patterns(frame: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return merged.counts, merged.weights, cells
 
 
-def _rows(group: _Group, seed: int, allow_incomplete: bool) -> Iterator[tuple[object, ...]]:
+def _rows(
+    group: _Group, estimates: dict[str, Estimate], allow_incomplete: bool
+) -> Iterator[tuple[object, ...]]:
     """Yield the finished rows of one group, measure by measure."""
     weights = tables()
     asked = group.total(weights.counts[:, _COVERAGE])
     n_failed, n_unparsable = group.total(weights.unanswered), group.total(weights.unparsed)
     incomplete = f"incomplete: {n_failed} of {asked} not answered" if n_failed else None
-    estimates = {**_shares(group), **_confidence(group, seed)}
     coverage = estimates["coverage"].value
     for measure, found in estimates.items():
         shown, status = found, found.status
@@ -248,14 +266,19 @@ def _shares(group: _Group) -> dict[str, Estimate]:
     return found
 
 
-def _confidence(group: _Group, seed: int) -> dict[str, Estimate]:
-    """Return the measures of level × correct, over the items that have a confidence."""
+def _rated(group: _Group, seed: int) -> _Rated:
+    """Return the items that have a confidence, by level × correct, and their resamples."""
     rated = group.per_item(tables().rated)
     kept = rated.any(axis=1)
     patterns = merge_patterns(rated[kept], group.weights[kept])
+    return _Rated(patterns, resample(patterns, N_BOOT, _seed(seed, group.key)))
+
+
+def _confidence(rated: _Rated) -> dict[str, Estimate]:
+    """Return the measures of level × correct, over the items that have a confidence."""
+    patterns, draws = rated.patterns, rated.draws
     table = patterns.totals.reshape(N_LEVELS, 2)
     quarters, fifths = level_probability(N_LEVELS), level_probability(N_LEVELS, "c/L")
-    draws = resample(patterns, N_BOOT, _seed(seed, group.key))
 
     def mean(where: NDArray[np.float64]) -> Estimate:
         return ratio_estimate(patterns, _LEVELS * where, where)

@@ -38,7 +38,7 @@ def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 METAMEDQA = Benchmark(
     name=BENCHMARK,
     parsing_version="1",
-    scoring_version="1",
+    scoring_version="2",
     items_current=items_current,
     construct=construct,
     conditions=conditions,
