@@ -26,6 +26,10 @@
 --     inconclusive (across its edge); null without a number, status says why
 --   as_predicted: whether c moved in the direction the stated risks ask for, significantly or not; null for other measures
 --   paired_difference: the same difference over the items answered under both, with the items as the unit of chance
+--   paired_low: lower end of its 95 % interval
+--   paired_high: upper end
+--   paired_low_adjusted: lower end of the interval at the level of its family; the paired verdict rests on it
+--   paired_high_adjusted: upper end
 --   paired_p_adjusted: over its own family
 --   paired_n: items answered under both
 --   note: for c_prime whether it is worth a look, which it is where d′ moved too
@@ -61,6 +65,8 @@ select
     paired.difference as paired_difference,
     paired.low as paired_low,
     paired.high as paired_high,
+    paired.low_adjusted as paired_low_adjusted,
+    paired.high_adjusted as paired_high_adjusted,
     paired.p as paired_p,
     paired.p_adjusted as paired_p_adjusted,
     paired.verdict as paired_verdict,

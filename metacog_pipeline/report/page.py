@@ -109,6 +109,7 @@ def _page(name: str, parts: Sequence[Part]) -> str:
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{words(name)}: report</title>\n<style>{_STYLE}</style></head>\n"
         f"<body><header><h1>{words(name)}</h1>"
-        '<p class="soft">Every interval is a 95 % interval. Simulated observers never stand among models.</p>'
+        '<p class="soft">Intervals are 95 % intervals where nothing else is said. Simulated observers never stand among '
+        "models.</p>"
         f'<nav aria-label="Parts"><ul>{links}</ul></nav></header>\n<main>\n{body}{empty}</main></body></html>\n'
     )

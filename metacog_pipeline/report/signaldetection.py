@@ -107,8 +107,8 @@ def _shifts(home: Path) -> str:
     found = run_query(
         home,
         "select task, model, source, b, a, difference, low_adjusted, high_adjusted, z, p_adjusted, verdict, as_predicted, "
-        "paired_difference, paired_low, paired_high, paired_verdict from signaldetection_criterion_shifts "
-        "where measure = 'c' order by source, task, model, b desc, a",
+        "paired_difference, paired_low_adjusted, paired_high_adjusted, paired_verdict "
+        "from signaldetection_criterion_shifts where measure = 'c' order by source, task, model, b desc, a",
     ).rows
     columns = (
         "model", "task", "from", "to", "change of c", "Z", "p adjusted", "verdict", "as predicted", "paired change",
@@ -135,9 +135,9 @@ def _shifts(home: Path) -> str:
     if not made:
         return paragraph("No criterion shifts measured yet.", "soft")
     return "".join(made) + paragraph(
-        "Intervals of the change are at the level of the whole family of tests (Bonferroni), those of the paired change at "
-        "95 %. Significant: a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of "
-        "less than 0.1. The paired test knows that both conditions were answered on the same items.",
+        "Intervals are at the level of the whole family of tests (Bonferroni), and the verdicts rest on them. Significant: "
+        "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
+        "paired test knows that both conditions were answered on the same items.",
         "soft",
     )
 

@@ -10,7 +10,7 @@ from metacog_pipeline.warehouse.columns import board_of
 from metacog_pipeline.warehouse.database import text
 from metacog_pipeline.warehouse.query import run_query
 
-_RISKS = {"risk_none": "no risk", "risk_s1": "risk_s1", "risk_s2": "risk_s2"}
+_WORDS = {"risk_none": "no risk", "not_significant": "not significant"}
 
 
 def notes(home: Path, benchmark: str | None = None) -> str:
@@ -43,21 +43,27 @@ def _criterion_shifts(home: Path, benchmark: str | None) -> Iterator[str]:
         return
     found = run_query(
         home,
-        "select task, model, source, a, b, difference, verdict from signaldetection_criterion_shifts "
+        "select task, model, source, a, b, difference, verdict, paired_verdict from signaldetection_criterion_shifts "
         "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc",
     ).rows
     if not found:
         return
     yield "Criterion shifts (change of c, predicted to be up: from risk_s1 to no risk, from no risk to risk_s2):"
     lines: dict[tuple[object, ...], list[str]] = {}
-    for task, model, source, a, b, difference, verdict in found:
+    for task, model, source, a, b, difference, verdict, paired in found:
         size = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
-        words = str(verdict or "untested").replace("_", " ")
-        pair = f"{_RISKS.get(str(b), b)} to {_RISKS.get(str(a), a)} {size} {words}"
-        lines.setdefault((task, model, source), []).append(pair)
+        said = f"{_word(b)} to {_word(a)} {size} {_word(verdict)}"
+        if paired not in (None, verdict):
+            said += f" ({_word(paired)} when paired by item)"
+        lines.setdefault((task, model, source), []).append(said)
     for (task, model, source), pairs in lines.items():
         whose = " (simulated)" if source == "simulated" else ""
         yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(pairs)}")
+
+
+def _word(name: object) -> str:
+    """Return ``name`` as people read it."""
+    return "untested" if name is None else _WORDS.get(str(name), str(name))
 
 
 def _progress(home: Path, benchmark: str | None) -> Iterator[str]:

@@ -211,6 +211,21 @@ def test_notes_tell_how_far_criteria_moved_and_whose(make_sdt_home: MakeHome) ->
     assert "Criterion" not in notes(home, "metamedqa")
 
 
+def test_notes_say_where_the_paired_test_says_something_else(make_sdt_home: MakeHome) -> None:
+    home = make_sdt_home({"alpha": "measured"}, tasks=("A",))
+    path = home / "estimates" / "signaldetection" / "comparisons" / "comparisons.parquet"
+    table = pq.read_table(path)
+    given = table.to_pylist()
+    for row in given:
+        if row["family"] == "criterion_z":
+            row["verdict"] = "not_significant" if row["b"] == "risk_none" else None
+    pq.write_table(type(table).from_pylist(given, schema=table.schema), path)
+    build(home)
+    told = notes(home)
+    assert "no risk to risk_s2 +0.50 not significant (significant when paired by item)" in told
+    assert "risk_s1 to no risk +0.50 untested (significant when paired by item)" in told
+
+
 def test_notes_name_the_benchmark_where_several_are_asked(
     make_home: MakeHome, make_sdt_home: MakeHome
 ) -> None:
