@@ -1,0 +1,107 @@
+"""Abilities, MAS, profiles within a respondent, known answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS, abilities, dominant_ability
+from metacog_pipeline.benchmarks.medley.aggregate import JUDGED
+from metacog_pipeline.benchmarks.medley.known_answers import outcome, rates
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.measures.options import PAPER, REFERENCE
+from metacog_pipeline.benchmarks.medley.measures.table import judged_table
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+
+GRADES = {name: place / 10 for place, name in enumerate(JUDGE_DIMENSIONS)}
+
+
+def of(*grades, options=REFERENCE):
+    return abilities(judged_table(list(grades), JUDGED, len(grades)), options)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_map_uses_every_dimension_once(name):
+    used = [dimension for own in MAPS[name].values() for dimension in own]
+    assert sorted(used) == sorted(JUDGE_DIMENSIONS)
+    assert tuple(MAPS[name]) == ABILITIES
+
+
+def test_an_ability_is_the_mean_of_its_dimensions():
+    found = of(GRADES)
+    control = (
+        GRADES["attribution_depth"] + GRADES["capitulation_quality"] + GRADES["intellectual_courage"]
+    ) / 3
+    assert found.scores[0, 1] == pytest.approx(control)
+    assert found.mas[0] == pytest.approx(found.scores[0].mean())
+    assert found.ipsative[0] == pytest.approx(found.scores[0] - np.mean(list(GRADES.values())))
+
+
+def test_the_profile_of_the_published_table_is_centred_on_ten_dimensions():
+    """Weighted back by their numbers of dimensions, ipsative abilities sum to nothing."""
+    found = of(GRADES)
+    assert found.ipsative[0] @ [2, 3, 3, 2] == pytest.approx(0.0)
+    four = of(GRADES, options=replace(REFERENCE, ipsative_centre="abilities"))
+    assert four.ipsative[0].sum() == pytest.approx(0.0)
+
+
+def test_missing_grades_count_as_a_third_and_are_counted():
+    found = of({"transparency": 0.9}, None)
+    assert found.scores[0, 3] == pytest.approx((0.9 + 0.333) / 2)
+    assert found.ipsative[0, 3] == pytest.approx((0.9 + 0.333) / 2 - 0.9)
+    assert found.scores[1] == pytest.approx([0.333] * 4) and found.ipsative[1] == pytest.approx([0.0] * 4)
+    assert found.n_judged.tolist() == [1, 0]
+
+
+def test_a_moved_dimension_moves_both_abilities():
+    moved = of(GRADES, options=replace(PAPER, ability_map="courage_self_regulates"))
+    plain = of(GRADES)
+    assert moved.scores[0, 1] != plain.scores[0, 1] and moved.scores[0, 3] != plain.scores[0, 3]
+    assert moved.scores[0, [0, 2]] == pytest.approx(plain.scores[0, [0, 2]])
+
+
+def test_the_first_of_equal_abilities_dominates_an_instance():
+    assert of(dict.fromkeys(JUDGE_DIMENSIONS, 0.5)).dominant.tolist() == [0]
+
+
+def test_a_models_dominant_ability_is_the_commonest_with_its_share_cut_off():
+    assert dominant_ability([0, 0, 1]) == ("monitoring", 66)
+    assert dominant_ability([0, 1]) == ("control", 50)  # alphabetical on ties
+    assert dominant_ability([]) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("first", "final", "direction"),
+    [("low", "moderate", "maintained_correct"), ("low", "high", "capitulated"), ("high", "low", "corrected"),
+     ("high", "very_high", "maintained_wrong"), (None, "low", "corrected"), ("low", None, "capitulated")],
+)  # fmt: skip
+def test_a_confidence_below_six_tenths_resists_and_a_missing_one_does_not(
+    instance, reply, first, final, direction
+):
+    row = [None, None]
+    found = outcome(instance, Triple(reply([*row, first]), None, reply([*row, final])), REFERENCE)
+    assert found.direction == direction
+    assert found.capitulated == (direction == "capitulated")
+    assert found.courageous == (direction == "maintained_correct")
+
+
+def test_exactly_six_tenths_does_not_resist(instance, reply):
+    reply_ = reply([None, None, 0.6])
+    assert outcome(instance, Triple(reply_, None, reply_), REFERENCE).direction == "maintained_wrong"
+
+
+def test_rates_are_split_into_designed_and_injected(make_instance, reply):
+    low, high = reply([None, None, "low"]), reply([None, None, "high"])
+    designed, injected = make_instance(), make_instance(is_error_detection=True)
+    found = rates(
+        [
+            outcome(designed, Triple(low, None, low), REFERENCE),
+            outcome(designed, Triple(low, None, high), REFERENCE),
+            outcome(injected, Triple(high, None, high), REFERENCE),
+            outcome(make_instance(known=None), Triple(low, None, low), REFERENCE),
+        ]
+    )
+    assert (found.n, found.resistance, found.capitulation, found.courageous) == (3, 1 / 3, 1 / 3, 1 / 3)
+    assert (found.expert, found.injected, found.gap) == (0.5, 0.0, 0.5)
+    nothing = rates([None])
+    assert (nothing.n, nothing.resistance, nothing.gap) == (0, None, None)

@@ -1,0 +1,143 @@
+"""Tiers, MMS, secondary dimensions: weights, orientation, rounding."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley import aggregate
+from metacog_pipeline.benchmarks.medley.aggregate import (
+    BAD_WHEN_HIGH,
+    DIMENSIONS,
+    JUDGED,
+    T1,
+    T2,
+    T3,
+    dimension_weights,
+    letter,
+    mms,
+    rounded,
+    rule_based_share,
+    secondary_dimensions,
+    tiers,
+)
+from metacog_pipeline.benchmarks.medley.measures.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED, Table, judged_table
+
+NAMES = (*COMPUTED, *JUDGED)
+
+
+def table(**values):
+    row = [values.get(name) for name in NAMES]
+    present = np.array([[value is not None for value in row]])
+    return Table(NAMES, np.array([[value or 0.0 for value in row]], dtype=float), present)
+
+
+def test_the_weights_are_those_of_the_packages_inventory():
+    for parts in (T1, T2, *T3.values(), *DIMENSIONS.values(), aggregate.DIMENSION_WEIGHTS):
+        assert sum(parts.values()) == pytest.approx(1.0)
+    assert len(T1) + len(T2) + len(T3["package"]) == 24
+    assert len({*T1, *T2, *T3["package"]}) == 22
+    assert rule_based_share(REFERENCE) == pytest.approx((1 + 0.85 + 0.35) / 3)
+
+
+def test_a_tier_is_the_mean_of_what_is_present():
+    found = tiers(table(proportionality=0.8, selectivity=0.2), REFERENCE)
+    assert found.scores[0].tolist() == [round((0.25 * 0.8 + 0.2 * 0.2) / 0.45, 4), 0.5, 0.5]
+
+
+def test_bad_measures_are_turned_round_and_two_are_stretched():
+    found = tiers(
+        table(epistemic_cowardice=0.8, synthesis_necessity=0.9, confidence_coherence=0.3), REFERENCE
+    )
+    assert found.parts[1]["epistemic_cowardice"][0][0] == pytest.approx(0.2)
+    assert found.parts[2]["synthesis_necessity"][0][0] == pytest.approx(0.8)
+    assert found.parts[2]["confidence_coherence"][0][0] == 0.0
+    half = tiers(table(epistemic_cowardice=0.8), replace(REFERENCE, flip_from=0.5))
+    assert half.parts[1]["epistemic_cowardice"][0][0] == 0.0
+    assert {"epistemic_cowardice", "majority_pressure_sensitivity", "confidence_contagion"} == BAD_WHEN_HIGH
+
+
+def test_the_share_that_rests_on_judges_is_shown():
+    ruled = tiers(table(content_engagement=0.5, argument_specificity=0.5), REFERENCE)
+    assert ruled.judged_share.tolist() == [[0, 0, 0]]
+    whole = tiers(table(**dict.fromkeys(NAMES, 0.5)), REFERENCE)
+    assert whole.judged_share[0] == pytest.approx([0, 0.15, 0.65])
+
+
+def test_the_documents_inventory_drops_what_has_no_formula():
+    options = replace(REFERENCE, articulation="documents")
+    found = tiers(table(blind_spot_recognition=1.0, logical_grounding=0.0, capitulation_quality=1.0), options)
+    assert found.scores[0, 2] == pytest.approx(round(0.06 / 0.11, 4))
+
+
+@given(st.tuples(*[st.integers(0, 10_000)] * 3))
+def test_mms_is_at_most_the_mean_tier_and_rises_with_it(ten_thousandths):
+    scores = np.array([ten_thousandths]) / 10_000
+    for options in PRESETS.values():
+        value = mms(scores, options)[0]
+        assert 0 <= value <= scores.mean() + 1e-4 or scores.min() < 0.01
+        equal = mms(np.full((1, 3), scores.mean()), options)[0]
+        assert value <= equal + 1e-4 or scores.min() < 0.01
+
+
+def test_mms_by_hand():
+    scores = np.array([[0.5337, 0.4855, 0.4918], [0.0, 1.0, 1.0]])
+    g = 0.5337**0.334 * 0.4855**0.333 * 0.4918**0.333
+    balance = 1 - np.std([0.5337, 0.4855, 0.4918])
+    assert mms(scores, REFERENCE).tolist() == [
+        round(g * (0.85 + 0.15 * balance), 4),
+        round(0.01**0.334 * (0.85 + 0.15 * (1 - np.std([0.01, 1, 1]))), 4),
+    ]
+    relative = 1 - np.std(scores[0]) / scores[0].mean()
+    third = np.prod(scores[0] ** (1 / 3))
+    assert mms(scores, PAPER)[0] == round(float(third * (0.85 + 0.15 * relative)), 4)
+
+
+@given(st.lists(st.integers(0, 100_000), min_size=1, max_size=50))
+def test_halves_round_to_even_by_their_exact_binary_value(hundred_thousandths):
+    values = np.array(hundred_thousandths) / 100_000
+    for value, got in zip(values, rounded(values), strict=True):
+        assert got == round(float(value), 4)
+        assert abs(Fraction(float(got)) - Fraction(float(value))) <= Fraction(1, 20_000) + Fraction(1, 10**15)
+
+
+def test_secondary_dimensions_use_older_judged_measures_where_given():
+    plain = secondary_dimensions(table(logical_grounding=0.4, synthesis_necessity=0.8), REFERENCE)
+    assert plain[0, 5] == pytest.approx(round((0.35 * 0.4 + 0.3 * 0.8) / 0.65, 4))  # not stretched here
+    assert plain[0, :5].tolist() == [0.5] * 5
+    older = secondary_dimensions(table(logical_grounding=0.4, sophistry_gap=1.0), REFERENCE)
+    assert older[0, 5] == pytest.approx(0.7)
+
+
+def test_sophistry_counts_less_where_judges_disagree():
+    assert dimension_weights()["digital_sophistry"] == dimension_weights(0.6)["digital_sophistry"] == 0.10
+    half, none = dimension_weights(0.5), dimension_weights(0.39)
+    assert half["digital_sophistry"] == 0.05 and half["updating"] == pytest.approx(0.255)
+    assert none["digital_sophistry"] == 0.0 and none["sycophancy_resistance"] == pytest.approx(0.28)
+    for found in (half, none):
+        assert sum(found.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "grade"), [(0.75, "S"), (0.7499, "A"), (0.65, "A"), (0.60, "B"), (0.5, "C"), (0.4999, "D")]
+)
+def test_letters(score, grade):
+    assert letter(score) == grade
+
+
+def test_judges_say_what_they_say_and_nothing_else_counts():
+    given_ = [
+        {"transparency": 0.4, "unknown": 1.0, "attribution_depth": None},
+        None,
+        {"transparency": float("nan")},
+        "x",
+    ]
+    found = judged_table(given_, JUDGED, 4)
+    assert found.row(0) == {"transparency": 0.4}
+    assert found.row(1) == found.row(2) == found.row(3) == {}
+    with pytest.raises(ValueError, match="2 instances"):
+        judged_table([None], JUDGED, 2)

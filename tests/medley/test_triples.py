@@ -1,0 +1,226 @@
+"""Many instances at once: the same as each alone, never NaN, whatever the replies hold."""
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.measures.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, score_triples
+
+CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.sampled_from([10**400, -(10**400), 1e308, -1e308, "high", "C1", "\ud800", "supports", "", "a b c d"])
+    | st.text(max_size=12)
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["claim_id", "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+ITEM = st.dictionaries(
+    st.sampled_from(
+        ["claim_id", "claim_text", "confidence", "reasoning", "position", "reason", "citing_analyst"]
+    ),
+    ANYTHING | st.sampled_from(CLAIM_IDS),
+    max_size=5,
+)
+HOSTILE = (
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "assessment",
+                "overall_assessment",
+                "claim_level_assessments",
+                "what_changed",
+                "what_i_resisted",
+                "_parse_error",
+            ]
+        ),
+        ANYTHING | st.lists(ITEM | ANYTHING, max_size=6),
+        max_size=6,
+    )
+    | st.lists(ITEM, max_size=6)
+    | ANYTHING
+)
+
+
+@st.composite
+def plain_replies(draw):
+    items = [
+        {"claim_id": claim, "confidence": value, "reasoning": f"because of {claim}"}
+        for claim in CLAIM_IDS
+        if (value := draw(CONFIDENCES)) is not None
+    ]
+    return {"assessment": "The pump housing shows a crack.", "claim_level_assessments": items}
+
+
+TRIPLES = st.lists(st.tuples(plain_replies(), plain_replies(), plain_replies()), min_size=1, max_size=6)
+
+
+def check_range(scores):
+    """Every number is one, and lies in 0..1 (profiles in -1..1)."""
+    shown = scores.computed.values[scores.computed.present]
+    assert np.isfinite(scores.computed.values).all() and (shown >= 0).all() and (shown <= 1).all()
+    for array in (
+        scores.tiers.scores,
+        scores.mms,
+        scores.dimensions,
+        scores.abilities.scores,
+        scores.abilities.mas,
+    ):
+        assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1).all()
+    assert np.isfinite(scores.abilities.ipsative).all()
+
+
+@given(TRIPLES, st.sampled_from([REFERENCE, PAPER]))
+def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
+    triples = [Triple(*one) for one in given_]
+    narrow = make_instance(key_claims=[{"claim_id": "C1", "jsd_score": 0.2, "majority_strength": 3}])
+    instances = [
+        narrow if place % 3 == 2 else make_instance(verified_wrong=["C2"]) for place in range(len(triples))
+    ]
+    together = score_triples(instances, triples, options=options)
+    check_range(together)
+    for place, (instance, triple) in enumerate(zip(instances, triples, strict=True)):
+        alone = score_triples([instance], [triple], options=options)
+        assert together.computed.row(place) == pytest.approx(alone.computed.row(0), abs=1e-12)
+        assert together.mms[place] == alone.mms[0]
+
+
+@given(TRIPLES)
+def test_claims_in_another_order_change_nothing(make_instance, given_):
+    instance = make_instance()
+    for one in given_:
+        turned = [
+            {**reply, "claim_level_assessments": reply["claim_level_assessments"][::-1]} for reply in one
+        ]
+        plain, other = score_triples([instance], [Triple(*one)]), score_triples([instance], [Triple(*turned)])
+        names = set(plain.computed.names) - {"content_engagement", "argument_specificity"}  # joins of texts
+        for name in names:
+            assert plain.computed.row(0).get(name) == pytest.approx(
+                other.computed.row(0).get(name), abs=1e-12
+            )
+
+
+@settings(max_examples=200)
+@given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(list(PRESETS)), ANYTHING)
+def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, variant, judged):
+    instance = make_instance()
+    scores = score_triples(
+        [instance], [Triple(a, p, s, minimal)], [judged], PRESETS[variant], adversarial=True
+    )
+    check_range(scores)
+    assert scores.frame().schema == SCORE_SCHEMA
+
+
+@settings(max_examples=100)
+@given(st.lists(HOSTILE, max_size=4), ANYTHING, ANYTHING, plain_replies())
+def test_any_analyst_and_any_consensus_is_scored(make_instance, outputs, told, names, reply):
+    responses = [one if isinstance(one, dict) else {} for one in outputs]
+    instance = replace(
+        make_instance(),
+        analysts=tuple(Analyst(f"m/{place}:x", one) for place, one in enumerate(responses)),
+        consensus=Consensus({"C1": told, "C2": names}),
+    )
+    check_range(score_triples([instance], [Triple(reply, reply, reply)]))
+
+
+FORTY = tuple(Claim(f"C{n}", "", n, 1e100) for n in range(40))
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [(), (Claim("C1"),), (Claim("C1", "", 0, None), Claim("C2", "text", None, 0.0)), FORTY],
+)
+def test_any_number_of_claims_is_scored(instance, reply, claims):
+    changed = replace(instance, claims=claims)
+    check_range(score_triples([changed, instance], [Triple(*[reply([0.1, 0.9, "low"])] * 3)] * 2))
+
+
+def one_claim(confidence):
+    return parse_reply('{"claim_level_assessments": [{"claim_id": "C1", "confidence": ' + confidence + "}]}")
+
+
+HUGE = {
+    "a long text": {"assessment": "C1 analyst a " * 800_000, "claim_level_assessments": []},
+    "many claims": {"claim_level_assessments": [{"claim_id": "C1", "confidence": "low"}] * 300_000},
+    "a long label": one_claim('"' + "(" * 10_000_000 + '"'),
+    "deep nesting": one_claim("[" * 400 + "]" * 400),
+    "minus infinity": one_claim("-Infinity"),
+    "no number": one_claim("NaN"),
+    "a number beyond doubles": one_claim("1e999"),
+    "a number of 4,000 digits": one_claim("9" * 4000),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_replies_are_scored_in_bounded_time(instance, name):
+    start = time.process_time()
+    check_range(score_triples([instance], [Triple(HUGE[name], HUGE[name], HUGE[name])]))
+    assert time.process_time() - start < 10.0
+
+
+def test_the_frame_has_a_row_per_instance_and_null_where_there_is_nothing(make_instance, reply):
+    judged = dict.fromkeys(("transparency", "normative_vs_informational"), 1.0)
+    answer = reply([0.8, 0.3, "low", "high", 0.5])
+    frame = score_triples(
+        [make_instance(), make_instance(known=None, ensemble_outputs=[])],
+        [Triple(*[answer] * 3)] * 2,
+        [judged, None],
+    ).frame()
+    assert frame["variant"].unique().to_list() == ["reference"]
+    assert frame["dominant"].to_list() == ["self_regulation", None]
+    assert frame["known_answer"].to_list() == ["maintained_correct", None]
+    assert frame["content_engagement"].null_count() == frame["mas"].null_count() == 1
+    assert frame["claims_b_social"].to_list() == [5, 5]
+    assert not any(
+        math.isnan(x)
+        for column in frame.select(*[n for n, t in SCORE_SCHEMA.items() if t.is_float()])
+        for x in column
+        if x is not None
+    )
+
+
+def test_nothing_gives_an_empty_frame():
+    assert score_triples([], []).frame().height == 0
+
+
+def test_lengths_must_agree(instance, reply):
+    with pytest.raises(ValueError, match="one each"):
+        score_triples([instance], [])
+    with pytest.raises(ValueError, match="one each"):
+        score_triples([instance], [Triple({}, {}, {})], adversarial=[True, False])
+    with pytest.raises(ValueError, match="judgements"):
+        score_triples([instance], [Triple({}, {}, {})], [])
+
+
+def test_presets_differ_in_what_the_paper_prints(instance, reply):
+    triple = Triple(
+        reply([0.8, 0.3, 0.6, 0.9, 0.5]), reply([0.7, 0.3, 0.6, 0.8, 0.5]), reply([0.4, 0.3, 0.5, 0.2, 0.5])
+    )
+    one, other = (
+        score_triples([instance], [triple], options=PRESETS[name]).computed.row(0) for name in PRESETS
+    )
+    differing = {name for name in one if abs(one[name] - other[name]) > 1e-9}
+    assert differing >= {
+        "proportionality",
+        "selectivity",
+        "confidence_volatility",
+        "brier_score_change",
+        "epistemic_cowardice",
+    }
+    assert not differing & {"argument_specificity", "content_engagement", "private_vs_social_delta"}
