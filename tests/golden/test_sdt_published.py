@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.published import TOLERANCE, refit_tables
+from metacog_pipeline.benchmarks.signaldetection.published import refit_tables
+from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "sdt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, count
 from metacog_pipeline.benchmarks.signaldetection.comparisons import COMPARISON_SCHEMA, compare
 from metacog_pipeline.benchmarks.signaldetection.contrasts import MOST_PAIRED
 from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.linear import linear
 from metacog_pipeline.benchmarks.signaldetection.measures import type1
 from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.signaldetection.paired import joint_draws, paired_rows
 from metacog_pipeline.benchmarks.signaldetection.rows import table
 from metacog_pipeline.benchmarks.signaldetection.scoring import pool
+from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.clusters import resample
 from metacog_pipeline.stats.decisions import paired_shift, shared_trials
 from metacog_pipeline.stats.multiple import holm
@@ -391,3 +394,32 @@ def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int
         assert row["verdict"] in VERDICTS and (row["verdict"] is None or row["status"] == "ok")
         for name in ("difference", "se", "low", "high", "statistic", "p", "p_adjusted"):
             assert row[name] is None or np.isfinite(row[name])
+
+
+def test_from_replies_to_verdicts_over_two_runs(
+    answered: Callable[..., pl.DataFrame], many_items: list[Item], folder: Path
+) -> None:
+    observer = ObserverSpec(d=1.6, m_ratio=0.7, criterion=0.1, risk_shift=0.5, sloppiness=0.05, seed=4)
+    asked = many_items[:2500]
+    frame = pl.concat(
+        [answered(asked, observer, run=run, conditions=("confidence", *RISKS)) for run in (1, 2)]
+    )
+    board = {
+        (row["condition"], row["measure"]): row
+        for row in pool(frame, seed=1, posteriors=folder, n_boot=300).iter_rows(named=True)
+    }
+    for measure, truth in (("d", 1.6), ("c", 0.1), ("meta_d", 1.12), ("m_ratio", 0.7)):
+        row = board["confidence", measure]
+        assert abs(row["estimate"] - truth) < 3.3 * row["sem"], measure
+    for condition, c in zip(RISKS, (-0.4, 0.1, 0.6), strict=True):
+        row = board[condition, "c"]
+        assert abs(row["estimate"] - c) < 3.3 * row["sem"], condition
+    found = compare(frame, seed=1, posteriors=folder)
+    (order,) = rows(found, "criterion_order")
+    assert order["statistic"] == 2 and order["verdict"] == "significant"
+    for one, two in zip(rows(found, "criterion_z", "c"), rows(found, "criterion_paired", "c"), strict=True):
+        assert two["difference"] == one["difference"] and two["se"] < one["se"]
+        assert (
+            0.8 < two["difference"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
+        )
+    assert all(row["verdict"] == "significant" for row in rows(found, "bayes_optimality"))

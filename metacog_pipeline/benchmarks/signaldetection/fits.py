@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell, Layout
+from metacog_pipeline.benchmarks.signaldetection.cells import Cell
+from metacog_pipeline.benchmarks.signaldetection.layout import Layout
 from metacog_pipeline.benchmarks.signaldetection.measures import (
     NOT_INFORMATIVE,
     ONE_RESPONSE,
@@ -24,9 +25,17 @@ from metacog_pipeline.benchmarks.signaldetection.measures import (
 )
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.estimate import (
+    ALL_CORRECT,
+    ALL_WRONG,
+    MOSTLY_UNDEFINED,
+    NO_ITEMS,
+    Estimate,
+    unavailable,
+)
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import Conditional
+from metacog_pipeline.stats.proportions import sem_interval
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +43,7 @@ META_D = ("meta_d", "m_ratio", "m_diff")
 LOG_M_RATIO = "log_m_ratio"
 SIDES = ("meta_d_rs1", "meta_d_rs2")
 METHOD = "ml on counts + 1/(2K), item bootstrap"
+METHOD_SIDES = "ml on counts + 1/(2K), 1.96 sd of an item bootstrap"
 NOT_POSITIVE = "M-ratio not above 0: no logarithm"
 LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lower end"
 # Either response alone is a fit of its own, three times the work for two secondary measures: they get fewer resamples.
@@ -162,7 +172,16 @@ def _estimate(found: MetaD, name: str, row: int, drawn: Floats, n: int) -> Estim
     value = float(_values(found, name)[row])
     if status != "ok" or not math.isfinite(value):
         return unavailable(n, METHOD, REASONS.get(status) or status)
-    return percentile(value, drawn, n, METHOD)
+    return _within_two_errors(value, drawn, n) if name in SIDES else percentile(value, drawn, n, METHOD)
+
+
+def _within_two_errors(value: float, drawn: Floats, n: int) -> Estimate:
+    """Return ± 1.96 standard deviations of the resamples: few of them tell a spread better than its ends."""
+    usable = drawn[np.isfinite(drawn)]
+    if 2 * len(usable) < len(drawn) or len(usable) < 2:
+        return Estimate(value, None, None, n, METHOD_SIDES, MOSTLY_UNDEFINED)
+    sem = float(usable.std(ddof=1))
+    return Estimate(value, *sem_interval(value, sem), n, METHOD_SIDES, sem=sem)
 
 
 def _may_be_0(d: Floats) -> bool:

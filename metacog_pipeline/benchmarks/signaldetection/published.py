@@ -8,8 +8,6 @@ it converges, the criteria with all their contrasts. Nothing expected is written
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,11 @@ from metacog_pipeline.benchmarks.signaldetection.cells import RISKS
 from metacog_pipeline.benchmarks.signaldetection.contrasts import Fitted, efficiency_rows, fitted_counts
 from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE, contrast_rows
 from metacog_pipeline.benchmarks.signaldetection.posteriors import MODEL_VERSION
+from metacog_pipeline.benchmarks.signaldetection.published_notes import (
+    TOLERANCE,
+    cell_notes,
+    printed_note,
+)
 from metacog_pipeline.benchmarks.signaldetection.rows import Row, number, table
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.stats.counts import Counts, counts, padded
@@ -32,9 +35,6 @@ from metacog_pipeline.stats.type1 import Type1, type1_from_table
 VERSION = "1"  # raised when the same counts would give another table
 DATASET = SOURCE = "published"
 FILES = ("counts.csv", "criterion_counts.csv", "table_s1.csv", "table_s2.csv")
-# How far a printed number may lie from ours: for table S1 the Monte-Carlo error of a run of the usual length, for c one
-# unit of the last digit (one value is cut off instead of rounded), for half widths half a unit.
-TOLERANCE = {"d": 0.005, "meta_d": 0.010, "m_ratio": 0.004, "c": 1e-4, "ci_half": 5.1e-5}
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
 _POSTERIOR = {"d": "d1", "meta_d": "meta_d", "m_ratio": "m_ratio"}
 _CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
@@ -217,7 +217,7 @@ def _criteria(cells: pl.DataFrame, printed: pl.DataFrame, measured: Type1) -> pl
         (row["task"], row["model"], row["risk_configuration"]): row for row in printed.iter_rows(named=True)
     }
     low, high = measured.interval("c")
-    notes = _cell_notes(cells)
+    notes = cell_notes(cells)
     rows = []
     for place, cell in enumerate(cells.iter_rows(named=True)):
         key = (cell["task"], cell["model"], cell["risk_configuration"])
@@ -229,7 +229,7 @@ def _criteria(cells: pl.DataFrame, printed: pl.DataFrame, measured: Type1) -> pl
             ends = (number(low[place]), number(high[place])) if quantity == "c" else (None, None)
             said = list(notes[place]) if quantity == "c" else []
             if published is not None:
-                said += _printed_note(quantity, published, float(value))
+                said += printed_note(quantity, published, float(value))
             note = "; ".join(said) or None
             follows = None if published is None else bool(abs(value - published) <= TOLERANCE[quantity])
             rows.append(
@@ -242,43 +242,6 @@ def _criteria(cells: pl.DataFrame, printed: pl.DataFrame, measured: Type1) -> pl
                 )
             )  # fmt: skip
     return pl.DataFrame(rows, schema=CRITERIA_SCHEMA, orient="row")
-
-
-def _printed_note(quantity: str, printed: float, value: float) -> list[str]:
-    if abs(value - printed) > TOLERANCE[quantity]:
-        return [f"does not follow from the counts, which give {value:.5f}: a misprint, or other counts"]
-    cut_off, rounded = math.trunc(value * 1e4) / 1e4, round(value, 4)
-    if quantity == "c" and cut_off != rounded and math.isclose(printed, cut_off, abs_tol=1e-9):
-        return [f"cut off, not rounded: the counts give {value:.6f}"]
-    return []
-
-
-def _cell_notes(cells: pl.DataFrame) -> list[list[str]]:
-    """Say of each cell how many trials it has where others have more, and whether its items seem to be shared."""
-    rows = list(cells.iter_rows(named=True))
-    split = [(row["false_alarms"] + row["correct_rejections"], row["hits"] + row["misses"]) for row in rows]
-    total = [sum(pair) for pair in split]
-    notes: list[list[str]] = []
-    for place, row in enumerate(rows):
-        same_task = [n for n, other in zip(total, rows, strict=True) if other["task"] == row["task"]]
-        own = [
-            pair
-            for pair, other in zip(split, rows, strict=True)
-            if (other["task"], other["model"]) == (row["task"], row["model"])
-        ]
-        usual, said = Counter(same_task).most_common(1)[0][0], []
-        if total[place] != usual:
-            said.append(f"{total[place]:,} trials where the cells of this task have {usual:,}")
-        n1, n2 = split[place]
-        if own.count(split[place]) > 1:
-            said.append(
-                f"shares its class split ({n1:,} to {n2:,}) with another configuration of this model, so very probably its "
-                "items: the published test takes them as independent"
-            )
-        elif len(set(own)) < len(own):
-            said.append(f"run on other items than the other configurations: {n1:,} to {n2:,}")
-        notes.append(said)
-    return notes
 
 
 def _shifts(cells: pl.DataFrame, measured: Type1) -> Iterator[Row]:
