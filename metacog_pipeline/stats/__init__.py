@@ -30,5 +30,6 @@ folded             meta-d' where only correct or wrong is known: the two-alterna
 observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
 bayes.group        the group model: efficiency of a population, contrasts of independent groups
 power              simulated power of M-ratio, d' and criterion differences; trials needed
+metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
 =================  ==================================================================================
 """

@@ -76,7 +76,7 @@ def maximise(
         step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, fixed_x)
         size = np.abs(step_w).max(axis=(0, 1), initial=0.0)
         np.maximum(size, np.abs(step_x), out=size)
-        new_x = np.clip(x + step_x, -bound, bound)
+        new_x = np.minimum(np.maximum(x + step_x, -bound), bound)
         new_w = log_width + step_w
         done = (gradient <= LAST_GRADIENT) & (size <= LAST_STEP) & (damping == 0)
         if done.any():
@@ -138,13 +138,15 @@ def newton_step(
         step_x = np.where(held, 0.0, slope / reduced)
         # Where the range of x is wide (|c| far above |d|), so are the steps.
         longest = np.maximum(LARGEST_STEP, 0.5 * np.abs(x))
-        np.clip(step_x, -longest, longest, out=step_x)
+        np.minimum(step_x, longest, out=step_x)
+        np.maximum(step_x, -longest, out=step_x)
         np.maximum(gradient, np.where(held, 0.0, np.abs(here.gradient_x)), out=gradient)
         toward = toward + border * step_x
     step_w = toward.copy()
     step_w[:, 1:] -= toward[:, :-1]
     step_w /= width
-    np.clip(step_w, -LARGEST_STEP, LARGEST_STEP, out=step_w)
+    np.minimum(step_w, LARGEST_STEP, out=step_w)
+    np.maximum(step_w, -LARGEST_STEP, out=step_w)
     return step_x, step_w, gradient
 
 

@@ -128,6 +128,11 @@ def profile_search(problem: Problem) -> tuple[Optimum, Floats]:
         if value[i] > -np.inf:
             best.put(where[i], again, i)
             end[where[i]] = value[i] + LEVEL
+    # Where edges are level too no step is ever small; without a slope they are as good as any.
+    held = newton_step(
+        problem, evaluate(problem, best.x, best.log_width), best.x, np.zeros(cells), problem.bound, True
+    )
+    best.converged |= held[2] <= GRADIENT
     highest = height.max(axis=0)
     best.converged &= highest <= end
     return best, highest

@@ -27,6 +27,8 @@ from metacog_pipeline.stats.type1 import Type1
 CHUNK = 1000
 # Two products of counts that differ by less, relative to either, are equal but for the rounding of padded sums.
 _ROUNDING = 1e-14
+# Variance of meta-d' times trials; that of the least informative cells with a peak is some thousands.
+_LEVEL_VARIANCE = 1e8
 
 
 @dataclass(slots=True)
@@ -118,6 +120,9 @@ def _fill(result: Solution, cell: Ints, problem: Problem, x: Floats, n: Floats, 
     result.steps[cell] = found.steps
     result.gradient[cell] = largest_gradient(problem, here)
     known = sensitivity(problem, here, found.x, n, side)
+    # A stretch without curvature is no peak, wherever on it the search stopped.
+    level = ~(known.variance * n < _LEVEL_VARIANCE)
+    at_end |= level
     sure = found.converged & ~at_end
     result.variance[cell] = np.where(sure, known.variance, np.nan)
     result.by_theta[cell] = np.where(sure, known.by_theta, np.nan)

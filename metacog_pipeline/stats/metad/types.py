@@ -67,7 +67,8 @@ class MetaD:
     da, ca
         The same in root-mean-square units; equal at s = 1.
     meta_d1, meta_da
-        meta-d' in either unit, -10 .. 10 (meta_d1); clipped to the end where the status is ``"boundary"``.
+        meta-d' in either unit, -10 .. 10 (meta_d1). Where the status is ``"boundary"`` it is the end of the range, or a
+        point of the level stretch that leads there.
     m_ratio, m_diff
         meta_d1 / d1 and meta_da - da.
     meta_c1

@@ -1,0 +1,58 @@
+"""Fit meta-d' with metadpy and print what it took as one line of JSON; run by the peer's own interpreter.
+
+``peer_metadpy.py COUNTS LIMIT_S``: COUNTS is a JSON file with ``n_s1`` and ``n_s2`` (cells × 2 K) and ``pad``. The first
+fit compiles and is not counted. Fits stop after LIMIT_S seconds; ``cpu_s`` and ``wall_s`` are those of the
+``fits`` fits that came to an end, ``cells`` says of which cells; one that raised is counted in ``failed``.
+"""
+
+import json
+import sys
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+warnings.simplefilter("ignore")
+
+from metadpy.mle import fit_metad
+
+
+def main() -> None:
+    """Fit cells one after the other."""
+    data, limit = json.loads(Path(sys.argv[1]).read_text()), float(sys.argv[2])
+    pairs = list(zip(data["n_s1"], data["n_s2"], strict=True))
+    ratings = len(pairs[0][0]) // 2
+
+    def fit(pair):
+        padded = [[count + data["pad"] for count in side] for side in pair]
+        return fit_metad(
+            nR_S1=padded[0], nR_S2=padded[1], nRatings=ratings, nCriteria=2 * ratings - 1, verbose=0
+        )
+
+    fit([[36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39]] if ratings == 4 else pairs[0])
+    found, cells, failed, cpu, wall = [], [], 0, 0.0, 0.0
+    for cell, pair in enumerate(pairs):
+        before = time.process_time(), time.perf_counter()
+        try:
+            result = fit(pair)
+        except (ValueError, ZeroDivisionError):
+            failed += 1
+            continue
+        cpu, wall = cpu + time.process_time() - before[0], wall + time.perf_counter() - before[1]
+        found.append(float(result["meta_d"] if isinstance(result, dict) else result["meta_d"].iloc[0]))
+        cells.append(cell)
+        if wall > limit:
+            break
+    said = {
+        "fits": len(found),
+        "failed": failed,
+        "cells": cells,
+        "cpu_s": cpu,
+        "wall_s": wall,
+        "meta_d": found,
+    }
+    print(json.dumps({**said, "version": version("metadpy")}))
+
+
+if __name__ == "__main__":
+    main()

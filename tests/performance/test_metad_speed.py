@@ -1,0 +1,129 @@
+"""How long fits and bootstraps of meta-d' take, and beside metadpy on the same counts in the same run."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats.counts import Counts, padded
+from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
+from metacog_pipeline.stats.observers import simulate
+
+pytestmark = pytest.mark.bench
+
+Figure = Callable[[str, str, str, bool], None]
+
+PEER = "metadpy==0.1.2"
+# Its package imports ArviZ without asking for it, and not the newest.
+PEER_NEEDS = "arviz<1"
+PEERS = Path(".venv-peers-metadpy")
+PATIENCE_S = 240
+PEER_FITS, PEER_LIMIT_S = 15, 60
+RATIO = 1000
+ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def observers(cells: int, ratings: int, n: int) -> Counts:
+    """Simulate observers of different sensitivity, efficiency and criterion."""
+    rng = np.random.default_rng(1)
+    d, ratio, c = rng.uniform(0.8, 2.4, cells), rng.uniform(0.5, 1.1, cells), rng.uniform(-0.4, 0.4, cells)
+    steps = np.arange(1, ratings) * 1.6 / ratings
+    middle = (ratio * c)[:, None]
+    return simulate(d, ratio, c, middle - steps[::-1], middle + steps, n, seed=1)
+
+
+def spent(function: Callable[[], object], repeats: int = 1) -> float:
+    """Return the least processor time of a few calls."""
+    times = []
+    for _ in range(repeats):
+        before = time.process_time()
+        function()
+        times.append(time.process_time() - before)
+    return min(times)
+
+
+@pytest.fixture(scope="module")
+def thousand() -> Counts:
+    return padded(observers(1000, 4, 1000))
+
+
+@pytest.fixture(scope="module")
+def peer_python() -> Path:
+    """Return the interpreter of an environment that has the peer."""
+    python = PEERS.absolute() / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
+    quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
+    try:
+        has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
+        pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
+        command = [*pip, "--quiet", PEER, PEER_NEEDS]
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
+    return python
+
+
+def test_one_fit(thousand: Counts, figure: Figure) -> None:
+    one = thousand.take([0])
+    fit_metad(one)
+    seconds = spent(lambda: [fit_metad(one) for _ in range(10)], 40) / 10
+    figure("one fit of meta-d', K = 4", "< 2 ms", f"{1000 * seconds:.2f} ms", seconds < 2e-3)
+
+
+def test_a_thousand_fits(thousand: Counts, figure: Figure) -> None:
+    seconds = spent(lambda: fit_metad(thousand), 5)
+    figure("1,000 fits of meta-d', K = 4", "< 0.15 s", f"{seconds:.3f} s", seconds < 0.15)
+
+
+def test_ten_thousand_fits(figure: Figure) -> None:
+    table = padded(observers(10_000, 4, 1000))
+    seconds = spent(lambda: fit_metad(table), 2)
+    fit = fit_metad(table)
+    assert fit.ok.all()
+    assert fit.gradient.max() < 1e-9
+    figure("10,000 fits of meta-d', K = 4", "< 1.5 s", f"{seconds:.2f} s, all converged", seconds < 1.5)
+
+
+def test_bootstraps_of_a_board(figure: Figure) -> None:
+    table = observers(35, 5, 10_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds = spent(lambda: bootstrap_metad(table, 1000, 1, padding=0.1).interval("m_ratio"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    what = "35 models × 1,000 bootstraps of meta-d', K = 5"
+    figure(what, "< 10 s", f"{seconds:.1f} s", seconds < 10)
+    said = f"peak of the process {peak:.0f} MB, {max(peak - before, 0):.0f} more than before"
+    figure("memory of these bootstraps", "< 1 GB", said, peak < 1024)
+
+
+def test_beside_the_peer(thousand: Counts, peer_python: Path, tmp_path: Path, figure: Figure) -> None:
+    """The peer's time for some of the same counts, scaled to 1,000; it pads by what it is given."""
+    pad = 0.125
+    raw = [(side[:PEER_FITS] - pad).round().tolist() for side in (thousand.n_s1, thousand.n_s2)]
+    source = tmp_path / "counts.json"
+    source.write_text(json.dumps({"n_s1": raw[0], "n_s2": raw[1], "pad": pad}))
+    script = Path(__file__).with_name("peer_metadpy.py")
+    command = [str(peer_python), str(script), str(source), str(PEER_LIMIT_S)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **ONE_CORE}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    assert theirs["fits"] > 0
+    ours_meta_d = fit_metad(thousand).meta_d1[theirs["cells"]]
+    np.testing.assert_allclose(theirs["meta_d"], ours_meta_d, atol=1e-4)
+    ours, each = spent(lambda: fit_metad(thousand), 5), theirs["cpu_s"] / theirs["fits"]
+    ratio = 1000 * each / ours
+    figure(
+        f"1,000 fits of meta-d', K = 4, beside metadpy {theirs['version']}",
+        f"≥ {RATIO:,} times as fast",
+        f"{ours:.3f} s against {1000 * each:.0f} s CPU ({theirs['fits']} fits, scaled; {theirs['failed']} failed): {ratio:,.0f} times",
+        ratio >= RATIO,
+    )
