@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.measures.phrases import (
     justification,
+    middle_words,
     narrative,
     opening,
     phrase_index,
@@ -13,7 +14,7 @@ from metacog_pipeline.benchmarks.medley.measures.phrases import (
 )
 
 words = st.text(alphabet="abé", min_size=1, max_size=3)
-phrases = st.sets(st.tuples(words, words, words), max_size=12)
+phrases = st.sets(st.tuples(words, words, words).map(" ".join), max_size=12)
 gaps = st.sampled_from([" ", " ", " ", "  ", "\n", "\t", "\xa0"])
 texts = st.lists(st.tuples(words, gaps), max_size=40).map(lambda parts: "".join(w + g for w, g in parts))
 
@@ -21,19 +22,19 @@ texts = st.lists(st.tuples(words, gaps), max_size=40).map(lambda parts: "".join(
 @given(texts, phrases)
 def test_the_index_finds_exactly_the_substrings(text, wanted):
     index = phrase_index(wanted)
-    found = phrases_within(text, index, frozenset(middle for _, middle, _ in wanted))
-    assert found == sum(" ".join(phrase) in text for phrase in wanted)
+    found = phrases_within(text, index, middle_words(index))
+    assert found == sum(phrase in text for phrase in wanted)
 
 
 def test_a_phrase_may_start_and_end_inside_words():
-    index = phrase_index([("reading", "drifted", "slow")])
-    assert phrases_within("the rereading drifted slowly", index, {"drifted"}) == 1
-    assert phrases_within("the reading  drifted slow", index, {"drifted"}) == 0
-    assert phrases_within("the reading drifted\nslow", index, {"drifted"}) == 0
+    index = phrase_index(["reading drifted slow"])
+    assert phrases_within("the rereading drifted slowly", index, middle_words(index)) == 1
+    assert phrases_within("the reading  drifted slow", index, middle_words(index)) == 0
+    assert phrases_within("the reading drifted\nslow", index, middle_words(index)) == 0
 
 
 def test_three_words_in_lower_case():
-    assert trigrams("One two\nTHREE  four") == {("one", "two", "three"), ("two", "three", "four")}
+    assert trigrams("One two\nTHREE  four") == {"one two three", "two three four"}
     assert trigrams("one two") == frozenset()
 
 

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.medley.items import Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import LARGEST, LabelMap, claim_confidence, claim_items
 from metacog_pipeline.benchmarks.medley.measures.phrases import (
     Index,
-    Trigram,
+    middle_words,
     opening,
     phrase_index,
     texts,
@@ -79,8 +79,8 @@ class Panel:
     wrong: Bools
     n_analysts: int
     names: tuple[str, ...]
-    openings: tuple[frozenset[Trigram], ...]
-    any_opening: frozenset[Trigram]
+    openings: tuple[frozenset[str], ...]
+    any_opening: frozenset[str]
     phrases: Index
     middles: frozenset[str]
 
@@ -115,7 +115,7 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
         openings=openings,
         any_opening=frozenset().union(*openings),
         phrases=phrases,
-        middles=frozenset(key[2:-2] for key in phrases),
+        middles=middle_words(phrases),
     )
 
 
@@ -166,10 +166,10 @@ def _names(model_id: str) -> set[str]:
     return {part for part in (name, *(p for p in name.split("-") if len(p) >= SHORTEST_NAME)) if part}
 
 
-def _phrases(analysts: Sequence[Analyst]) -> set[Trigram]:
+def _phrases(analysts: Sequence[Analyst]) -> set[str]:
     """Return the phrases of the analysts' reasoning that are long enough to be somebody's own."""
-    found: set[Trigram] = set()
+    found: set[str] = set()
     for analyst in analysts:
         for text in texts(claim_items(analyst.response), "reasoning"):
             found |= trigrams(text)
-    return {phrase for phrase in found if sum(map(len, phrase)) + 2 >= SHORTEST_PHRASE}
+    return {phrase for phrase in found if len(phrase) >= SHORTEST_PHRASE}

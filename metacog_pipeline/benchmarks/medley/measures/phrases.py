@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from metacog_pipeline.benchmarks.medley.labels import claim_items
 
-Trigram = tuple[str, str, str]
 LONGEST_TEXT = 1_000_000  # characters of one reply that are looked at
 
-# Last letter of the first word, the middle word, first letter of the last word -> the phrases that have them.
-Index = dict[str, list[Trigram]]
+# Last letter of the first word, the middle word, first letter of the last word -> the phrases that have them, one a line.
+# Text instead of lists and tuples: the garbage collector does not walk through it, which halves the cost.
+Index = dict[str, str]
 
 
 def opening(response: object) -> str:
@@ -58,21 +57,29 @@ def justification(response: object) -> str:
     return " ".join(parts)[:LONGEST_TEXT].lower()
 
 
-def trigrams(text: str) -> frozenset[Trigram]:
-    """Return the three-word phrases of a text, lower-cased, words being what blanks separate."""
+def trigrams(text: str) -> frozenset[str]:
+    """Return the three-word phrases of a text, lower-cased and joined by blanks, words being what blanks separate."""
     words = text.lower().split()
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
+    return frozenset(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
 
-def phrase_index(phrases: Iterable[Trigram]) -> Index:
-    """Return an index of phrases for `phrases_within`."""
+def phrase_index(phrases: Iterable[str]) -> Index:
+    """Return an index of three-word phrases for `phrases_within`."""
     index: Index = {}
-    for first, middle, last in phrases:
-        index.setdefault(f"{first[-1]} {middle} {last[0]}", []).append((first, middle, last))
+    for phrase in phrases:
+        first, middle, last = phrase.split(" ")
+        key = f"{first[-1]} {middle} {last[0]}"
+        others = index.get(key)
+        index[key] = phrase if others is None else f"{others}\n{phrase}"
     return index
 
 
-def phrases_within(text: str, index: Index, middles: frozenset[str] | Sequence[Any]) -> int:
+def middle_words(index: Index) -> frozenset[str]:
+    """Return the middle words of all phrases of an index."""
+    return frozenset(key[2:-2] for key in index)
+
+
+def phrases_within(text: str, index: Index, middles: frozenset[str]) -> int:
     """Return how many distinct phrases of the index, their words joined by single blanks, are substrings of ``text``.
 
     A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle
@@ -82,16 +89,13 @@ def phrases_within(text: str, index: Index, middles: frozenset[str] | Sequence[A
     ----------
     text
         Lower-cased.
-    index
-        Of `phrase_index`.
-    middles
-        The middle words of the index.
+    index, middles
+        Of `phrase_index` and `middle_words`.
     """
     words = text.split(" ")
-    found: set[Trigram] = set()
+    found: set[str] = set()
     for first, middle, last in zip(words, words[1:], words[2:], strict=False):
-        if middle in middles:
-            for phrase in index.get(f"{first[-1:]} {middle} {last[:1]}", ()):
-                if first.endswith(phrase[0]) and last.startswith(phrase[2]):
-                    found.add(phrase)
+        if middle in middles and (candidates := index.get(f"{first[-1:]} {middle} {last[:1]}")):
+            window = f"{first} {middle} {last}"
+            found.update(phrase for phrase in candidates.split("\n") if phrase in window)
     return len(found)
