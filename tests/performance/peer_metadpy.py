@@ -12,13 +12,12 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-warnings.simplefilter("ignore")
-
-from metadpy.mle import fit_metad
-
 
 def main() -> None:
     """Fit cells one after the other."""
+    warnings.simplefilter("ignore")
+    from metadpy.mle import fit_metad
+
     data, limit = json.loads(Path(sys.argv[1]).read_text()), float(sys.argv[2])
     pairs = list(zip(data["n_s1"], data["n_s2"], strict=True))
     ratings = len(pairs[0][0]) // 2
