@@ -11,7 +11,7 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.report import signaldetection
 from metacog_pipeline.report.html import Part, paragraph, table, words
 from metacog_pipeline.warehouse.leaderboard import legend, notes, sections
-from metacog_pipeline.warehouse.query import board, run_query
+from metacog_pipeline.warehouse.query import board, read_table
 
 PAGE = "index.html"
 #: Benchmark → what the page shows of it beside its board.
@@ -24,7 +24,7 @@ _STYLE = """
   :root { --ink: #e6edf3; --soft: #9da7b3; --line: #3d444d; --paper: #0d1117; --band: #161b22; --link: #79b8ff; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main, header { max-width: 72rem; margin: 0 auto; padding: 0 1rem; }
+main, header { max-width: 80rem; margin: 0 auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 1.5rem 0 .25rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.25rem 0 .5rem; border-bottom: 1px solid var(--line); padding-bottom: .25rem; }
 p { max-width: 46rem; overflow-wrap: anywhere; }
@@ -80,12 +80,12 @@ def _boards(home: Path) -> Iterator[Part]:
         yield Part(
             f"board-{benchmark}",
             f"Board: {benchmark}",
-            "".join(tables) + paragraph(legend(benchmark, shown_here), "soft"),
+            "".join(tables) + paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft"),
         )
 
 
 def _benchmarks(home: Path) -> Iterator[Part]:
-    asked = [str(row[0]) for row in run_query(home, "from int_benchmarks order by all").rows]
+    asked = [str(row[0]) for row in read_table(home, "from int_benchmarks order by all").rows]
     for benchmark in asked:
         if made := PARTS.get(benchmark):
             yield from made(home)

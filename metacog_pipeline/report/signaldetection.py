@@ -8,7 +8,7 @@ from pathlib import Path
 from metacog_pipeline.report.figures import Point, ladder, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, run_query
+from metacog_pipeline.warehouse.query import Rows, read_table
 
 _STEPS = {
     "risk_s1": "saying 0 wrongly is punished",
@@ -34,7 +34,7 @@ _VALUES = """
 
 def parts(home: Path) -> Iterator[Part]:
     """Yield the parts of the page about signal detection, from the leaderboard of ``home``."""
-    values = run_query(home, _VALUES).rows
+    values = read_table(home, _VALUES).rows
     sensitivity = "".join(_sensitivity(values, world) for world in _WORLDS)
     yield Part(
         "sensitivity", "What confidence knows: d′ and meta-d′", paragraph(_TASKS, "soft") + _grid(sensitivity)
@@ -104,7 +104,7 @@ def _criteria(values: Sequence[tuple[object, ...]]) -> str:
 
 
 def _shifts(home: Path) -> str:
-    found = run_query(
+    found = read_table(
         home,
         "select task, model, source, b, a, difference, low_adjusted, high_adjusted, z, p_adjusted, verdict, as_predicted, "
         "paired_difference, paired_low_adjusted, paired_high_adjusted, paired_verdict "
@@ -143,7 +143,7 @@ def _shifts(home: Path) -> str:
 
 
 def _published(home: Path) -> str:
-    found = run_query(
+    found = read_table(
         home,
         "select place, task, condition, model, quantity, published, recomputed, low, high, ml_raw, "
         "difference, verdict, note from published_checks_signaldetection "

@@ -8,7 +8,7 @@ from pathlib import Path
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.warehouse.columns import board_of
 from metacog_pipeline.warehouse.database import text
-from metacog_pipeline.warehouse.query import run_query
+from metacog_pipeline.warehouse.query import read_table
 
 _WORDS = {"risk_none": "no risk", "not_significant": "not significant"}
 
@@ -28,7 +28,7 @@ def _only(benchmark: str | None) -> str:
 
 
 def _question_sets(home: Path, benchmark: str | None) -> Iterator[str]:
-    found = run_query(
+    found = read_table(
         home, f"select benchmark, dataset from int_question_sets{_only(benchmark)} order by all"
     ).rows
     several = len({name for name, _ in found}) > 1
@@ -41,7 +41,7 @@ def _criterion_shifts(home: Path, benchmark: str | None) -> Iterator[str]:
     """Yield one line per model and task: how far c moved and what that amounts to."""
     if benchmark not in (None, "signaldetection"):
         return
-    found = run_query(
+    found = read_table(
         home,
         "select task, model, source, a, b, difference, verdict, paired_verdict from signaldetection_criterion_shifts "
         "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc",
@@ -67,7 +67,7 @@ def _word(name: object) -> str:
 
 
 def _progress(home: Path, benchmark: str | None) -> Iterator[str]:
-    states = run_query(
+    states = read_table(
         home,
         "select benchmark, model, run, state, n_answered, n_expected, message "
         f"from board_partitions{_only(benchmark)} order by model, run, benchmark",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import FOLDERS
 from metacog_pipeline.warehouse.database import LEADERBOARD, attach, open_database, text
 from metacog_pipeline.warehouse.datasets import PUBLISHED, torn_file_error
@@ -84,6 +84,23 @@ def run_query(home: Path, sql: str) -> Rows:
         raise StudyError(f"query: {error}") from None
     finally:
         connection.close()
+
+
+def read_table(home: Path, sql: str) -> Rows:
+    """Run one of the package's own queries: what it cannot find, a leaderboard of another version does not hold.
+
+    Raises
+    ------
+    StoreError
+        If there is no leaderboard, it cannot be read, or it lacks a table or column of this version.
+    """
+    try:
+        return run_query(home, sql)
+    except StudyError:
+        raise StoreError(
+            f"{home / LEADERBOARD}: was built by another version of metacog; "
+            "rebuild it with metacog run STUDY: nothing is asked twice"
+        ) from None
 
 
 def board(home: Path, benchmark: str | None = None, *, official: bool = False) -> Rows:

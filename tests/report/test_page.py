@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -161,6 +162,15 @@ def test_the_same_board_gives_the_same_page(make_home: MakeHome) -> None:
 def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
         build_report(tmp_path)
+
+
+def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home: MakeHome) -> None:
+    home = make_home()
+    with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:
+        connection.execute("alter table signaldetection_criterion_shifts drop column paired_verdict")
+    with pytest.raises(StoreError, match="another version") as caught:
+        build_report(home)
+    assert "metacog run" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_page_that_cannot_be_written_is_one_line(make_home: MakeHome) -> None:

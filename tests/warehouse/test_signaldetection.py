@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -224,6 +225,15 @@ def test_notes_say_where_the_paired_test_says_something_else(make_sdt_home: Make
     told = notes(home)
     assert "no risk to risk_s2 +0.50 not significant (significant when paired by item)" in told
     assert "risk_s1 to no risk +0.50 untested (significant when paired by item)" in told
+
+
+def test_notes_of_a_board_of_another_version_say_to_rebuild_it(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    build(home)
+    with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:
+        connection.execute("drop table int_question_sets")
+    with pytest.raises(StoreError, match="another version of metacog; rebuild it with metacog run"):
+        notes(home)
 
 
 def test_notes_name_the_benchmark_where_several_are_asked(
