@@ -51,6 +51,9 @@ class SubjectModel:
         ``(d₁, c₁)`` where they are not estimated, else None.
     conditional
         Whether meta-d is one parameter a response.
+    floor
+        Least probability of a rating: Tol. A smaller one serves to look for the mode: where a probability is floored the
+        density is flat, and nothing shows the way out.
 
     The coordinates of a point are ``c₁, d₁`` (when estimated), one or two meta-d, K-1 log distances for response S1 from
     c₁ outwards, K-1 for response S2.
@@ -59,6 +62,7 @@ class SubjectModel:
     ratings_given: Floats
     fixed: tuple[float, float] | None = None
     conditional: bool = False
+    floor: float = TOL
 
     @property
     def ratings(self) -> int:
@@ -79,7 +83,7 @@ class SubjectModel:
         widths = np.exp(logs)
         offsets = TOL + np.cumsum(widths, axis=1)
         edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
-        value, d_edges, d_meta = ratings_part(self.ratings_given, edges, meta)
+        value, d_edges, d_meta = ratings_part(self.ratings_given, edges, meta, self.floor)
         cuts = edges[:, 1:]
         value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
         d_edges[:, 1:] -= 2 * cuts
@@ -163,7 +167,9 @@ def point_estimates(table: Floats) -> tuple[float, float]:
     return float(z_hit - z_fa), float(-(z_hit + z_fa) / 2)
 
 
-def ratings_part(table: Floats, edges: Floats, meta: Floats) -> tuple[Floats, Floats, Floats]:
+def ratings_part(
+    table: Floats, edges: Floats, meta: Floats, floor: float = TOL
+) -> tuple[Floats, Floats, Floats]:
     """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``.
 
     ``table`` has one axis less than ``edges``, whose last axis counts points; axes between are cells.
@@ -178,12 +184,12 @@ def ratings_part(table: Floats, edges: Floats, meta: Floats) -> tuple[Floats, Fl
     tails = np.exp(0.5 * (x[:, :, :1] ** 2 - x**2)) * (scaled / scaled[:, :, :1])
     p = tails.copy()
     p[:, :, :-1] -= tails[:, :, 1:]
-    floored = np.maximum(p, TOL)
+    floored = np.maximum(p, floor)
     total = floored.sum(axis=2, keepdims=True)
     counts = table[..., None]
     n = counts.sum(axis=2, keepdims=True)
     value = (counts * np.log(floored)).sum(axis=(0, 1, 2)) - (n * np.log(total)).sum(axis=(0, 1, 2))
-    slope = np.where(p > TOL, counts / floored - n / total, 0.0)
+    slope = np.where(p > floor, counts / floored - n / total, 0.0)
     by_tail = tails[:, :, 1:] * np.diff(slope, axis=2)
     d_x = np.empty_like(x)
     d_x[:, :, 0] = by_tail.sum(axis=2)

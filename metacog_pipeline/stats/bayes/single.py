@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -56,6 +56,11 @@ CHAINS = 64
 WARMUP = 200
 DRAWS = 500
 ROUNDS = 4
+# No further round once the density was called this often (64 chains a call), and no trajectory longer than that: a
+# posterior that needs more is said not to have converged instead of keeping its caller waiting.
+MOST_CALLS = 30_000
+MOST_STEPS = 64
+NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
 METHOD_MEDIAN = "posterior median, 95% equal-tailed"
 # With this share of the draws of d₁ on the other side of 0 the mean of meta-d / d₁ is ruled by a few draws.
@@ -189,7 +194,8 @@ def bayes_metad(
     draws, chains, warmup
         Kept iterations a chain in the first round, chains, iterations for tuning in the first round.
     rounds
-        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds.
+        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds;
+        fewer times where the density takes very many steps.
     least_ess
         What bulk and tail effective sample sizes must exceed, 400 or more.
 
@@ -216,15 +222,21 @@ def bayes_metad(
     positions = _starts(model, chains, stream)
     found: dict[str, Floats] = {}
     diagnostics: dict[str, Diagnostic] = {}
+    calls = 0
     for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort)
+        tuned = warm_up(
+            model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS
+        )
         kept = draw(tuned, draws * effort)
         positions = tuned.position
         found = with_ratios(model.parameters(kept))
         diagnostics = diagnose(found)
         reason = _doubt(diagnostics, least_ess)
+        calls += tuned.gradients
         if not reason:
             return Posterior(CONVERGED, "", found, diagnostics, *about)
+        if calls > MOST_CALLS:
+            break
     return Posterior(NOT_CONVERGED, reason, {}, diagnostics, *about, unconverged_draws=found)
 
 
@@ -258,5 +270,6 @@ def _stream(seed: int, label: str, model: SubjectModel) -> np.random.SeedSequenc
 
 
 def _starts(model: SubjectModel, chains: int, stream: np.random.SeedSequence) -> Floats:
-    centre, factor = mode(model, model.guess())
+    smooth, _ = mode(replace(model, floor=NO_FLOOR), model.guess())
+    centre, factor = mode(model, smooth)
     return overdispersed(model, centre, factor, chains, stream.spawn(1)[0])

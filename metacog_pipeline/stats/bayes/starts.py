@@ -17,12 +17,13 @@ DIFFERENCE = 1e-4
 SCALES = 2.0 ** -np.arange(-1.0, 12.0)
 WIDEST = 3.0  # standard deviation per direction at most, in the density's own coordinates
 SPREAD = 2.0
+LONGEST = 2.0  # a step of Newton's method, in any coordinate
 
 
 def mode(density: Density, start: Floats) -> tuple[Floats, Floats]:
     """Return a mode near ``start`` ``(dim,)``, and L with L Lᵀ the inverse curvature there (at least ``dim`` wide).
 
-    Directions in which the density is not concave get the largest standard deviation allowed, 3.
+    Directions in which the density is flat get the largest standard deviation allowed, 3.
     """
     point = start
     with np.errstate(all="ignore"):
@@ -31,6 +32,7 @@ def mode(density: Density, start: Floats) -> tuple[Floats, Floats]:
             vectors, variances = _curvature(density, point)
             slope = vectors.T @ gradient[0]
             step = vectors @ (variances * slope)
+            step /= max(float(np.abs(step).max()) / LONGEST, 1.0)
             candidates = point + SCALES[:, None] * step
             values = density(candidates)[0]
             best = int(np.argmax(np.where(np.isfinite(values), values, -np.inf)))
@@ -71,4 +73,5 @@ def _curvature(density: Density, point: Floats) -> tuple[Floats, Floats]:
     hessian = (gradients[:dim] - gradients[dim:]) / (2 * DIFFERENCE)
     hessian = np.where(np.isfinite(hessian), hessian, 0.0)
     values, vectors = np.linalg.eigh(-(hessian + hessian.T) / 2)
-    return vectors, 1 / np.maximum(values, WIDEST**-2)
+    # Where the density is not concave the curvature's size still tells how far a step is safe.
+    return vectors, 1 / np.maximum(np.abs(values), WIDEST**-2)

@@ -125,7 +125,7 @@ def test_a_fixed_d_prime_is_that_of_counts_plus_one_over_2k():
 def test_without_data_c1_d1_and_meta_d_keep_their_priors():
     model = subject_model(np.zeros(8), np.zeros(8))
     starts = np.random.default_rng(0).standard_normal((64, model.dim))
-    draws = sample(model, starts, seed=1, warmup=200, draws=800)
+    draws = sample(model, starts, seed=1, warmup=200, draws=500)
     named = {name: values.ravel() for name, values in model.parameters(draws).items() if values.ndim == 2}
     for name, variance in (("c1", 0.5), ("d1", 2.0), ("meta_d", 4.0)):
         x = named[name] / variance**0.5

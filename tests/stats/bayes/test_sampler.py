@@ -135,3 +135,9 @@ def test_no_start_is_left_on_a_wall():
     at, factor = mode(density, np.zeros(6))
     begin = overdispersed(density, at, factor, 400, 2)
     assert (density(begin)[0] > density(at[None])[0] - 51).all()
+
+
+def test_the_mode_is_found_from_where_the_density_is_steep_and_not_concave():
+    density = log_gamma_target(5.0)
+    at, _ = mode(density, np.array([-12.0, 6.0, 0.0]))
+    assert np.allclose(at, np.log(5.0), atol=1e-4)
