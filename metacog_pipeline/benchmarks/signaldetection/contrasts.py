@@ -18,7 +18,7 @@ from typing import Literal
 
 from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed
 from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, rated
-from metacog_pipeline.benchmarks.signaldetection.posteriors import Kept, posterior
+from metacog_pipeline.benchmarks.signaldetection.posteriors import DRAWS, Kept, posterior
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.benchmarks.signaldetection.rows import Row
 from metacog_pipeline.stats.counts import Counts
@@ -69,10 +69,18 @@ def fitted(cell: Cell, seed: int, folder: Path) -> Fitted:
 
 
 def fitted_counts(
-    table: Counts, dataset: str, source: str, task: str, model: str, seed: int, folder: Path
+    table: Counts,
+    dataset: str,
+    source: str,
+    task: str,
+    model: str,
+    seed: int,
+    folder: Path,
+    keep: int = DRAWS,
 ) -> Fitted:
-    """Return the posterior of raw counts of one cell, kept in ``folder``."""
-    kept = posterior(table, seed=seed, label="/".join((dataset, source, task, model)), folder=folder)
+    """Return the posterior of raw counts of one cell, ``keep`` draws of it kept in ``folder``."""
+    label = "/".join((dataset, source, task, model))
+    kept = posterior(table, seed=seed, label=label, folder=folder, keep=keep)
     why = None if kept.converged else f"posterior {kept.status}: {kept.reason}"
     return Fitted(dataset, source, task, model, int(table.n[0]), kept, why)
 

@@ -1,9 +1,9 @@
 """Posteriors of meta-d′, drawn once and kept: the same counts, seed and model are never sampled twice.
 
-A file ``<folder>/<digest>.parquet`` holds `DRAWS` draws of d₁, c₁, meta-d and M-ratio, evenly thinned, and in its
-metadata the status, the estimates over all draws and what convergence looked like. The digest covers counts, seed, label
-and the version of the model. A posterior that has not converged is kept too, without draws: its status is its result.
-Whoever deletes the folder loses time, nothing else.
+A file ``<folder>/<digest>.parquet`` holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as asked for,
+evenly thinned, and in its metadata the status, the estimates over all draws and what convergence looked like. The digest
+covers counts, seed, label and the version of the model. A posterior that has not converged is kept too, without draws:
+its status is its result. Whoever deletes the folder loses time, nothing else.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Kept:
         ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` over all draws; none has a value unless
         converged.
     draws
-        By name of `KEPT`, shape ``(DRAWS,)``; empty unless converged.
+        By name of `KEPT`, shape ``(keep,)``; empty unless converged.
     convergence
         ``rhat`` (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all parameters, ``draws`` before thinning.
     """
@@ -59,7 +59,7 @@ class Kept:
         return self.status == CONVERGED
 
 
-def posterior(table: Counts, *, seed: int, label: str, folder: Path) -> Kept:
+def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int = DRAWS) -> Kept:
     """Return the posterior of one cell of raw counts from ``folder``, sampling and keeping it where it is not there.
 
     Parameters
@@ -70,27 +70,29 @@ def posterior(table: Counts, *, seed: int, label: str, folder: Path) -> Kept:
         With the counts they determine the draws; two cells with different labels share no random numbers.
     folder
         Where posteriors are kept; created when needed.
+    keep
+        Draws kept of a converged posterior.
     """
-    path = folder / f"{digest(table, seed, label)}.parquet"
-    found = _read(path)
+    path = folder / f"{digest(table, seed, label, keep)}.parquet"
+    found = _read(path, keep)
     if found is None:
-        found = _kept(bayes_metad(table, seed=seed, label=label))
+        found = _kept(bayes_metad(table, seed=seed, label=label), keep)
         _write(found, path)
     return found
 
 
-def digest(table: Counts, seed: int, label: str) -> str:
+def digest(table: Counts, seed: int, label: str, keep: int = DRAWS) -> str:
     """Return the digest of everything the draws depend on."""
     return sha256_hex(
-        canonical_json([MODEL_VERSION, DRAWS, seed, label, table.n_s1.tolist(), table.n_s2.tolist()])
+        canonical_json([MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()])
     )
 
 
-def _kept(found: Posterior) -> Kept:
+def _kept(found: Posterior, keep: int) -> Kept:
     rows = list(found.diagnostics.values())
     drawn = {name: found.draws[name].ravel() for name in KEPT if name in found.draws}
     size = len(drawn["d1"]) if drawn else 0
-    thin = np.arange(DRAWS) * size // DRAWS  # chain after chain, evenly
+    thin = np.arange(keep) * size // keep  # chain after chain, evenly
     return Kept(
         found.status,
         found.reason,
@@ -121,7 +123,7 @@ def _write(found: Kept, path: Path) -> None:
         frame.write_parquet(temporary, metadata={_ABOUT: canonical_json(about)})
 
 
-def _read(path: Path) -> Kept | None:
+def _read(path: Path, keep: int) -> Kept | None:
     """Return what is kept at ``path``; None where nothing whole is there."""
     try:
         about = json.loads(pl.read_parquet_metadata(path)[_ABOUT])
@@ -131,7 +133,7 @@ def _read(path: Path) -> Kept | None:
         found = Kept(about["status"], about["reason"], estimates, draws, about["convergence"])
     except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError):
         return None
-    whole = frame.height == (DRAWS if found.converged else 0) and all(
+    whole = frame.height == (keep if found.converged else 0) and all(
         np.isfinite(values).all() for values in draws.values()
     )
     return found if whole else None

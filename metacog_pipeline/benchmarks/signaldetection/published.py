@@ -34,6 +34,7 @@ from metacog_pipeline.stats.type1 import Type1, type1_from_table
 
 VERSION = "1"  # raised when the same counts would give another table
 DATASET = SOURCE = "published"
+KEEP = 16_000  # draws of each cell: the ends of an interval of a difference are then good to 0.005
 FILES = ("counts.csv", "criterion_counts.csv", "table_s1.csv", "table_s2.csv")
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
 _POSTERIOR = {"d": "d1", "meta_d": "meta_d", "m_ratio": "m_ratio"}
@@ -124,7 +125,7 @@ def _metad(
     rows: list[tuple[object, ...]] = []
     fits = []
     for place, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
-        fit = fitted_counts(raw.take(place), DATASET, SOURCE, task, model, seed, posteriors)
+        fit = fitted_counts(raw.take(place), DATASET, SOURCE, task, model, seed, posteriors, KEEP)
         fits.append(fit)
         stated = {
             quantity: None if (row := values.get((task, model))) is None else row[column]
