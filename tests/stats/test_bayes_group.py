@@ -86,6 +86,8 @@ def test_the_density_is_the_models_definition():
             total += norm.logpdf(p[mu], 0, 10) + norm.logpdf(p[sigma], 0, 10) + math.log(p[sigma])
         total += norm.logpdf(p["mu_log_m"]) + float(product_prior(np.log(p["sigma_log_m"]))[0])
         total += 3 * math.log(p["sigma_log_m"])  # z instead of delta
+        for k, sigma in enumerate(("sigma_d1", "sigma_c")):  # u instead of d and c
+            total += (1 - model.centring[k]).sum() * math.log(p[sigma])
         for cuts in (p["t2c_rs1"], p["t2c_rs2"]):  # log distances instead of cuts
             ends = np.sort(np.abs(cuts - p["c1"][:, None]), axis=1)
             total += np.log(np.diff(np.c_[np.zeros(3), ends], axis=1)).sum()
@@ -115,6 +117,7 @@ def test_the_slope_of_that_prior_is_right_and_it_has_no_step(log_sigma):
 # --- posterior ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_parameter_passes_the_gate_and_is_summed_up(group):
     assert group.converged and group.reason == ""
     assert len(group.diagnostics) == 8 + 12 * (4 + 2 * 3)
@@ -124,6 +127,7 @@ def test_every_parameter_passes_the_gate_and_is_summed_up(group):
     assert rows["m_ratio[3]"].mean == pytest.approx(group.draws["m_ratio"][:, :, 2].mean())
 
 
+@pytest.mark.slow
 def test_a_known_population_is_recovered(group):
     rows = group.summary()
     for name, truth in (("mu_log_m", -0.2), ("mu_d1", 1.6), ("mu_c", 0.0)):
@@ -133,6 +137,7 @@ def test_a_known_population_is_recovered(group):
     assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 12
 
 
+@pytest.mark.slow
 def test_subjects_are_drawn_towards_their_population(group):
     pooled = np.log(group.draws["m_ratio"].mean(axis=(0, 1)))
     alone = np.log(fit_metad(population(12, 300), padding=1 / 8).m_ratio)
@@ -157,6 +162,7 @@ def test_chains_that_have_not_converged_give_no_number():
         compare_groups(found, found)
 
 
+@pytest.mark.slow
 def test_two_groups_are_compared_and_one_group_with_itself_is_refused(group):
     other = bayes_metad_group(population(12, 300, mean_log_m=-1.2, seed=9), seed=1)
     found = compare_groups(group, other)

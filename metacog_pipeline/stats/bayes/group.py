@@ -45,6 +45,7 @@ CHAINS = 16
 WARMUP = 500
 DRAWS = 1200
 ROUNDS = 3
+MAX_STEPS = 64  # a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last
 METHOD = "posterior mean, 95% equal-tailed"
 METHOD_EFFICIENCY = "exp of the posterior mean of log M, 95% equal-tailed"
 LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
@@ -183,7 +184,9 @@ def bayes_metad_group(
     found: dict[str, Floats] = {}
     diagnostics: dict[str, Diagnostic] = {}
     for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort)
+        tuned = warm_up(
+            model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MAX_STEPS
+        )
         kept = draw(tuned, draws * effort)
         positions = tuned.position
         found = model.parameters(kept)

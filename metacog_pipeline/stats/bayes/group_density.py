@@ -16,7 +16,9 @@ Two exact rewritings make it easy to sample:
 - ε and σ_δ enter as their product only, σ_logM = ε σ_δ, and are one unidentified direction too many. Integrating ε out
   leaves the prior p(σ) = E₁(σ²/2) / √(2 π) of the product (E₁ the exponential integral). The expansion was a means to
   make a Gibbs sampler move; the prior it implies is what belongs to the model, and it is kept.
-- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel.
+- log Mᵢ = μ_logM + σ_logM zᵢ with zᵢ ~ N(0, 1), so that a σ_logM near 0 leaves no funnel. d₁ᵢ and c₁ᵢ stand between
+  this form and their own value, x = μ + σ^(1-a) (u - a μ) with u ~ N(a μ, σ^(2a)): a near 1 for a subject whose data
+  outweigh the population, near 0 for one with few trials (Gorinova, Moore & Hoffman 2020, *ICML*). Any a is the same model.
 
 Standard deviations are sampled as logarithms, cuts as log distances (:mod:`metacog_pipeline.stats.bayes.density`).
 """
@@ -26,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, exp1
+from scipy.special import erfcx, exp1, ndtri
 
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.density import FAR, HAZARD, ROOT_2, SIGN, ratings_part, subject_model
@@ -47,13 +49,16 @@ class GroupModel:
         ``(2, 2, K, subjects)``: trials by response (S1, S2), correct or incorrect, and confidence 1 .. K.
     fixed
         ``(d₁, c₁)``, each ``(subjects,)``, where they are not estimated, else None.
+    centring
+        ``(2, subjects)``: a of d₁ and of c₁, 0..1.
 
     The coordinates of a point are the hyperparameters in the order of ``HYPER`` (or ``HYPER_FIXED``; spreads as
-    logarithms), d₁ and c₁ of all subjects (when estimated), z of all subjects, and log distances of the cuts: response S1
-    first, from c₁ outwards, subjects fastest.
+    logarithms), u of d₁ and of c₁ of all subjects (when estimated), z of all subjects, and log distances of the cuts:
+    response S1 first, from c₁ outwards, subjects fastest.
     """
 
     ratings_given: Floats
+    centring: Floats
     fixed: tuple[Floats, Floats] | None = None
 
     @property
@@ -102,14 +107,17 @@ class GroupModel:
         if self.fixed is None:
             part, d_d1, d_c1 = _type1_part(self.ratings_given, d1, c1)
             value += part
-            for k, (subject, slope) in enumerate(((d1, d_d1), (c1, d_c1))):
-                part, by_subject, d_mu, d_log = _normal_part(subject, hyper[2 * k], hyper[2 * k + 1])
+            d_d1 += d_meta * m_ratio
+            d_c1 += (SIGN[:, :, None] * d_edges.sum(axis=1)).sum(axis=0)
+            rows = points.T[first : first + 2 * n].reshape(2, n, -1)
+            for k, slope in enumerate((d_d1, d_c1)):
+                a, mean, log_sigma = self.centring[k][:, None], hyper[2 * k], hyper[2 * k + 1]
+                part, by_row, gradient[2 * k], gradient[2 * k + 1] = _population_part(
+                    rows[k], a, mean, log_sigma, slope
+                )
                 value += part
-                slope += by_subject
-                gradient[2 * k], gradient[2 * k + 1] = d_mu, d_log
-            gradient[first : first + n] = d_d1 + d_meta * m_ratio
-            gradient[first + n : first + 2 * n] = d_c1 + (SIGN[:, :, None] * d_edges.sum(axis=1)).sum(axis=0)
-            first += 2 * n
+                gradient[first : first + n] = by_row
+                first += n
         gradient[first : first + n] = d_log_ratio * sigma_m - z
         outwards = d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
         gradient[first + n :] = (1 + widths * outwards).reshape(-1, points.shape[0])
@@ -140,7 +148,12 @@ class GroupModel:
         n, count = self.subjects, rows.shape[1]
         hyper, rows = rows[: len(self.hyper)], rows[len(self.hyper) :]
         if self.fixed is None:
-            d1, c1, rows = rows[:n], rows[n : 2 * n], rows[2 * n :]
+            d1, c1 = (
+                hyper[2 * k]
+                + np.exp((1 - a) * hyper[2 * k + 1]) * (rows[k * n : (k + 1) * n] - a * hyper[2 * k])
+                for k, a in enumerate(self.centring[:, :, None])
+            )
+            rows = rows[2 * n :]
         else:
             d1, c1 = (np.broadcast_to(value[:, None], (n, count)) for value in self.fixed)
         return hyper, d1, c1, rows[:n], rows[n:].reshape(2, self.ratings - 1, n, count)
@@ -173,11 +186,16 @@ class GroupModel:
         ]
         table = np.array(own)
         c1, d1, logs = table[:, 0], table[:, 1], table[:, 3:]
-        cuts = np.cumsum(np.exp(logs.reshape(self.subjects, 2, -1)), axis=2).mean() if logs.size else 1.0
-        means = [d1.mean(), _log_spread(d1), c1.mean(), _log_spread(c1)] if self.fixed is None else []
-        subjects = [d1, c1] if self.fixed is None else []
-        hyper = [*means, cuts, np.log(0.7), -0.1, np.log(0.3)]
-        return np.concatenate([hyper, *subjects, np.zeros(self.subjects), logs.T.reshape(-1)])
+        cuts = np.cumsum(np.exp(logs.reshape(self.subjects, 2, -1)), axis=2).mean()
+        rest = [cuts, np.log(0.7), -0.1, np.log(0.3)], np.zeros(self.subjects), logs.T.reshape(-1)
+        if self.fixed is not None:
+            return np.concatenate(rest)
+        hyper, rows = [], []
+        for a, values in zip(self.centring, (d1, c1), strict=True):
+            mean, spread = values.mean(), max(values.std(), 0.1)
+            hyper += [mean, np.log(spread)]
+            rows.append(a * mean + (values - mean) * spread ** (a - 1))
+        return np.concatenate([hyper, rest[0], *rows, *rest[1:]])
 
 
 def group_model(n_s1: Floats, n_s2: Floats, *, estimate_dprime: bool = True) -> GroupModel:
@@ -187,9 +205,22 @@ def group_model(n_s1: Floats, n_s2: Floats, *, estimate_dprime: bool = True) -> 
     ]
     table = np.stack([model.ratings_given for model in models], axis=-1)
     if estimate_dprime:
-        return GroupModel(table)
+        return GroupModel(table, _centring(table))
     fixed = np.array([model.fixed for model in models])
-    return GroupModel(table, (fixed[:, 0], fixed[:, 1]))
+    return GroupModel(table, np.ones((2, len(models))), (fixed[:, 0], fixed[:, 1]))
+
+
+def _centring(table: Floats) -> Floats:
+    """Return a = σ² / (σ² + se²) of d₁ and of c₁ by subject, from log-linear estimates and their spread."""
+    (cr, miss), (hit, fa) = table.sum(axis=2) + 0.5
+    rates, trials = np.stack([hit / (hit + miss), fa / (fa + cr)]), np.stack([hit + miss, fa + cr])
+    z = ndtri(rates)
+    variance = (rates * (1 - rates) / trials * 2 * np.pi * np.exp(z**2)).sum(axis=0)
+    result = []
+    for values, square in ((z[0] - z[1], variance), (-(z[0] + z[1]) / 2, variance / 4)):
+        between = max(values.var(ddof=1) - square.mean(), 0.05 * square.mean())
+        result.append(between / (between + square))
+    return np.array(result)
 
 
 def product_prior(log_sigma: Floats) -> tuple[Floats, Floats]:
@@ -210,17 +241,20 @@ def _vectors(table: Floats) -> tuple[Floats, Floats]:
     return np.r_[table[0, 0, ::-1], table[1, 1]], np.r_[table[0, 1, ::-1], table[1, 0]]
 
 
-def _log_spread(values: Floats) -> float:
-    return float(np.log(max(values.std(), 0.1)))
+def _population_part(
+    rows: Floats, a: Floats, mean: Floats, log_sigma: Floats, slope: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the log density of u ``(subjects, points)``, and slopes of everything in u, the mean and log σ.
 
-
-def _normal_part(values: Floats, mean: Floats, log_sigma: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return Σ log N(values | mean, σ²) over subjects, and slopes in the values, the mean and log σ."""
-    sigma = np.exp(log_sigma)
-    scaled = (values - mean) / sigma
-    square = (scaled**2).sum(axis=0)
-    by_value = -scaled / sigma
-    return -0.5 * square - len(values) * log_sigma, by_value, -by_value.sum(axis=0), square - len(values)
+    ``slope`` is that of the likelihood in x = mean + σ^(1-a) (u - a mean).
+    """
+    stretch, sigma = np.exp((1 - a) * log_sigma), np.exp(a * log_sigma)
+    apart = rows - a * mean
+    scaled = apart / sigma
+    value = -0.5 * (scaled**2).sum(axis=0) - a.sum() * log_sigma
+    by_mean = (slope * (1 - a * stretch) + a * scaled / sigma).sum(axis=0)
+    by_log = (slope * (1 - a) * stretch * apart + a * (scaled**2 - 1)).sum(axis=0)
+    return value, slope * stretch - scaled / sigma, by_mean, by_log
 
 
 def _cuts_part(edges: Floats, mean: Floats, log_sigma: Floats) -> tuple[Floats, Floats, Floats, Floats]:
