@@ -95,11 +95,48 @@ class SignalDetectionSection(_Section):
         return _each_once(value)
 
 
+class MedleySection(_Section):
+    """``[benchmarks.medley]``: which instances, under which conditions, scored how and judged by whom.
+
+    ``limit`` draws that many instances by the study's seed. ``variant`` decides between the published paper and its
+    authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
+    score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
+    ``order = "seeded"`` shuffles them by instance, alike for every model. ``folder`` holds the files of a data set
+    of one's own, ``wording`` is a TOML file with the exact texts of another study; both relative to the study file.
+    """
+
+    enabled: bool = False
+    dataset: Literal["published", "sample", "custom"] = "published"
+    limit: int | None = Field(default=None, ge=1, strict=True)
+    conditions: Annotated[tuple[Literal["normal", "adversarial", "stripped"], ...], Field(min_length=1)] = (
+        "normal",
+    )
+    variant: Literal["reference", "paper"] = "reference"
+    judges: tuple[str, ...] = ()
+    anonymise: bool = True
+    order: Literal["file", "seeded"] = "file"
+    wording: Path | None = None
+    folder: Path | None = None
+    allow_incomplete: bool = False
+
+    @field_validator("conditions", "judges")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(value)
+
+    @model_validator(mode="after")
+    def _custom_needs_folder(self) -> MedleySection:
+        if (self.dataset == "custom") != (self.folder is not None):
+            raise ValueError('dataset = "custom" and folder = "…" go together: give both or neither')
+        return self
+
+
 class Benchmarks(_Section):
     """``[benchmarks.*]``."""
 
     metamedqa: MetaMedQASection = Field(default_factory=MetaMedQASection)
     signaldetection: SignalDetectionSection = Field(default_factory=SignalDetectionSection)
+    medley: MedleySection = Field(default_factory=MedleySection)
 
     def enabled(self) -> tuple[str, ...]:
         """Return the names of the benchmarks that are switched on."""
@@ -107,10 +144,14 @@ class Benchmarks(_Section):
 
 
 class Study(_Section):
-    """A validated study. ``path`` is the file it came from; relative paths in it start there."""
+    """A validated study. ``path`` is the file it came from; relative paths in it start there.
+
+    ``judges`` are models that grade answers and are not measured themselves.
+    """
 
     study: StudySection
     models: tuple[ModelSpec, ...]
+    judges: tuple[ModelSpec, ...] = ()
     benchmarks: Benchmarks = Field(default_factory=Benchmarks)
     path: Path
 
@@ -157,14 +198,17 @@ def load_study(path: Path) -> Study:
         raise StudyError(
             f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
         )
-    _refuse_same_names(shown, models)
+    judges = data.get("judges", [])
+    _refuse_same_names(shown, models, judges if isinstance(judges, list) else [])
     try:
         study = Study.model_validate({**data, "path": path.resolve()})
     except ValidationError as error:
         raise StudyError(_explain(shown, data, error)) from None
     _check_home(shown, study)
-    for index, spec in enumerate(study.models):
-        _check_model(shown, index, spec)
+    for key, specs in (("models", study.models), ("judges", study.judges)):
+        for index, spec in enumerate(specs):
+            _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
+    _check_judges(shown, study)
     if not study.benchmarks.enabled():
         raise StudyError(
             f"{shown}: benchmarks: none is enabled; set enabled = true in one of {_benchmark_names()}"
@@ -199,21 +243,47 @@ def _check_home(shown: str, study: Study) -> None:
         raise StudyError(f"{shown}: study.home = {_short(chosen)}: {reason}; give the path of a folder")
 
 
-def _refuse_same_names(shown: str, models: Sequence[object]) -> None:
-    seen: dict[str, int] = {}
-    for index, table in enumerate(models):
-        name = table.get("name") if isinstance(table, dict) else None
-        if not isinstance(name, str):
-            continue
-        if (first := seen.setdefault(name.casefold(), index)) != index:
+def _refuse_same_names(shown: str, models: Sequence[object], judges: Sequence[object]) -> None:
+    """Names of models and judges are one list: what a call cost is kept under the name of who was asked."""
+    seen: dict[str, str] = {}
+    for key, tables in (("models", models), ("judges", judges)):
+        for index, table in enumerate(tables):
+            name = table.get("name") if isinstance(table, dict) else None
+            if not isinstance(name, str):
+                continue
+            place = f"{key}[{index}]"
+            if (first := seen.setdefault(name.casefold(), place)) != place:
+                raise StudyError(
+                    f'{shown}: {place}.name = "{name}" repeats {first}.name; '
+                    "names are compared ignoring case, choose another"
+                )
+
+
+def _check_judges(shown: str, study: Study) -> None:
+    known = {spec.name: spec for spec in study.judges}
+    for name in study.benchmarks.medley.judges:
+        spec = known.get(name)
+        if spec is None:
+            listed = ", ".join(known) or "none"
             raise StudyError(
-                f'{shown}: models[{index}].name = "{name}" repeats models[{first}].name; '
-                "names are compared ignoring case, choose another"
+                f'{shown}: benchmarks.medley.judges: no judge "{name}"{_suggest(name, list(known))}; '
+                f"[[judges]] has: {listed}"
             )
+        if spec.family is None:
+            raise StudyError(
+                f'{shown}: judges "{name}": family is missing; name who made the model, e.g. family = "openai", '
+                "so that it judges none of its kin"
+            )
+    if study.benchmarks.medley.judges:
+        for spec in study.models:
+            if spec.family is None:
+                raise StudyError(
+                    f'{shown}: models "{spec.name}": family is missing; judges are asked, and none may judge its own '
+                    'family: name who made the model, e.g. family = "openai"'
+                )
 
 
-def _check_model(shown: str, index: int, spec: ModelSpec) -> None:
-    where = f'{shown}: models[{index}] "{spec.name}"'
+def _check_model(where: str, spec: ModelSpec) -> None:
     if spec.provider in ("openai", "anthropic", "gemini") and not spec.model:
         raise StudyError(f'{where}: model is missing; give the model id the provider knows, e.g. model = "…"')
     if spec.api_key_env is not None and _KEY_LIKE.match(spec.api_key_env):

@@ -91,6 +91,7 @@ class ModelSpec(BaseModel):
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
     token_ids: dict[str, list[int]] = Field(default_factory=dict)
     timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
+    family: str | None = Field(default=None, pattern=SLUG_PATTERN)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
     @property

@@ -132,15 +132,15 @@ def query_partition(
         if partition.spec.provider == "replay":
             outcome, current = _replayed(partition, store, tasks)
         else:
-            outcome = asyncio.run(_ask(partition, store, tasks, modes, respond, on_progress))
+            outcome = asyncio.run(ask(partition, store, tasks, modes, respond, on_progress))
             current = outcome.tally.current
         store.compact(current)
         reported = store.models_reported(current)
-    _write_down(partition, outcome, fingerprint, started, reported)
+    write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
 
 
-async def _ask(
+async def ask(
     partition: Partition,
     store: PartitionStore,
     tasks: Sequence[Task],
@@ -148,6 +148,7 @@ async def _ask(
     respond: Callable[[ChatRequest], str] | None,
     on_progress: Callable[[Progress], None] | None,
 ) -> Outcome:
+    """Ask ``partition.spec`` what ``store`` lacks; nothing is compacted or written down."""
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=_spent_before(home))) as budget:
@@ -251,9 +252,15 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
     write_manifest(partition.folder, manifest)
 
 
-def _write_down(
-    partition: Partition, outcome: Outcome, fingerprint: str, started: datetime, reported: Mapping[str, int]
+def write_down(
+    partition: Partition,
+    outcome: Outcome,
+    fingerprint: str,
+    started: datetime,
+    reported: Mapping[str, int],
+    elsewhere: str | None,
 ) -> None:
+    """Write the manifest of a session; ``elsewhere`` is a warning that other models answered than were asked."""
     state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
     profile = outcome.profile
     before = partition.manifest()
@@ -262,7 +269,6 @@ def _write_down(
     message = outcome.stopped
     if message is None and state == "incomplete":
         message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
-    elsewhere = other_models(partition.spec, reported)
     if elsewhere is not None:
         _logger.warning("%s run %d: %s", partition.spec.name, partition.run, elsewhere)
         message = elsewhere if message is None else f"{message}; {elsewhere}"
