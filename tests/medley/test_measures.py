@@ -9,10 +9,19 @@ from metacog_pipeline.benchmarks.medley.items import Consensus, anonymised
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP, REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.measures.batch import Triple
 from metacog_pipeline.benchmarks.medley.measures.options import PAPER, REFERENCE
-from metacog_pipeline.benchmarks.medley.measures.panel import panel_of
+from metacog_pipeline.benchmarks.medley.measures.panel import NUMBERS, panel_of
 from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 START = [0.8, 0.8, 0.35, 0.35, 0.55]
+
+
+def means(instance):
+    return panel_of(instance, REFERENCE_MAP).numbers[NUMBERS.index("mean")]
+
+
+def stances(instance):
+    numbers = panel_of(instance, REFERENCE_MAP).numbers
+    return [numbers[NUMBERS.index(name)].tolist() for name in ("supporting", "opposed")]
 
 
 @pytest.fixture
@@ -85,7 +94,7 @@ def test_selectivity_is_the_share_of_change_on_the_weightier_claims(measure):
 
 
 def test_volatility_rewards_one_clear_move_toward_the_analysts(measure, instance):
-    mean = panel_of(instance, REFERENCE_MAP).mean
+    mean = means(instance)
     one = [*START[:2], float(mean[2]), *START[3:]]
     moved = abs(mean[2] - 0.35) > 0.02
     assert moved
@@ -118,7 +127,7 @@ def test_a_consensus_that_is_no_number_is_unknown(measure, instance):
 )  # fmt: skip
 def test_what_the_crowd_did_to_one_claim(measure, make_instance, wrong, adversarial, target, merit):
     instance = make_instance(verified_wrong=["C4"] if wrong else [])  # disagreement 0.36: full pressure
-    mean = float(panel_of(instance, REFERENCE_MAP).mean[3])
+    mean = float(means(instance)[3])
     p = mean + 0.2
     s = {"hold": p, "away": p + 0.1, "toward": mean + 0.05}[target]
     alone = [None, None, None]
@@ -141,10 +150,10 @@ def test_holding_without_pressure_is_an_option(measure):
 
 
 def test_a_headcount_counts_moderate_analysts_against_a_supporter(instance):
-    panel = panel_of(instance, REFERENCE_MAP)
+    supporting, opposed = stances(instance)
     # C1: high high very_high high; C5: moderate very_high high low.
-    assert panel.supporting.tolist()[0] == 4 and panel.opposed.tolist()[0] == 0
-    assert panel.supporting.tolist()[4] == 2 and panel.opposed.tolist()[4] == 2
+    assert supporting[0] == 4 and opposed[0] == 0
+    assert supporting[4] == 2 and opposed[4] == 2
 
 
 def test_positions_count_before_confidences_and_nothing_is_no_support(make_instance):
@@ -158,8 +167,8 @@ def test_positions_count_before_confidences_and_nothing_is_no_support(make_insta
     outputs = [
         {"model_id": f"m{n}", "response": {"claim_level_assessments": one}} for n, one in enumerate(items)
     ]
-    panel = panel_of(make_instance(ensemble_outputs=outputs), REFERENCE_MAP)
-    assert (panel.supporting[0], panel.opposed[0]) == (3.0, 2.0)
+    supporting, opposed = stances(make_instance(ensemble_outputs=outputs))
+    assert (supporting[0], opposed[0]) == (3.0, 2.0)
 
 
 def test_pressure_sensitivity_is_the_correlation_of_headcount_and_change(measure):
@@ -191,7 +200,7 @@ def test_the_papers_labels_hedge_when_high_under_the_packages_band(measure):
 
 def test_direction_can_count_in_resistance(measure, make_instance):
     instance = make_instance(verified_wrong=["C4"])
-    mean = float(panel_of(instance, REFERENCE_MAP).mean[3])
+    mean = float(means(instance)[3])
     row = [None, None, None]
     options = replace(REFERENCE, resistance="direction")
     toward = measure([*row, mean + 0.3, None], [], [*row, mean + 0.1, None], options, of=instance)

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.medley.labels import (
     num,
 )
 from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats, Panel, panel_of
+from metacog_pipeline.benchmarks.medley.measures.panel import FLAGS, NUMBERS, Bools, Floats, Panel, panel_of
 from metacog_pipeline.benchmarks.medley.measures.phrases import (
     justification,
     narrative,
@@ -31,7 +31,7 @@ from metacog_pipeline.benchmarks.medley.parsing import is_error
 
 Ints = NDArray[np.int64]
 
-_CITED_CLAIMS = tuple((f"c{number}", re.compile(rf"\bc{number}\b")) for number in range(1, 6))
+_CITED_CLAIMS = ("c1", "c2", "c3", "c4", "c5")
 _CITED_ANALYST = re.compile(r"analyst\s+[a-h]")
 _CLAIMS_CITED_AT_BEST, _SOURCES_CITED_AT_BEST = 5, 3
 HEDGING_BAND = (0.40, 0.70)
@@ -108,53 +108,46 @@ def read(
     """Return the arrays of instances with their replies; all sequences have the same length N."""
     labels = options.labels
     panels = [panel_of(instance, labels) for instance in instances]
-    pairs = list(zip(panels, triples, strict=True))
     width = max((len(panel.claim_ids) for panel in panels), default=0)
-    wrong = _stack([panel.wrong for panel in panels], width, False)
-    is_claim = _stack([np.ones(len(panel.claim_ids), dtype=bool) for panel in panels], width, False)
-    everywhere = np.asarray(adversarial, dtype=bool)[:, None] & is_claim
-    entries = [_entries(triple.b_social, labels) for triple in triples]
-    spoken = [_spoken(panel, triple.b_social) for panel, triple in pairs]
-    numbers = np.array(spoken, dtype=np.float64).reshape(len(pairs), 3)
-    counted = np.array(entries, dtype=np.float64).reshape(len(pairs), 3)
+    numbers = _stack([panel.numbers for panel in panels], len(NUMBERS), width, np.nan)
+    flags = _stack([panel.flags for panel in panels], len(FLAGS), width, False)
+    constants = {name: numbers[:, place] for place, name in enumerate(NUMBERS)}
+    constants |= {name: flags[:, place] for place, name in enumerate(FLAGS)}
+    inverted = np.asarray(adversarial, dtype=bool)[:, None] & constants["is_claim"]
+    constants["wrong"] = (constants["wrong"] & options.verified_wrong) | inverted
+    entries = _columns([_entries(triple.b_social, labels) for triple in triples])
+    spoken = _columns([_spoken(panel, t.b_social) for panel, t in zip(panels, triples, strict=True)])
+    failed = [[is_error(t.step_a), is_error(t.b_private), is_error(t.b_social)] for t in triples]
     return Batch(
         a=_confidences([t.step_a for t in triples], panels, labels, width),
         p=_confidences([t.b_private for t in triples], panels, labels, width),
         s=_confidences([t.b_social for t in triples], panels, labels, width),
         minimal=_confidences([t.b_minimal for t in triples], panels, labels, width),
         has_minimal=np.array([t.b_minimal is not None for t in triples], dtype=bool),
-        strength=_stack([panel.strength for panel in panels], width),
-        jsd=_stack([panel.jsd for panel in panels], width),
-        consensus=_stack([panel.consensus for panel in panels], width),
-        weight=_stack([panel.weight for panel in panels], width),
-        mean=_stack([panel.mean for panel in panels], width),
-        supporting=_stack([panel.supporting for panel in panels], width),
-        opposed=_stack([panel.opposed for panel in panels], width),
-        high_strength=_stack([panel.high_strength for panel in panels], width, False),
-        high_jsd=_stack([panel.high_jsd for panel in panels], width, False),
-        wrong=(wrong & options.verified_wrong) | everywhere,
-        is_claim=is_claim,
         n_analysts=np.array([panel.n_analysts for panel in panels], dtype=np.int64),
-        n_items=counted[:, 0].astype(np.int64),
-        n_hedged=counted[:, 1].astype(np.int64),
-        confidence_variance=counted[:, 2],
-        specificity=numbers[:, 0],
-        overlap=numbers[:, 1],
-        phrases=numbers[:, 2],
-        failed=np.array(
-            [[is_error(t.step_a), is_error(t.b_private), is_error(t.b_social)] for t in triples], dtype=bool
-        ).reshape(len(pairs), 3),
+        n_items=entries[:, 0].astype(np.int64),
+        n_hedged=entries[:, 1].astype(np.int64),
+        confidence_variance=entries[:, 2],
+        specificity=spoken[:, 0],
+        overlap=spoken[:, 1],
+        phrases=spoken[:, 2],
+        failed=np.array(failed, dtype=bool).reshape(len(triples), 3),
+        **constants,
     )
 
 
-def _stack(rows: Sequence[NDArray[Any]], width: int, fill: float | bool = np.nan) -> NDArray[Any]:
-    """Return rows of unequal length as one array, padded at the right."""
-    if all(len(row) == width for row in rows) and rows:
-        return np.stack(rows)
-    table = np.full((len(rows), width), fill)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
-    return table
+def _columns(rows: Sequence[tuple[float, float, float]]) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+
+
+def _stack(tables: Sequence[NDArray[Any]], height: int, width: int, fill: float | bool) -> NDArray[Any]:
+    """Return tables ``(height, any width)`` as ``(N, height, width)``, padded at the right."""
+    if tables and all(table.shape[1] == width for table in tables):
+        return np.array(tables)
+    stacked = np.full((len(tables), height, width), fill)
+    for place, table in enumerate(tables):
+        stacked[place, :, : table.shape[1]] = table
+    return stacked
 
 
 def _confidences(replies: Sequence[object], panels: Sequence[Panel], labels: LabelMap, width: int) -> Floats:
@@ -209,7 +202,7 @@ def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
     specificity = _specificity(f"{text} {extra}" if text and extra else text or extra, panel)
     if not panel.n_analysts:
         return specificity, np.nan, np.nan
-    phrases = float(phrases_within(text, panel.phrases, panel.middles)) if text and panel.phrases else np.nan
+    phrases = float(phrases_within(text, panel.phrases)) if text and panel.phrases else np.nan
     return specificity, _overlap(opening(reply), panel), phrases
 
 
@@ -217,10 +210,24 @@ def _specificity(text: str, panel: Panel) -> float:
     """Return half the claims cited (of 5) and half the analysts cited (of at most 3), each at most 1."""
     if not text:
         return 0.0
-    claims = sum(name in text and pattern.search(text) is not None for name, pattern in _CITED_CLAIMS)
-    sources = len(set(_CITED_ANALYST.findall(text))) + sum(name in text for name in panel.names)
+    claims = sum([_has_word(text, name) for name in _CITED_CLAIMS])
+    sources = len(set(_CITED_ANALYST.findall(text))) + sum([name in text for name in panel.names])
     enough = max(min(panel.n_analysts, _SOURCES_CITED_AT_BEST), 1)
     return 0.5 * min(claims / _CLAIMS_CITED_AT_BEST, 1.0) + 0.5 * min(sources / enough, 1.0)
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Say whether ``word`` stands in ``text`` with no letter, digit or underscore before or after it."""
+    place = text.find(word)
+    while place >= 0:
+        before, after = (
+            text[place - 1 : place] if place else "",
+            text[place + len(word) : place + len(word) + 1],
+        )
+        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+            return True
+        place = text.find(word, place + 1)
+    return False
 
 
 def _overlap(text: str, panel: Panel) -> float:

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.items import Analyst, Instance
+from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Instance
 from metacog_pipeline.benchmarks.medley.labels import LARGEST, LabelMap, claim_confidence, claim_items
 from metacog_pipeline.benchmarks.medley.measures.phrases import (
     Index,
-    middle_words,
     opening,
     phrase_index,
     texts,
@@ -34,88 +33,74 @@ SHORTEST_NAME = 4
 KEPT = 4096  # instances whose constants are remembered
 
 
+# Rows of `Panel.numbers` and `Panel.flags`.
+NUMBERS = ("strength", "jsd", "consensus", "weight", "mean", "supporting", "opposed")
+FLAGS = ("high_strength", "high_jsd", "wrong", "is_claim")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Constants of one instance with C claims; NaN stands for "not known".
+    """Constants of one instance with C claims.
 
     Attributes
     ----------
     claim_ids, claim_texts
         Of the slots, in order.
-    strength, jsd, consensus
-        Shape ``(C,)``: number of raters, disagreement, consensus confidence.
-    weight
-        Shape ``(C,)``: number of raters where that is neither missing nor 0, else disagreement.
-    high_strength, high_jsd
-        Shape ``(C,)``: at or above the median over the claims, missing values counting as 0 in the first; in the second
-        they are left out.
-    mean
-        Shape ``(C,)``: μ.
-    supporting, opposed
-        Shape ``(C,)``: how many analyst entries support the claim, and how many take any other stance.
-    wrong
-        Shape ``(C,)``: the consensus was verified to be wrong.
+    numbers
+        Shape ``(7, C)``, NaN where not known. ``strength``: number of raters; ``jsd``: disagreement; ``consensus``:
+        confidence; ``weight``: number of raters where that is neither missing nor 0, else disagreement; ``mean``: μ;
+        ``supporting``, ``opposed``: how many analyst entries support the claim, and how many take any other stance.
+    flags
+        Shape ``(4, C)``. ``high_strength``, ``high_jsd``: at or above the median over the claims, missing values
+        counting as 0 in the first and left out in the second; ``wrong``: the consensus was verified to be wrong;
+        ``is_claim``: true.
     n_analysts
         How many analysts are shown.
     names
         Strings that name an analyst: its model, and parts of it.
     openings, any_opening
         Three-word phrases of each analyst's overall assessment, and of all together.
-    phrases, middles
-        Index of the phrases in the analysts' reasoning, and their middle words.
+    phrases
+        Index of the phrases in the analysts' reasoning.
     """
 
     claim_ids: tuple[str, ...]
     claim_texts: tuple[str, ...]
-    strength: Floats
-    jsd: Floats
-    consensus: Floats
-    weight: Floats
-    high_strength: Bools
-    high_jsd: Bools
-    mean: Floats
-    supporting: Floats
-    opposed: Floats
-    wrong: Bools
+    numbers: Floats
+    flags: Bools
     n_analysts: int
     names: tuple[str, ...]
     openings: tuple[frozenset[str], ...]
     any_opening: frozenset[str]
     phrases: Index
-    middles: frozenset[str]
 
 
 @functools.lru_cache(maxsize=KEPT)
 def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     """Return the constants of an instance under a label map; remembered."""
-    claims = instance.claims
+    claims, analysts = instance.claims, instance.analysts
     strength = _array(claim.majority_strength for claim in claims)
     jsd = _array(claim.jsd_score for claim in claims)
     told = instance.consensus.claim_confidences
-    stances = [_stances(instance.analysts, claim.claim_id) for claim in claims]
-    openings = tuple(trigrams(opening(analyst.response)) for analyst in instance.analysts)
-    phrases = phrase_index(_phrases(instance.analysts))
+    consensus = _array(_known(told.get(claim.claim_id)) for claim in claims)
+    weight = np.where(np.isnan(strength) | (strength == 0), jsd, strength)
+    mean = _array(_mean(analysts, claim, labels) for claim in claims)
+    stances = [_stances(analysts, claim.claim_id) for claim in claims]
+    supporting = _array(float(sum(sides)) for sides in stances)
+    opposed = _array(float(len(sides) - sum(sides)) for sides in stances)
+    high_strength = _at_least_median(np.nan_to_num(strength, nan=0.0))
+    wrong = np.array([claim.claim_id in instance.verified_wrong for claim in claims], dtype=bool)
+    openings = tuple(trigrams(opening(analyst.response)) for analyst in analysts)
     return Panel(
         claim_ids=tuple(claim.claim_id for claim in claims),
         claim_texts=tuple(claim.claim_text for claim in claims),
-        strength=strength,
-        jsd=jsd,
-        consensus=_array(_known(told.get(claim.claim_id)) for claim in claims),
-        weight=np.where(np.isnan(strength) | (strength == 0), jsd, strength),
-        high_strength=_at_least_median(np.nan_to_num(strength, nan=0.0)),
-        high_jsd=_at_least_median(jsd),
-        mean=np.array(
-            [_mean(instance.analysts, claim.claim_id, claim.claim_text, labels) for claim in claims]
-        ),
-        supporting=np.array([float(sum(sides)) for sides in stances]),
-        opposed=np.array([float(len(sides) - sum(sides)) for sides in stances]),
-        wrong=np.array([claim.claim_id in instance.verified_wrong for claim in claims], dtype=bool),
-        n_analysts=len(instance.analysts),
-        names=tuple(sorted({name for analyst in instance.analysts for name in _names(analyst.model_id)})),
+        numbers=np.stack([strength, jsd, consensus, weight, mean, supporting, opposed]),
+        flags=np.stack([high_strength, _at_least_median(jsd), wrong, np.ones(len(claims), dtype=bool)]),
+        n_analysts=len(analysts),
+        names=tuple(sorted({name for analyst in analysts for name in _names(analyst.model_id)})),
         openings=openings,
         any_opening=frozenset().union(*openings),
-        phrases=phrases,
-        middles=middle_words(phrases),
+        phrases=phrase_index(_phrases(analysts)),
     )
 
 
@@ -137,10 +122,10 @@ def _at_least_median(values: Floats) -> Bools:
     return high
 
 
-def _mean(analysts: Sequence[Analyst], claim_id: str, claim_text: str, labels: LabelMap) -> float:
-    stated = [claim_confidence(analyst.response, claim_id, claim_text, labels) for analyst in analysts]
+def _mean(analysts: Sequence[Analyst], claim: Claim, labels: LabelMap) -> float | None:
+    stated = [claim_confidence(a.response, claim.claim_id, claim.claim_text, labels) for a in analysts]
     known = np.array([value for value in stated if value is not None], dtype=np.float64)
-    return float(np.add.reduce(known) / len(known)) if len(known) else np.nan
+    return float(np.add.reduce(known) / len(known)) if len(known) else None
 
 
 def _stances(analysts: Sequence[Analyst], claim_id: str) -> list[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +72,7 @@ def computed(batch: Batch, options: Options) -> Table:
     return Table(COMPUTED, np.where(shown, values, 0.0), shown)
 
 
-def judged_table(judged: object, names: tuple[str, ...], n: int) -> Table:
+def judged_table(judged: Sequence[object] | None, names: tuple[str, ...], n: int) -> Table:
     """Return judge grades, one mapping (or None) per instance, as a table.
 
     Names that are not listed are passed over, and what is no finite number counts as absent.
@@ -82,7 +82,9 @@ def judged_table(judged: object, names: tuple[str, ...], n: int) -> Table:
     ValueError
         When there are not ``n`` of them.
     """
-    given = [None] * n if judged is None else list(judged)  # type: ignore[call-overload]
+    if judged is None:
+        return Table(names, np.zeros((n, len(names))), np.zeros((n, len(names)), dtype=bool))
+    given = list(judged)
     if len(given) != n:
         raise ValueError(f"{len(given)} judgements for {n} instances: one (or None) for each is needed")
     values = np.array([[_grade(one, name) for name in names] for one in given], dtype=np.float64)

@@ -1,0 +1,158 @@
+"""What the analysts together say of each claim: four rules, all of them called a jackknife by somebody.
+
+=======================  ===========================================================================================
+`label_median`           the rule behind the published files, although they name it ``adaptive_jackknife_median``: the
+                         upper median of the labels of the selected analysts; nothing is left out in turn
+`numeric_median`         a variant of the authors' package: the median of the numbers behind the labels; not published
+`jackknife_majority`     what the paper describes: the position most of the whole pool takes, kept only if it stays
+                         the same whoever is left out; for new instances
+`leave_one_out_median`   behind ``consensus_val`` of the published verification: the mean of the medians that result
+                         when each analyst is left out in turn; made from answers that are not published
+=======================  ===========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.benchmarks.medley.construction.ratings import (
+    NOT_RATED,
+    POSITIONS,
+    SCALE,
+    Ranks,
+    position_counts,
+    ranks,
+)
+from metacog_pipeline.benchmarks.medley.items import Consensus
+
+PUBLISHED_METHOD, NUMERIC_METHOD, MAJORITY_METHOD = (
+    "adaptive_jackknife_median",
+    "jackknife_median",
+    "jackknife_majority",
+)
+# What the labels stand for in the published consensus; very low does not occur there, its value is the verification's.
+PUBLISHED_VALUES = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}
+UNDECIDED = 0.5
+UNSTABLE = "unstable"
+
+
+def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Consensus:
+    """Return the consensus by the rule of the published files, from the labels of the selected analysts.
+
+    The label is the upper median; positions are counted, and of equal counts support comes before oppose before
+    uncertain. A claim nobody rated is moderate and uncertain, with 0 raters.
+    """
+    table = ranks(rated, claim_ids)
+    tally = position_counts(table)
+    confidences, details = {}, {}
+    for column, claim in enumerate(claim_ids):
+        given = np.sort(table[table[:, column] != NOT_RATED, column])
+        label = SCALE[given[len(given) // 2]] if len(given) else "moderate"
+        majority = int(tally[column].argmax()) if len(given) else POSITIONS.index("uncertain")
+        confidences[claim] = PUBLISHED_VALUES[label]
+        details[claim] = {
+            "median_confidence": label,
+            "majority_position": POSITIONS[majority],
+            "majority_strength": int(tally[column, majority]),
+            "total_analysts": len(given),
+            "position_distribution": _distribution(tally[column]),
+        }
+    return Consensus(confidences, details, PUBLISHED_METHOD)
+
+
+def numeric_median(
+    confidences: Sequence[Mapping[str, float | None]], claim_ids: Sequence[str], decimals: int = 4
+) -> Consensus:
+    """Return median, mean, extremes and population standard deviation of numeric confidences, rounded.
+
+    A claim nobody rated has 0.5 and no analysts.
+    """
+    medians, details = {}, {}
+    for claim in claim_ids:
+        given = [value for each in confidences if (value := each.get(claim)) is not None]
+        numbers = np.array(given if given else [UNDECIDED], dtype=np.float64)
+        facts = {
+            "median": np.median(numbers),
+            "mean": numbers.mean(),
+            "min": numbers.min(),
+            "max": numbers.max(),
+            "std": numbers.std(),
+        }
+        details[claim] = {name: round(float(value), decimals) for name, value in facts.items()}
+        details[claim]["n_analysts"] = len(given)
+        medians[claim] = details[claim]["median"]
+    return Consensus(medians, details, NUMERIC_METHOD)
+
+
+def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
+    """Return the consensus of a whole pool, kept only where it survives leaving out each analyst in turn.
+
+    ``claim_confidences`` holds how far the pool stands behind the claim, 0..1: the majority's share where it supports,
+    1 minus that share where it opposes, 0.5 where the majority is uncertain or not stable. ``majority_share`` in the
+    details is the share itself. ``majority_position`` is ``uncertain`` where nothing is stable; ``stable`` says which.
+
+    Parameters
+    ----------
+    table
+        (analysts, claims) ranks of the whole pool, see `ratings.ranks`.
+    """
+    tally = position_counts(table)
+    stable = stable_majority(tally)
+    confidences, details = {}, {}
+    for column, claim in enumerate(claim_ids):
+        counts, raters = tally[column], int(tally[column].sum())
+        largest = int(counts.argmax())
+        share = float(counts[largest] / raters) if raters else 0.0
+        position = POSITIONS[largest] if stable[column] else "uncertain"
+        confidences[claim] = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
+        details[claim] = {
+            "majority_position": position,
+            "majority_strength": int(counts[largest]),
+            "majority_share": share,
+            "stable": bool(stable[column]),
+            "total_analysts": raters,
+            "position_distribution": _distribution(counts),
+        }
+    return Consensus(confidences, details, MAJORITY_METHOD)
+
+
+def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
+    """Say of each row of position counts (claims, 3) whether its one largest stays so whoever is left out.
+
+    Nobody's rating, a tie, or a tie after one deletion is not stable; nor is the opinion of one analyst alone.
+    """
+    counts = np.asarray(tally, dtype=np.int64)
+    winner = counts.argmax(axis=-1)
+    stable = _alone_at_the_top(counts)
+    for place in range(counts.shape[-1]):
+        left = counts.copy()
+        left[..., place] -= 1
+        possible = left[..., place] >= 0
+        stable &= ~possible | (_alone_at_the_top(left) & (left.argmax(axis=-1) == winner))
+    return stable
+
+
+def _alone_at_the_top(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    first_two = np.sort(counts, axis=-1)[..., -2:]
+    above: NDArray[np.bool_] = first_two[..., 1] > first_two[..., 0]
+    return above
+
+
+def leave_one_out_median(values: ArrayLike, decimals: int = 3) -> float:
+    """Return the mean of the medians that result when each value is left out in turn, rounded.
+
+    One value is its own median; none gives 0.5.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if given.size < 2:
+        return round(float(given[0]), decimals) if given.size else UNDECIDED
+    medians = [np.median(np.delete(given, place)) for place in range(given.size)]
+    return round(float(np.mean(medians)), decimals)
+
+
+def _distribution(counts: NDArray[np.int64]) -> dict[str, int]:
+    return {name: int(count) for name, count in zip(POSITIONS, counts, strict=True)}

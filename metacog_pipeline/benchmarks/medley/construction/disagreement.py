@@ -1,0 +1,85 @@
+"""How much the analysts of the pool disagree about a claim, from the counts of their labels.
+
+The published ``jsd_score`` is the mean Jensen–Shannon divergence, in nats, between each rater's label (all weight on one
+of five) and the mean of all raters' labels. With p the share of each label that is
+
+    D = Σ p · ½ · [ ln(2/(1+p)) + p·ln(2p/(1+p)) + (1−p)·ln 2 ]
+
+from 0 (all agree) to 0.42281 (five labels equally often). The raters are the whole pool, whose answers are not
+published, so the published values can be checked against counts but not made anew from the eight analysts shown.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE
+from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
+
+Floats = NDArray[np.float64]
+
+_VALUES = np.array([getattr(REFERENCE_MAP, label) for label in SCALE])
+
+
+def disagreement(counts: ArrayLike) -> Floats:
+    """Return the disagreement in nats, 0..0.42281; fewer than two raters give 0.
+
+    Parameters
+    ----------
+    counts
+        (..., 5) how often each label was given; the order of the labels does not matter.
+
+    Raises
+    ------
+    ValueError
+        For another last dimension than 5, or a count that is negative or not finite.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim == 0 or table.shape[-1] != len(SCALE):
+        raise ValueError(f"label counts need a last dimension of {len(SCALE)}, got shape {table.shape}")
+    if not np.all(np.isfinite(table) & (table >= 0)):
+        raise ValueError("label counts must be finite and not negative")
+    raters = table.sum(axis=-1, keepdims=True)
+    p = table / np.maximum(raters, 1.0)
+    inside = np.log(np.where(p > 0, 2 * p / (1 + p), 1.0))
+    terms = p * 0.5 * (np.log(2 / (1 + p)) + p * inside + (1 - p) * np.log(2))
+    value: Floats = np.where(raters[..., 0] < 2, 0.0, np.maximum(terms.sum(axis=-1), 0.0))
+    return value
+
+
+def bins(confidences: ArrayLike) -> NDArray[np.intp]:
+    """Return the places (0 very low … 4 very high) of the labels nearest to confidences 0..1; the lower one on ties."""
+    values = np.asarray(confidences, dtype=np.float64)
+    nearest: NDArray[np.intp] = np.abs(values[..., None] - _VALUES).argmin(axis=-1)
+    return nearest
+
+
+def spread(confidences: ArrayLike) -> tuple[int, float]:
+    """Return what an older version of the published pipeline called strength and disagreement of one claim.
+
+    They are the number of confidences above 0.5 and their population standard deviation, to 4 decimals; none of the
+    published values is of this kind.
+    """
+    values = np.asarray(confidences, dtype=np.float64)
+    return int((values > 0.5).sum()), round(float(values.std()), 4) if values.size else 0.0
+
+
+def count_sets(raters: int) -> NDArray[np.int64]:
+    """Return every way to give ``raters`` labels of five kinds, up to order: (ways, 5), largest count first."""
+    cuts = np.array(list(combinations_with_replacement(range(raters + 1), len(SCALE) - 1)), dtype=np.int64)
+    edges = np.concatenate(
+        [np.zeros((len(cuts), 1), np.int64), cuts, np.full((len(cuts), 1), raters, np.int64)], axis=1
+    )
+    return np.unique(-np.sort(-np.diff(edges, axis=1), axis=1), axis=0)
+
+
+def counts_behind(value: float, raters: int, tolerance: float = 1e-12) -> list[tuple[int, ...]]:
+    """Return the sets of label counts whose disagreement is ``value``, largest count first; ``raters`` of 1 to 60."""
+    if not 1 <= raters <= 60:
+        return []
+    sets = count_sets(raters)
+    found = sets[np.abs(disagreement(sets) - value) <= tolerance]
+    return [tuple(int(n) for n in row) for row in found]

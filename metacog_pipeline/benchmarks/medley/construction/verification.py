@@ -1,0 +1,60 @@
+"""Whether the consensus on a claim is right, by three judges who each say AGREE, DISAGREE or AMBIGUOUS.
+
+The published majority verdict is the most frequent one, and the first judge's where all three differ. The paper counts
+a claim as agreed only where at least two judges agree. Which claims the authors then listed as wrong follows from
+neither: of their 43, 24 have a majority that agrees. For new instances a consensus is wrong when at least two judges
+disagree with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+AGREE, DISAGREE, AMBIGUOUS = "AGREE", "DISAGREE", "AMBIGUOUS"
+VERDICTS = (AGREE, DISAGREE, AMBIGUOUS)
+JUDGES = 3
+ENOUGH = 2
+
+# What selection calls the verdicts.
+VERIFIED = {AGREE: "verified_correct", DISAGREE: "verified_wrong", AMBIGUOUS: "ambiguous"}
+
+
+def majority_verdict(verdicts: Sequence[str]) -> str:
+    """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
+    if not verdicts:
+        return AMBIGUOUS
+    tally = Counter(verdicts)
+    most = max(tally.values())
+    if tally[verdicts[0]] == most or len(tally) == len(verdicts):
+        return verdicts[0]
+    return next(verdict for verdict in verdicts if tally[verdict] == most)
+
+
+def strict_verdict(verdicts: Sequence[str]) -> str:
+    """Return AGREE where at least two judges agree, otherwise DISAGREE: the paper's rule."""
+    return AGREE if verdicts.count(AGREE) >= ENOUGH else DISAGREE
+
+
+def is_wrong(verdicts: Sequence[str]) -> bool:
+    """Say whether at least two judges disagree with the consensus: the rule for new instances."""
+    return verdicts.count(DISAGREE) >= ENOUGH
+
+
+def wrong_claims(verdicts: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the claims whose consensus is wrong, from {claim id: verdicts}."""
+    return frozenset(claim for claim, given in verdicts.items() if is_wrong(given))
+
+
+def for_selection(verdicts: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return {claim id: verified_correct | verified_wrong | ambiguous} for the selection of analysts."""
+    return {claim: VERIFIED[majority_verdict(given)] for claim, given in verdicts.items() if given}
+
+
+def coverage(verdicts: Mapping[str, Sequence[str]], claim_ids: Iterable[str], judges: int = JUDGES) -> float:
+    """Return the share of claims, 0..1, that have a verdict of the three from at least ``judges`` judges."""
+    wanted = list(claim_ids)
+    complete = sum(
+        sum(verdict in VERDICTS for verdict in verdicts.get(claim, ())) >= judges for claim in wanted
+    )
+    return complete / len(wanted) if wanted else 0.0

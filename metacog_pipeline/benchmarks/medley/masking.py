@@ -1,0 +1,300 @@
+"""What a model is shown of the others: analysts with positions in place of confidences, and the direction of a consensus.
+
+`presented` makes the instance of a condition: in which order the analysts stand, under which names, which of them, and
+with which consensus. Both the prompts and the scores are made from that instance. `masked_analysts` and
+`masked_consensus` turn it into what is printed; `position_map` into what a judge reads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from metacog_pipeline.benchmarks.medley.items import (
+    CONDITIONS,
+    Analyst,
+    Consensus,
+    Instance,
+    analyst_label,
+    anonymised,
+)
+from metacog_pipeline.benchmarks.medley.labels import claim_items
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import sha256_hex
+
+NORMAL, ADVERSARIAL, STRIPPED = CONDITIONS
+SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
+SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
+STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
+STRONG_SHARE, MODERATE_SHARE = 0.75, 0.5  # of the analysts who hold the majority position
+STRIPPED_TO = 2
+DEFAULT_METHOD = "jackknife_median"
+UNKNOWN = "?"
+_POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
+# Rank of a label and what it stands for as a consensus; a label that is not among them counts as moderate.
+_LABELS = ("very_low", "low", "moderate", "high", "very_high")
+_CONSENSUS_OF = {"very_low": 0.1, "low": 0.25, "moderate": 0.5, "high": 0.75, "very_high": 0.9}
+_SIDE_OF = {"very_high": "support", "high": "support", "low": "oppose", "very_low": "oppose"}
+_SIDES = ("support", "oppose", "uncertain")
+_OTHER_SIDE = {"support": "oppose", "oppose": "support"}
+_DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What of the others is hidden.
+
+    Attributes
+    ----------
+    anonymise
+        Name the analysts ``Analyst A``, ``Analyst B``, … in the order shown; otherwise by their models, as the authors'
+        package does.
+    order
+        ``file``: as stored. ``seeded``: shuffled by instance id, alike for every model, run and study.
+    agreement
+        ``share``: strength of the agreement by the share at the majority position, with the number of raters.
+        ``reference``: as the authors' package, by a standard deviation the published files do not have, so that it says
+        "weak" and "?" of all of them.
+    """
+
+    anonymise: bool = True
+    order: Literal["file", "seeded"] = "file"
+    agreement: Literal["share", "reference"] = "share"
+
+
+MASKING = Masking()
+REFERENCE_MASKING = Masking(anonymise=False, agreement="reference")
+
+
+def applicable(
+    instances: Sequence[Instance], condition: str, stripped: Collection[str] | None = None
+) -> list[Instance]:
+    """Return the instances that are asked in a condition.
+
+    Parameters
+    ----------
+    condition
+        ``normal``: all. ``adversarial``: those with a known answer. ``stripped``: those with more than two analysts.
+    stripped
+        The ids of the instances to strip; None for all. The paper takes the fifty on which models differ most.
+
+    Raises
+    ------
+    StudyError
+        For an unknown condition.
+    """
+    checked(condition)
+    if condition == ADVERSARIAL:
+        return [instance for instance in instances if instance.is_known_answer]
+    if condition == STRIPPED:
+        return [
+            instance
+            for instance in instances
+            if len(instance.analysts) > STRIPPED_TO and (stripped is None or instance.instance_id in stripped)
+        ]
+    return list(instances)
+
+
+def checked(condition: str) -> str:
+    """Return ``condition``; raise `StudyError` when there is none of that name."""
+    if condition not in CONDITIONS:
+        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(CONDITIONS)}")
+    return condition
+
+
+def presented(instance: Instance, condition: str, masking: Masking = MASKING) -> Instance:
+    """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
+
+    ``adversarial`` turns the consensus round and leaves the analysts alone; ``stripped`` keeps the two that were selected
+    last, with a consensus of these two.
+    """
+    checked(condition)
+    shown = instance
+    if condition == STRIPPED:
+        weakest = stripped_panel(instance)
+        consensus = label_median(weakest, [claim.claim_id for claim in instance.claims])
+        shown = replace(instance, analysts=weakest, consensus=consensus)
+    elif condition == ADVERSARIAL:
+        shown = replace(instance, consensus=inverted(instance.consensus))
+    if masking.order == "seeded":
+        shown = replace(shown, analysts=seeded_order(instance.instance_id, shown.analysts))
+    return anonymised(shown) if masking.anonymise else shown
+
+
+def seeded_order(instance_id: str, analysts: Sequence[Analyst]) -> tuple[Analyst, ...]:
+    """Return the analysts in an order that depends on the instance and on who they are, not on how they are stored."""
+    seen: Counter[str] = Counter()
+    keyed = []
+    for analyst in analysts:
+        seen[analyst.model_id] += 1
+        keyed.append((sha256_hex(f"{instance_id}:{analyst.model_id}:{seen[analyst.model_id]}"), analyst))
+    return tuple(analyst for _, analyst in sorted(keyed, key=lambda pair: pair[0]))
+
+
+def stripped_panel(instance: Instance) -> tuple[Analyst, ...]:
+    """Return the two analysts selected last, as they stand; without a selection order, the two that stand last."""
+    analysts = instance.analysts
+    ranked = {model: place for place, model in enumerate(instance.selected_models)}
+    order = sorted(range(len(analysts)), key=lambda place: (ranked.get(analysts[place].model_id, -1), place))
+    return tuple(analysts[place] for place in sorted(order[-STRIPPED_TO:]))
+
+
+def label_median(analysts: Sequence[Analyst], claim_ids: Sequence[str]) -> Consensus:
+    """Return the upper median of the analysts' labels of each claim, by the rule of the published consensus files."""
+    details: dict[str, Any] = {}
+    for claim_id in claim_ids:
+        labels = [_exact_label(a, claim_id) for a in analysts if _item(a, claim_id) is not None]
+        ranked = sorted(labels, key=_LABELS.index)
+        median = ranked[len(ranked) // 2] if ranked else "moderate"
+        counts = Counter(_SIDE_OF.get(label, "uncertain") for label in labels)
+        majority = max(_SIDES, key=lambda side: counts[side]) if labels else "uncertain"
+        details[claim_id] = {
+            "median_confidence": median,
+            "majority_position": majority,
+            "majority_strength": counts[majority],
+            "total_analysts": len(labels),
+            "position_distribution": {side: counts[side] for side in _SIDES},
+        }
+    confidences = {claim: _CONSENSUS_OF[detail["median_confidence"]] for claim, detail in details.items()}
+    return Consensus(confidences, details, "label_median_of_shown")
+
+
+def inverted(consensus: Consensus) -> Consensus:
+    """Return the consensus turned round: c becomes 1 - c, support becomes opposition and the other way round."""
+    turned = {
+        claim: round(1 - value, _DIGITS) if (value := _finite(given)) is not None else given
+        for claim, given in consensus.claim_confidences.items()
+    }
+    details = {claim: _turned(detail) for claim, detail in consensus.claim_details.items()}
+    return Consensus(turned, details, consensus.method)
+
+
+def masked_analysts(instance: Instance) -> list[dict[str, Any]]:
+    """Return what is shown of each analyst: ``analyst`` (its name) and its reply with positions for confidences."""
+    return [{"analyst": analyst.model_id, **_masked(analyst.response)} for analyst in instance.analysts]
+
+
+def masked_consensus(consensus: Consensus, masking: Masking = MASKING) -> dict[str, Any]:
+    """Return what is shown of a consensus: its method, and of each claim direction, strength and number of raters."""
+    summary = {}
+    for claim, given in consensus.claim_confidences.items():
+        told = consensus.claim_details.get(claim)
+        detail: Mapping[str, Any] = told if isinstance(told, dict) else {}
+        strength, raters = _agreement(detail, masking)
+        summary[claim] = {
+            "direction": _direction(given),
+            "agreement_strength": strength,
+            "n_analysts": raters,
+        }
+    return {"method": consensus.method or DEFAULT_METHOD, "claim_summary": summary}
+
+
+def position(confidence: object) -> str:
+    """Return what is shown in the place of a confidence: supports, opposes or uncertain."""
+    return _POSITION_OF.get(str(confidence).lower().strip(), UNCERTAIN)
+
+
+def position_map(instance: Instance) -> str:
+    """Return who holds what, a line per claim: ``C1: A=supports, B=opposes, C=?``; ``?`` has not rated the claim.
+
+    The letters are places among the analysts as they stand in ``instance``: give it as it was presented.
+    """
+    lines = []
+    for claim in instance.claims:
+        held = [
+            f"{analyst_label(place).removeprefix('Analyst ')}={_held(analyst, claim.claim_id)}"
+            for place, analyst in enumerate(instance.analysts)
+        ]
+        lines.append(f"{claim.claim_id}: {', '.join(held)}")
+    return "\n".join(lines)
+
+
+def _masked(response: Mapping[str, Any]) -> dict[str, Any]:
+    items = response.get("claim_level_assessments")
+    hidden = ("analyst", "model_id", "claim_level_assessments")
+    shown = {key: value for key, value in response.items() if key not in hidden}
+    if not isinstance(items, list):
+        return shown
+    shown["claim_level_assessments"] = [_masked_item(item) for item in items]
+    return shown
+
+
+def _masked_item(item: object) -> object:
+    if not isinstance(item, dict):
+        return item
+    shown = {key: value for key, value in item.items() if key not in ("confidence", "position")}
+    # The position stands before the reasons, as the confidence did.
+    head = {key: shown.pop(key) for key in ("claim_id", "claim_text") if key in shown}
+    return {**head, "position": position(item.get("confidence", "")), **shown}
+
+
+def _direction(given: object) -> str:
+    value = _finite(given)
+    if value is None:
+        return "unknown"
+    if value >= SUPPORTED_FROM:
+        return "majority supports"
+    return "majority opposes" if value <= OPPOSED_TO else "divided"
+
+
+def _agreement(detail: Mapping[str, Any], masking: Masking) -> tuple[str, object]:
+    """Return strength and number of raters."""
+    if masking.agreement == "share":
+        raters, majority = _finite(detail.get("total_analysts")), _finite(detail.get("majority_strength"))
+        if raters and majority is not None:
+            share = majority / raters
+            strength = (
+                "strong" if share >= STRONG_SHARE else "moderate" if share >= MODERATE_SHARE else "weak"
+            )
+            return strength, detail["total_analysts"]
+    deviation = _finite(detail.get("std"))
+    if deviation is None or deviation >= MODERATE_BELOW:
+        return "weak", detail.get("n_analysts", UNKNOWN)
+    return "strong" if deviation < STRONG_BELOW else "moderate", detail.get("n_analysts", UNKNOWN)
+
+
+def _held(analyst: Analyst, claim_id: str) -> str:
+    item = _item(analyst, claim_id)
+    if item is None:
+        return UNKNOWN
+    given = item.get("confidence", "")
+    value = None if isinstance(given, str) else _finite(given)
+    if value is None:
+        return position(given)
+    return SUPPORTS if value >= SUPPORTED_FROM else OPPOSES if value <= OPPOSED_TO else UNCERTAIN
+
+
+def _item(analyst: Analyst, claim_id: str) -> Mapping[str, Any] | None:
+    for item in claim_items(analyst.response):
+        if isinstance(item, dict) and item.get("claim_id") == claim_id:
+            return item
+    return None
+
+
+def _exact_label(analyst: Analyst, claim_id: str) -> str:
+    item = _item(analyst, claim_id)
+    given = item.get("confidence") if item is not None else None
+    return given if isinstance(given, str) and given in _LABELS else "moderate"
+
+
+def _turned(detail: object) -> object:
+    if not isinstance(detail, dict):
+        return detail
+    turned = dict(detail)
+    side, label = detail.get("majority_position"), detail.get("median_confidence")
+    if isinstance(side, str):
+        turned["majority_position"] = _OTHER_SIDE.get(side, side)
+    if isinstance(label, str) and label in _LABELS:
+        turned["median_confidence"] = _LABELS[-1 - _LABELS.index(label)]
+    if isinstance(counts := detail.get("position_distribution"), dict):
+        turned["position_distribution"] = {_OTHER_SIDE.get(one, one): n for one, n in counts.items()}
+    return turned
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    return None
