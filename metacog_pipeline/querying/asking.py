@@ -101,9 +101,12 @@ class Session:
 def sampling_for(
     spec: ModelSpec, profile: Profile, seed: int, max_tokens: int | None, top_logprobs: int | None
 ) -> Sampling:
-    """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity."""
+    """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity.
+
+    ``top_logprobs`` None takes the model's own number; 0, from either, sends none.
+    """
     dropped = profile.dropped
-    wanted = top_logprobs if top_logprobs is not None else spec.top_logprobs or None
+    wanted = (spec.top_logprobs if top_logprobs is None else top_logprobs) or None
     return Sampling(
         temperature=None if "temperature" in dropped else spec.temperature,
         max_tokens=max_tokens or spec.max_tokens,

@@ -235,11 +235,12 @@ def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
 
 
 def _replayed(partition: Partition, store: PartitionStore, tasks: Sequence[Task]) -> tuple[Outcome, set[str]]:
-    """Account for imported answers, of each item the newest; nobody is asked."""
-    newest: dict[tuple[str, str], str] = {}
+    """Account for imported answers, of each step of an item the newest; nobody is asked."""
+    newest: dict[tuple[str, str, str], str] = {}
     for record in kept_records(partition.folder):
-        newest[record.item_id, record.condition] = record.answer_id
-    answered = sum((task.item_id, task.condition) in newest for task in tasks)
+        newest[record.item_id, record.condition, record.step] = record.answer_id
+    found = {(item_id, condition) for item_id, condition, _ in newest}
+    answered = sum((task.item_id, task.condition) in found for task in tasks)
     outcome = Outcome(len(tasks), answered, 0, Profile("import"), Tally(reused=answered))
     return outcome, set(newest.values())
 

@@ -1,0 +1,100 @@
+"""Masked analysts, masked consensus and the judge's position map against those of the authors' package.
+
+Reads ``$METACOG_GOLDEN/medley/masking.jsonl`` and ``$METACOG_DATA/medley/v1.0``; what is absent is skipped.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.medley.items import Consensus, instance_from_published
+from metacog_pipeline.benchmarks.medley.masking import (
+    REFERENCE_MASKING,
+    masked_analysts,
+    masked_consensus,
+    position_map,
+    presented,
+)
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley" / "masking.jsonl"
+DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
+
+
+def rows(with_instance):
+    if not GOLDEN.exists():
+        pytest.skip(f"{GOLDEN} is absent")
+    found = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines() if line.strip()]
+    kept = [row for row in found if (row.get("instance_id") is not None) == with_instance]
+    if not kept:
+        pytest.skip(f"{GOLDEN} has no row {'with' if with_instance else 'without'} an instance")
+    return kept
+
+
+@pytest.fixture(scope="module")
+def instances():
+    """Instances of the published set by id, as far as its files are there."""
+    found = {}
+    for path in sorted(DATA.glob("instances/*.json")):
+        beside = DATA / "consensus" / path.name
+        consensus = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+        for given in json.loads(path.read_text(encoding="utf-8")):
+            name = given["instance_id"]
+            found[name] = instance_from_published(given, consensus.get(name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pairs(instances):
+    found = [(row, instances.get(row["instance_id"])) for row in rows(with_instance=True)]
+    known = [
+        (row, presented(instance, "normal", REFERENCE_MASKING))
+        for row, instance in found
+        if instance is not None
+    ]
+    if not known:
+        pytest.skip(f"{DATA} has none of the instances that {GOLDEN.name} names")
+    return known
+
+
+def shown_consensus(row, consensus):
+    """Key by key, so that the order of claims does not matter."""
+    assert masked_consensus(consensus, REFERENCE_MASKING) == row["consensus_summary"], row["instance_id"]
+
+
+def test_positions_of_analysts(pairs):
+    for row, instance in pairs:
+        shown = [
+            [[item["claim_id"], item["position"]] for item in analyst["claim_level_assessments"]]
+            for analyst in masked_analysts(instance)
+        ]
+        assert shown == row["analyst_positions"], row["instance_id"]
+
+
+def test_no_confidence_is_left_in_what_is_shown_of_a_claim(pairs):
+    for _, instance in pairs:
+        for analyst in masked_analysts(instance):
+            assert all("confidence" not in item for item in analyst["claim_level_assessments"])
+
+
+def test_consensus_of_published_instances(pairs):
+    for row, instance in pairs:
+        shown_consensus(row, instance.consensus)
+
+
+def test_map_of_positions_for_the_judge(pairs):
+    for row, instance in pairs:
+        assert position_map(instance) == row["judge_position_map"], row["instance_id"]
+
+
+def test_consensus_alone():
+    for row in rows(with_instance=False):
+        given = row["inline_consensus"]
+        shown_consensus(
+            row,
+            Consensus(
+                given.get("claim_confidences", {}), given.get("claim_details", {}), given.get("method", "")
+            ),
+        )
