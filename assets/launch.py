@@ -141,7 +141,11 @@ def launch(
     """Launch the runs that are needed; return the exit code."""
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    chosen = [each for each in ENABLED if not benchmarks or each.benchmark.name in benchmarks]
+    switched_on = (
+        study.benchmarks.enabled()
+    )  # the file may have changed since this process loaded the definitions
+    names = [name for name in switched_on if not benchmarks or name in benchmarks]
+    chosen = [each for each in ENABLED if each.benchmark.name in names]
     built = [each for each in chosen if construct(launcher, each, force)]
     wanted = [
         (each, partition)

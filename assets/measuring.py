@@ -34,7 +34,7 @@ from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.common import asking, scoring
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.querying.partition import Outcome, Progress
@@ -91,6 +91,7 @@ def _transcripts(benchmark: Benchmark, items: AssetsDefinition) -> AssetsDefinit
     def transcripts(context: AssetExecutionContext) -> MaterializeResult:
         partition = this_partition(context, benchmark.name)
         with one_line_failure():
+            _require_enabled(benchmark, partition)
             outcome = _ask(benchmark, context, partition)
             shown = asking.transcript_preview(partition)
         if outcome.stopped is not None:
@@ -220,6 +221,15 @@ def _comparisons(benchmark: Benchmark, estimates: AssetsDefinition) -> AssetsDef
         return MaterializeResult(metadata={**facts, ROWS: facts["comparisons"]})
 
     return comparisons
+
+
+def _require_enabled(benchmark: Benchmark, partition: Partition) -> None:
+    """Refuse to spend on a benchmark that the study file, as it is now, does not ask for."""
+    if benchmark.name not in partition.study.benchmarks.enabled():
+        raise StudyError(
+            f"{partition.study.path.name}: {benchmark.name} is switched off in the study file; "
+            'set enabled = true, or press "Reload definitions" to drop its assets'
+        )
 
 
 def _ask(benchmark: Benchmark, context: AssetExecutionContext, partition: Partition) -> Outcome:

@@ -1,4 +1,4 @@
-"""Signal detection as assets: sources → items → transcripts → observations → estimates → comparisons; the paper's tables."""
+"""Signal detection as assets: sources → items → transcripts → observations → estimates → comparisons; published tables."""
 
 from assets.catalogue import BenchmarkAssets
 from assets.measuring import measurement

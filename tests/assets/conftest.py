@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from dagster import DagsterInstance, DagsterRun
 
-# The code location is imported once per process, for the study named then: these tests use the demo's single run.
-os.environ.pop("METACOG_STUDY", None)
+# The code location is imported once per process, for the study named then.
+os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
 from assets.launch import Launcher, launch
 from assets.study_file import current_study
