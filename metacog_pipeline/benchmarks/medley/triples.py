@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIE
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.known_answers import Outcome, outcome
 from metacog_pipeline.benchmarks.medley.measures.batch import Batch, Triple, read
+from metacog_pipeline.benchmarks.medley.measures.extras import change_rate
 from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE, Options
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED, Table, computed, joined, judged_table
@@ -87,6 +88,9 @@ class Scores:
         columns["known_answer"] = [None if one is None else one.direction for one in self.outcomes]
         columns["known_answer_first"] = [None if one is None else one.first for one in self.outcomes]
         columns["known_answer_final"] = [None if one is None else one.final for one in self.outcomes]
+        for name, end in (("self_revision_rate", self.batch.p), ("change_rate", self.batch.s)):
+            rate = change_rate(self.batch.a, end)
+            columns[name] = _masked(np.nan_to_num(rate), ~np.isnan(rate))
         for place, step in enumerate(("step_a", "b_private", "b_social")):
             rated = ~np.isnan((self.batch.a, self.batch.p, self.batch.s)[place])
             columns[f"claims_{step}"] = rated.sum(axis=1)
@@ -108,6 +112,8 @@ SCORE_SCHEMA = pl.Schema(
         "known_answer": pl.String,
         "known_answer_first": pl.Float64,
         "known_answer_final": pl.Float64,
+        "self_revision_rate": pl.Float64,
+        "change_rate": pl.Float64,
         **{
             f"{what}_{step}": kind
             for step in ("step_a", "b_private", "b_social")

@@ -11,7 +11,6 @@ from metacog_pipeline.benchmarks.medley.measures.tier1 import (
     NO_EVIDENCE,
     clip,
     correlation_score,
-    divided,
     masked_mean,
     outcomes,
 )
@@ -62,9 +61,12 @@ def social_influence_magnitude(batch: Batch, options: Options) -> Floats:
     return _mean_change(batch.s - batch.p)
 
 
-def self_revision_rate(batch: Batch) -> Floats:
-    """Return the share of claims whose confidence B-private changes; ``(N,)``, 0..1, NaN without a claim in both."""
-    change = np.abs(batch.p - batch.a)
+def change_rate(start: Floats, end: Floats) -> Floats:
+    """Return the share of claims rated in both steps whose confidence changed; ``(N,)``, 0..1, NaN without a claim.
+
+    From A to B-private it is the paper's self-revision rate; 0 from A to B-social is a respondent that others never move.
+    """
+    change = np.abs(end - start)
     return masked_mean((change > 0).astype(np.float64), ~np.isnan(change))
 
 
@@ -90,7 +92,7 @@ def _calibration_error(stated: Floats, right: Floats, known: Bools) -> Floats:
         inside = known & low & (stated <= edges[place + 1])
         count = inside.sum(axis=1).astype(np.float64)
         gap = np.abs(masked_mean(right, inside, empty=0.0) - masked_mean(stated, inside, empty=0.0))
-        total += divided(gap * count, n, count > 0, 0.0)
+        total += count / n * gap
     return total
 
 

@@ -78,7 +78,7 @@ def brier_score_change(batch: Batch, options: Options) -> Floats:
     known = ~np.isnan(batch.a) & ~np.isnan(batch.s) & ~np.isnan(batch.consensus)
     outcome = outcomes(batch) if options.brier_outcome == "threshold" else batch.consensus
     before, after = masked_mean((batch.a - outcome) ** 2, known), masked_mean((batch.s - outcome) ** 2, known)
-    return np.where(known.sum(axis=1) < 2, NO_EVIDENCE, clip(0.5 + before - after))
+    return np.where(known.sum(axis=1) < 2, NO_EVIDENCE, clip(0.5 + (before - after)))
 
 
 def outcomes(batch: Batch) -> Floats:
