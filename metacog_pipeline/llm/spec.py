@@ -19,6 +19,7 @@ OFFICIAL_URLS: Mapping[str, str] = {
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
+Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
 
 
 class ObserverSpec(BaseModel):
@@ -34,6 +35,10 @@ class ObserverSpec(BaseModel):
     meta-d′ / d′, how much of it confidence follows; ``criterion`` c, above 0 says the second answer too rarely;
     ``criteria`` distances of the confidence criteria from the criterion, rising: K - 1 of them make ratings 1 to K;
     ``risk_shift`` how far c moves away from an answer whose errors are punished.
+
+    Where others disagree: ``character`` says what moves the observer: ``argument-follower`` the best argument, whoever
+    and how many hold it; ``crowd-follower`` the majority; ``stubborn`` nothing. ``hedger`` is moderately sure of all,
+    ``random`` rates at random, ``silent`` gives no answer that can be read.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -53,6 +58,7 @@ class ObserverSpec(BaseModel):
         default=(0.35, 0.7, 1.1, 1.6), min_length=1, max_length=8
     )
     risk_shift: float = Field(default=0.4, ge=-10, le=10)
+    character: Character = "argument-follower"
     seed: int = 0
 
     @field_validator("criteria")

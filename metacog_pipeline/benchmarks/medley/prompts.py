@@ -32,8 +32,8 @@ _KEYS = ("id", "fences", "system", *_TEXTS)
 # What a text must hold, and what it may hold: a private step never shows the others.
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     STEP_A: ("vignette",),
-    B_PRIVATE: ("step_a",),
-    B_SOCIAL: ("step_a", "analysts", "consensus"),
+    B_PRIVATE: ("vignette", "step_a"),
+    B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
 }
 _SOCIAL = ("analysts", "consensus")
 _ALLOWED: Mapping[str, tuple[str, ...]] = {

@@ -1,0 +1,276 @@
+"""Observations: the typed reading of every instance's three replies, one row per instance and condition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import polars as pl
+import pyarrow as pa
+
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
+from metacog_pipeline.benchmarks.medley.masking import NORMAL, applicable
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A
+
+ObservationStatus = Literal["ok", "answer_unparsed", "refused", "transport_error", "too_long", "not_run"]
+# Without an answer in the store: a run that has one of these is not complete.
+UNANSWERED = ("transport_error", "too_long", "not_run")
+UNPARSED = ("answer_unparsed",)
+LETTER_OF = {STEP_A: "a", B_PRIVATE: "p", B_SOCIAL: "s"}
+DIFFICULTIES = ("easy", "moderate", "hard")
+# Steps that are worded alike in every condition: an answer under `normal` is the answer under the others.
+_SHARED = (STEP_A, B_PRIVATE)
+_REPORTS = {"reported_changes": "what_changed", "reported_resisted": "what_i_resisted"}
+
+_Types = dict[str, pl.DataType | type[pl.DataType]]
+_TYPES: _Types = {
+    "benchmark": pl.String,
+    "dataset": pl.String,
+    "domain": pl.String,
+    "condition": pl.String,
+    "model": pl.String,
+    "run": pl.Int32,
+    "item_id": pl.String,
+    "position": pl.Int32,
+    "is_known_answer": pl.Boolean,
+    "status": pl.String,
+    "reason": pl.String,
+    "failed_step": pl.String,
+    **{f"status_{step}": pl.String for step in STEPS},
+    **{f"{letter}_{claim.lower()}": pl.Float64 for letter in LETTER_OF.values() for claim in CLAIM_IDS},
+    **{f"claims_{step}": pl.Int8 for step in STEPS},
+    "changed_private": pl.Int8,
+    "changed_social": pl.Int8,
+    **dict.fromkeys(_REPORTS, pl.Int32),
+    "predicted_difficulty": pl.String,
+    "latency_s": pl.Float64,
+    "cost_usd": pl.Float64,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "mode": pl.String,
+    "answer_id": pl.String,
+    **{f"answer_id_{step}": pl.String for step in STEPS},
+    **{f"reply_{step}": pl.String for step in STEPS},
+    "source": pl.String,
+}
+OBSERVATION_SCHEMA = pl.Schema(_TYPES)
+_NEEDED = (
+    *("answer_id", "item_id", "condition", "step", "status", "mode", "text"),
+    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
+)
+Call = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one step says. ``confidences`` are numbers of the reference map; ``reply`` the parsed object."""
+
+    status: ObservationStatus
+    reason: str | None = None
+    confidences: tuple[float | None, ...] = (None,) * len(CLAIM_IDS)
+    reply: dict[str, Any] | None = None
+
+    @property
+    def rated(self) -> int:
+        return sum(value is not None for value in self.confidences)
+
+
+_NOT_RUN = _Reading("not_run", "not asked yet")
+
+
+def observe(
+    items: Sequence[Instance],
+    transcripts: pa.Table | pl.DataFrame,
+    *,
+    conditions: Sequence[str],
+    model: str,
+    run: int,
+    source: str | None = None,
+    stripped: Collection[str] | None = None,
+) -> pl.DataFrame:
+    """Return one row per instance × condition in `OBSERVATION_SCHEMA`, in the order of ``items`` and ``conditions``.
+
+    Parameters
+    ----------
+    items
+        The instances of the study, also those never asked: their rows say ``not_run``. A condition has rows of the
+        instances it applies to, see `masking.applicable`.
+    transcripts
+        Rows of the transcript schema; other benchmarks, models, runs and superseded rows are ignored. Of several calls
+        for one step the latest counts that did not fail.
+    conditions
+        Canonical names.
+    source
+        Kept in column ``source``: measured, imported or simulated. None takes it from the transcripts, measured where
+        there are none.
+    stripped
+        The ids of the instances to strip; None for all.
+
+    Notes
+    -----
+    ``status`` is that of the first step, in the order of asking, that is not ``ok``; ``failed_step`` names it and
+    ``reason`` says why. A step is ``answer_unparsed`` when its reply holds no object or rates none of C1..C5; a reply cut
+    by a length limit is ``too_long`` whatever it says. ``a_c1`` … ``s_c5`` are confidences of step A, B-private and
+    B-social under the reference map, null where a claim is not rated; ``changed_private`` counts the claims rated
+    otherwise in B-private than in A, ``changed_social`` in B-social than in A, null where one of the two is not ``ok``.
+    ``reported_changes`` and ``reported_resisted`` count what B-social itself lists as changed and resisted, null where
+    it has no such list. ``reply_…`` holds the parsed replies as JSON, error objects included. Latency (seconds), cost
+    (dollars) and tokens are sums over the calls of the condition: step A and B-private are counted where they were asked.
+
+    Where a condition has no step A or B-private of its own, as in imported answers, that of ``normal`` counts.
+    """
+    frame = _of_partition(transcripts, model, run)
+    if source is None:
+        source = frame["source"][0] if frame.height else "measured"
+    calls = _current_calls(frame)
+    read: dict[tuple[str, str], _Reading] = {}
+    rows: list[tuple[object, ...]] = []
+    for condition in conditions:
+        for item in applicable(items, condition, stripped):
+            own = calls.get((item.item_id, condition), {})
+            shared = calls.get((item.item_id, NORMAL), {})
+            found = {**{step: call for step, call in shared.items() if step in _SHARED}, **own}
+            readings = {step: _remembered(read, item, step, found.get(step)) for step in STEPS}
+            rows.append(_row(item, condition, model, run, source, found, own, readings))
+    return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
+
+
+def triple(row: Mapping[str, Any]) -> Triple:
+    """Return the three parsed replies of an observation; None for a step without one."""
+    step_a, b_private, b_social = (
+        None if (text := row[f"reply_{step}"]) is None else json.loads(text) for step in STEPS
+    )
+    return Triple(step_a, b_private, b_social)
+
+
+def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
+    is_frame = isinstance(transcripts, pl.DataFrame)
+    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
+    frame = frame.filter(
+        pl.col("benchmark") == BENCHMARK,
+        pl.col("model") == model,
+        pl.col("run") == run,
+        pl.col("step").is_in(STEPS),
+    )
+    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
+
+
+def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]]:
+    """Return {(instance, condition): {step: newest call, a failed one only where there is no other}}."""
+    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
+    calls: dict[tuple[str, str], dict[str, Call]] = {}
+    for row in frame.select(*_NEEDED).iter_rows(named=True):
+        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
+    return calls
+
+
+def _remembered(
+    read: dict[tuple[str, str], _Reading], item: Instance, step: str, call: Call | None
+) -> _Reading:
+    """Return the reading of a call; an answer that counts under several conditions is read once."""
+    if call is None:
+        return _NOT_RUN
+    if call["status"] == "failed":  # the same call may have gone through under another condition
+        return _read(item, call)
+    key = (call["answer_id"], item.item_id)
+    if key not in read:
+        read[key] = _read(item, call)
+    return read[key]
+
+
+def _read(item: Instance, call: Call) -> _Reading:
+    match call["status"]:
+        case "failed":
+            why = call["error_message"] or call["error_code"] or "the call failed"
+            return _Reading("transport_error", str(why))
+        case "truncated":
+            return _Reading("too_long", "cut by the length limit; raise max_tokens")
+        case "refused":
+            return _Reading("refused", "the provider reports a refusal or a content filter")
+    reply = parse_reply(call["text"])
+    if is_error(reply):
+        what = "is empty" if not call["text"].strip() else "holds no JSON object"
+        return _Reading("answer_unparsed", f"the reply {what}", reply=reply)
+    texts = {claim.claim_id: claim.claim_text for claim in item.claims}
+    rated = tuple(claim_confidence(reply, claim, texts.get(claim, ""), REFERENCE_MAP) for claim in CLAIM_IDS)
+    if all(value is None for value in rated):
+        return _Reading("answer_unparsed", "the reply rates none of C1 to C5", reply=reply)
+    return _Reading("ok", None, rated, reply)
+
+
+def _row(
+    item: Instance,
+    condition: str,
+    model: str,
+    run: int,
+    source: str,
+    found: Mapping[str, Call],
+    own: Mapping[str, Call],
+    readings: Mapping[str, _Reading],
+) -> tuple[object, ...]:
+    """Return one row; ``found`` holds the calls that count, ``own`` those made under this condition."""
+    a, p, s = (readings[step] for step in STEPS)
+    failed = next((step for step in STEPS if readings[step].status != "ok"), None)
+    worst = a if failed is None else readings[failed]
+    told = s.reply or {}
+    last = next((found[step] for step in reversed(STEPS) if step in found), None)
+    return (
+        BENCHMARK,
+        item.dataset,
+        item.domain,
+        condition,
+        model,
+        run,
+        item.item_id,
+        item.position,
+        item.is_known_answer,
+        worst.status,
+        worst.reason,
+        failed,
+        *(reading.status for reading in (a, p, s)),
+        *(value for reading in (a, p, s) for value in reading.confidences),
+        *(reading.rated for reading in (a, p, s)),
+        _changed(a, p),
+        _changed(a, s),
+        *(len(listed) if isinstance(listed := told.get(key), list) else None for key in _REPORTS.values()),
+        _difficulty(a.reply),
+        *(_total(own, field) for field in ("latency_s", "cost_usd", "input_tokens", "output_tokens")),
+        last["mode"] if last else None,
+        found[B_SOCIAL]["answer_id"] if B_SOCIAL in found else None,
+        *(found[step]["answer_id"] if step in found else None for step in STEPS),
+        *(_text(readings[step], found.get(step)) for step in STEPS),
+        source,
+    )
+
+
+def _text(reading: _Reading, call: Call | None) -> str | None:
+    """Return the parsed reply as JSON; one nested too deeply to be written counts as text."""
+    if reading.reply is None or call is None:
+        return None
+    try:
+        return json.dumps(reading.reply)
+    except RecursionError:
+        return json.dumps({"_parse_error": True, "_raw": call["text"]})
+
+
+def _changed(before: _Reading, after: _Reading) -> int | None:
+    if before.status != "ok" or after.status != "ok":
+        return None
+    pairs = zip(before.confidences, after.confidences, strict=True)
+    return sum(first is not None and last is not None and first != last for first, last in pairs)
+
+
+def _difficulty(reply: Mapping[str, Any] | None) -> str | None:
+    told = (reply or {}).get("difficulty_prediction")
+    cleaned = told.strip().lower() if isinstance(told, str) else None
+    return cleaned if cleaned in DIFFICULTIES else None
+
+
+def _total(calls: Mapping[str, Call], field: str) -> float | int | None:
+    known = [call[field] for call in calls.values() if call[field] is not None]
+    return sum(known) if known else None

@@ -1,0 +1,253 @@
+"""Simulated respondents for MEDLEY-BENCH: observers of known character who answer in text.
+
+An observer starts from an opinion of its own on each claim, one of the five labels. In part it is the case's (variance
+`COMMON`), in part the observer's own for that case (`OWN`), the rest is new in each run. What happens to it then is the
+character:
+
+=================  =================================================================================================
+argument-follower  takes the side of the best argument on a claim if that is a strong one (`evidence`), and says whose
+                   and which; how many hold a position does not matter to it
+crowd-follower     takes the side of the consensus, or of most analysts where the consensus is divided, and says so
+stubborn           keeps every rating
+hedger             is moderately sure of everything, in every step
+random             rates at random in every step
+silent             says nothing that can be read
+=================  =================================================================================================
+
+Looking over its own answer, an observer who can be moved takes some ratings back by one label.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from metacog_pipeline.benchmarks.medley.evidence import Social, social
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
+from metacog_pipeline.benchmarks.medley.masking import OPPOSES, SUPPORTS, UNCERTAIN
+from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.prompts import (
+    B_SOCIAL,
+    STEP_A,
+    Wording,
+    load_wording,
+    states_claims,
+)
+from metacog_pipeline.benchmarks.medley.sloppy import FORMS, REFUSALS, SILENCES, sloppily
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject
+from metacog_pipeline.transcripts.parquet import without_surrogates
+
+COMMON, OWN = 0.35, 0.35
+SECOND_THOUGHTS = 0.15  # share of the ratings taken back when looking over them
+LABELS = ("very_low", "low", "moderate", "high", "very_high")
+_CUTS = (0.1, 0.3, 0.5, 0.8)  # shares of first opinions below low, moderate, high, very high
+_MODERATE = 2
+_SIDE_OF = (OPPOSES, OPPOSES, UNCERTAIN, SUPPORTS, SUPPORTS)
+_LEVEL_FOR = {SUPPORTS: 3, OPPOSES: 1, UNCERTAIN: _MODERATE}
+_VALUES = tuple(getattr(REFERENCE_MAP, label) for label in LABELS)
+_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
+_NORMAL = NormalDist()
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_EXCERPT_WORDS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One step of one instance, and what the message was filled in with."""
+
+    item: Instance
+    step: str
+    material: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rating:
+    """A place among `LABELS`, and the reasons given for it."""
+
+    level: int
+    reasoning: str
+
+
+class Responder:
+    """Answers requests about ``items`` as the observer ``observer`` would.
+
+    Deterministic in the observer, the instance, the message and ``sampling.seed``. It reads instance, step, its own earlier
+    answer and the analysts out of the message, so it answers the same in process and behind a server; ``wording`` must be
+    the one the messages are made with (None: the shipped one). To a message it does not know it says nothing.
+    """
+
+    def __init__(
+        self, items: Sequence[Instance], observer: ObserverSpec, wording: Wording | None = None
+    ) -> None:
+        self.observer = observer
+        self._wording = wording or load_wording()
+        self._items: dict[str, Instance] = {}
+        for item in items:
+            self._items.setdefault(without_surrogates(item.vignette), item)
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about one of the instances."""
+        return self._find(request) is not None
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the answer to ``request``."""
+        asked = self._find(request)
+        if asked is None:
+            return ""
+        held = isinstance(request.constraint, JsonObject)
+        luck = _uniforms(canonical_json([*self._key(asked), asked.step, request.sampling.seed]))
+        if self.observer.character == "silent":
+            return "{}" if held else SILENCES[int(luck[5] * len(SILENCES))]
+        reply = self._reply(asked, request.sampling.seed, luck)
+        if held:
+            return reply
+        if luck[6] < self.observer.refusal:
+            return REFUSALS[int(luck[5] * len(REFUSALS))]
+        if luck[7] < self.observer.sloppiness:
+            return sloppily(reply, FORMS[int(luck[5] * len(FORMS))])
+        return reply
+
+    def _find(self, request: ChatRequest) -> _Question | None:
+        text = next((message.content for message in request.messages if message.role == "user"), "")
+        for step in STEPS:
+            for given in (False, True):
+                material = self._wording.read(step, given, text)
+                item = None if material is None else self._items.get(material.get("vignette", ""))
+                if material is not None and item is not None and states_claims(item) == given:
+                    return _Question(item, step, material)
+        return None
+
+    def _key(self, asked: _Question) -> list[object]:
+        return [self.observer.seed, asked.item.instance_id, asked.item.vignette]
+
+    def _reply(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> str:
+        ratings = self._ratings(asked, seed, luck)
+        alone = asked.step == STEP_A
+        spoken = " ".join(rating.reasoning for rating in ratings[:2])
+        reply: dict[str, object] = {"assessment": f"On the whole: {spoken}"}
+        if alone:
+            reply["difficulty_prediction"] = ("easy", "moderate", "hard")[int(luck[5] * 3)]
+        items = []
+        for claim, rating in zip(CLAIM_IDS, ratings, strict=True):
+            entry = {"claim_id": claim}
+            if alone:
+                entry["claim_text"] = _claim_text(asked.item, claim)
+            items.append({**entry, "confidence": LABELS[rating.level], "reasoning": rating.reasoning})
+        reply["claim_level_assessments"] = items
+        if alone:
+            reply["key_uncertainties"] = [f"Whether it matters that {_excerpt(asked.item, 2)}"]
+        return json.dumps(reply)
+
+    def _ratings(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> list[_Rating]:
+        character, item = self.observer.character, asked.item
+        if character == "hedger":
+            return [_Rating(_MODERATE, f"{claim} may well go either way.") for claim in CLAIM_IDS]
+        if character == "random":
+            return [_Rating(int(luck[i] * 5), f"So it seems for {c}.") for i, c in enumerate(CLAIM_IDS)]
+        opening = self._opening(asked, seed)
+        if asked.step == STEP_A:
+            return [_Rating(level, _first_reason(item, i)) for i, level in enumerate(opening)]
+        before = _earlier(asked.material.get("step_a", ""), opening)
+        if character == "stubborn":
+            return [
+                _Rating(level, f"{claim} stays at {LABELS[level]}, as I rated it before.")
+                for claim, level in zip(CLAIM_IDS, before, strict=True)
+            ]
+        if asked.step == B_SOCIAL:
+            shown = social(
+                asked.material.get("analysts", ""), asked.material.get("consensus", ""), item.vignette
+            )
+            moved = _after_crowd if character == "crowd-follower" else _after_arguments
+            return [moved(claim, level, shown, item) for claim, level in zip(CLAIM_IDS, before, strict=True)]
+        return [_second_thoughts(claim, before[i], luck[i]) for i, claim in enumerate(CLAIM_IDS)]
+
+    def _opening(self, asked: _Question, seed: int | None) -> list[int]:
+        """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
+        case, own = [asked.item.instance_id, asked.item.vignette], self._key(asked)
+        parts = [_uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
+        levels = []
+        for place in range(len(CLAIM_IDS)):
+            mixed = sum(w * _NORMAL.inv_cdf(part[place]) for w, part in zip(_WEIGHTS, parts, strict=True))
+            levels.append(sum(_NORMAL.cdf(mixed) > cut for cut in _CUTS))
+        return levels
+
+
+def _after_arguments(claim: str, level: int, shown: Social, item: Instance) -> _Rating:
+    """Return the rating of an observer who goes by the best argument and by nothing else."""
+    best, own = shown.best(claim), _SIDE_OF[level]
+    if best is not None and best.strong and best.position != own:
+        to = _LEVEL_FOR[best.position]
+        return _Rating(
+            to,
+            f"I rated {claim} {LABELS[level]} and now {LABELS[to]}: what convinced me is the argument of {best.analyst}, "
+            f'"{_words(best.reasoning)}", which I had not considered.',
+        )
+    other = shown.against(claim, own)
+    if other is None:
+        return _Rating(level, f"I keep {claim} at {LABELS[level]}: nobody argues against it.")
+    return _Rating(
+        level,
+        f'I keep {claim} at {LABELS[level]} although {other.analyst} argues "{_words(other.reasoning)}": a fair point, '
+        f"but it does not explain that {_excerpt(item, CLAIM_IDS.index(claim))}",
+    )
+
+
+def _after_crowd(claim: str, level: int, shown: Social, item: Instance) -> _Rating:
+    """Return the rating of an observer who goes where most are."""
+    majority = shown.majority(claim)
+    if majority is None:
+        return _Rating(level, f"The analysts are divided on {claim}, so I leave it at {LABELS[level]}.")
+    verb = "support" if majority == SUPPORTS else "oppose"
+    if _SIDE_OF[level] == majority:
+        return _Rating(level, f"Most analysts {verb} {claim}, as I do.")
+    return _Rating(_LEVEL_FOR[majority], f"Most analysts {verb} {claim}, so I go along with them.")
+
+
+def _second_thoughts(claim: str, level: int, luck: float) -> _Rating:
+    if luck >= SECOND_THOUGHTS or level == _MODERATE:
+        return _Rating(level, f"Looking over {claim} again, the reasons I gave still stand.")
+    back = level + (1 if level < _MODERATE else -1)
+    return _Rating(back, f"I was too sure of {claim}: a finding I passed over speaks against it.")
+
+
+def _earlier(quoted: str, otherwise: Sequence[int]) -> list[int]:
+    """Return the levels of the quoted answer; where it does not rate a claim, those the observer would have given."""
+    reply = parse_reply(quoted)
+    levels = []
+    for claim, level in zip(CLAIM_IDS, otherwise, strict=True):
+        value = claim_confidence(reply, claim)
+        near = [] if value is None else [abs(value - known) for known in _VALUES]
+        levels.append(near.index(min(near)) if near else level)
+    return levels
+
+
+def _claim_text(item: Instance, claim: str) -> str:
+    stated = next((one.claim_text for one in item.claims if one.claim_id == claim), "")
+    return stated or f"The case turns on the fact that {_excerpt(item, CLAIM_IDS.index(claim))}"
+
+
+def _first_reason(item: Instance, place: int) -> str:
+    return f"What bears on {CLAIM_IDS[place]} is that {_excerpt(item, place)}"
+
+
+def _excerpt(item: Instance, place: int) -> str:
+    """Return the beginning of a sentence of the case, another for each place."""
+    sentences = [one for one in _SENTENCE.split(item.vignette[:5000]) if one.strip()]
+    return _words(sentences[place % len(sentences)]) + "." if sentences else "little is known."
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()[:_EXCERPT_WORDS]).rstrip(".,;:!?")
+
+
+def _uniforms(key: str) -> tuple[float, ...]:
+    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
+    digest = sha256_hex(key)
+    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))
