@@ -11,8 +11,8 @@ A model answers a case alone (step A), reviews its own answer (B-private), and t
 
 Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``protocol`` (in which calls), ``parsing`` and
 ``labels`` (what a reply says), ``observe`` (one row per instance and condition), ``measures`` (the computed measures),
-``judged`` (several judges),
-``aggregate``, ``abilities``, ``known_answers`` (from measures to scores), ``triples`` (all of it at once),
-``scoring`` (estimates of models), ``comparisons`` (between models and conditions). ``simulate`` answers instead of a
-model, ``sources`` fetches the published set, ``construction`` makes new instances.
+``judged`` (several judges, one grade), ``aggregate``, ``abilities``, ``known_answers`` (from measures to scores),
+``triples`` (all of it for many instances at once), ``scoring`` (estimates of models), ``comparisons`` (between models and
+conditions). ``simulate`` answers instead of a model, ``sources`` fetches the published set, ``construction`` makes new
+instances.
 """

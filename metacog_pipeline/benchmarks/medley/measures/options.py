@@ -4,7 +4,7 @@
 option                         reference (the package)             paper
 =============================  ==================================  ==================================================
 labels                         .15 .35 .55 .80 .95                 .1 .3 .5 .7 .9
-proportionality_base           \\|s - a\\|                           \\|s - p\\|
+proportionality_base           change since step A                 change since B-private
 proportionality_weight         number of raters                    disagreement
 selectivity_weight             number of raters                    disagreement
 volatility                     half entropy, half direction        1 - entropy

@@ -1,0 +1,99 @@
+"""Every disputed point is an option, stands in the table of its module, and changes a number."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.benchmarks.medley.judged import combine
+from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP
+from metacog_pipeline.benchmarks.medley.measures import options as module
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.measures.options import PAPER, PRESETS, REFERENCE, Options
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.triples import score_triples
+from metacog_pipeline.stats.robust import location
+
+OTHER = {
+    "labels": PAPER_MAP,
+    "proportionality_base": "P",
+    "proportionality_weight": "jsd",
+    "selectivity_weight": "jsd",
+    "volatility": "entropy",
+    "brier_outcome": "soft",
+    "cowardice": "variance",
+    "resistance": "direction",
+    "held_low_pressure": 0.2,
+    "verified_wrong": False,
+    "balance": "relative_sd",
+    "tier_weights": (0.2, 0.5, 0.3),
+    "articulation": "documents",
+    "flip_from": 0.5,
+    "ability_map": "documents",
+    "ipsative_centre": "abilities",
+}
+
+
+def names():
+    return {field.name for field in fields(Options)} - {"variant"}
+
+
+@pytest.fixture
+def numbers(make_instance, reply):
+    """All numbers of an instance in which something hangs on every option."""
+    instance = make_instance(verified_wrong=["C2", "C4"])
+    triple = Triple(
+        reply(["high", "low", "moderate", "very_high", "very_low"]),
+        reply(["high", "low", "low", "high", "very_low"]),
+        reply(
+            ["low", "moderate", "low", "low", "high"],
+            ["C1 as analyst b says"] * 5,
+            "My own words throughout.",
+        ),
+    )
+    judged = {name: place / 10 for place, name in enumerate(JUDGE_DIMENSIONS)}
+
+    def scored(options):
+        found = score_triples([instance], [triple], [judged], options)
+        return np.concatenate(
+            [
+                found.computed.values[0],
+                found.tiers.scores[0],
+                found.mms,
+                found.abilities.scores[0],
+                found.abilities.ipsative[0],
+            ]
+        )
+
+    return scored
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_an_option_changes_a_number(numbers, name):
+    assert not np.array_equal(numbers(REFERENCE), numbers(replace(REFERENCE, **{name: OTHER[name]})))
+
+
+def test_the_options_of_judges_and_of_models_change_a_number_too():
+    judges = [[{"transparency": grade}] for grade in (0.0, 0.1, 0.8)]
+
+    def grade(**changes):
+        return combine(judges, ["a", "b", "c"], "c", replace(REFERENCE, **changes)).grades[0]["transparency"]
+
+    assert len({grade(), grade(exclude_family=False), grade(judges="single")}) == 3
+    assert grade(judges="mean", exclude_family=False) == pytest.approx(0.3)
+    scores = [[0.0, *[0.5] * 8, 0.9, 0.9]]
+    assert location(scores, REFERENCE.model_score)[0] != location(scores, "mean")[0]
+
+
+def test_no_option_is_left_out_here_or_in_the_table():
+    assert names() == {*OTHER, "judges", "exclude_family", "model_score"}
+    for name in names():
+        assert name in module.__doc__
+
+
+def test_the_presets_carry_their_names():
+    assert {name: preset.variant for name, preset in PRESETS.items()} == {
+        "reference": "reference",
+        "paper": "paper",
+    }
+    assert sum(PAPER.tier_weights) == pytest.approx(1.0) and PAPER.labels is PAPER_MAP
