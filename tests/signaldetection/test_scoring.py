@@ -327,7 +327,9 @@ def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(
 ) -> None:
     sample = kept.bayes_metad
     monkeypatch.setattr(
-        kept, "bayes_metad", lambda table, **k: sample(table, **k, draws=4, chains=4, warmup=1, rounds=1)
+        kept,
+        "bayes_metad",
+        lambda table, **k: sample(table, **k | {"draws": 4, "chains": 4, "warmup": 1, "rounds": 1}),
     )
     for _ in range(2):  # sampled, then read
         rows = values(pool(observer(n=200), seed=1, posteriors=tmp_path, n_boot=20))

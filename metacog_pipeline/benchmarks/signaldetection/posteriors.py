@@ -18,13 +18,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
-from metacog_pipeline.stats.bayes.single import CONVERGED, Posterior, bayes_metad
+from metacog_pipeline.stats.bayes.single import CHAINS, CONVERGED, Posterior, bayes_metad
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
 
 Floats = NDArray[np.float64]
 
-MODEL_VERSION = "1"  # raised when the same counts and seed would give other draws
+MODEL_VERSION = "2"  # raised when the same counts and seed would give other draws
 DRAWS = 4000
 KEPT = ("d1", "c1", "meta_d", "m_ratio")
 _ABOUT = "metacog_posterior"
@@ -76,7 +76,9 @@ def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int =
     path = folder / f"{digest(table, seed, label, keep)}.parquet"
     found = _read(path, keep)
     if found is None:
-        found = _kept(bayes_metad(table, seed=seed, label=label), keep)
+        # Two draws for each that is kept: thinning then loses little, and more would cost time without use.
+        per_chain = -(-2 * keep // CHAINS)
+        found = _kept(bayes_metad(table, seed=seed, label=label, draws=per_chain), keep)
         _write(found, path)
     return found
 
