@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 MODEL_VERSION = "2"  # raised when the same counts and seed would give other draws
 DRAWS = 4000
+MOST_PER_CHAIN = 500
 KEPT = ("d1", "c1", "meta_d", "m_ratio")
 _ABOUT = "metacog_posterior"
 
@@ -76,8 +77,9 @@ def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int =
     path = folder / f"{digest(table, seed, label, keep)}.parquet"
     found = _read(path, keep)
     if found is None:
-        # Two draws for each that is kept: thinning then loses little, and more would cost time without use.
-        per_chain = -(-2 * keep // CHAINS)
+        # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
+        # shorter chains the gate often asks for another round.
+        per_chain = min(MOST_PER_CHAIN, -(-3 * keep // CHAINS))
         found = _kept(bayes_metad(table, seed=seed, label=label, draws=per_chain), keep)
         _write(found, path)
     return found
