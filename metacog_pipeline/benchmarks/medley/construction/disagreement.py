@@ -11,6 +11,7 @@ published, so the published values can be checked against counts but not made an
 
 from __future__ import annotations
 
+import functools
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -67,6 +68,7 @@ def spread(confidences: ArrayLike) -> tuple[int, float]:
     return int((values > 0.5).sum()), round(float(values.std()), 4) if values.size else 0.0
 
 
+@functools.lru_cache(maxsize=64)
 def count_sets(raters: int) -> NDArray[np.int64]:
     """Return every way to give ``raters`` labels of five kinds, up to order: (ways, 5), largest count first."""
     cuts = np.array(list(combinations_with_replacement(range(raters + 1), len(SCALE) - 1)), dtype=np.int64)

@@ -24,11 +24,9 @@ def majority_verdict(verdicts: Sequence[str]) -> str:
     """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
     if not verdicts:
         return AMBIGUOUS
-    tally = Counter(verdicts)
-    most = max(tally.values())
-    if tally[verdicts[0]] == most or len(tally) == len(verdicts):
-        return verdicts[0]
-    return next(verdict for verdict in verdicts if tally[verdict] == most)
+    ordered = Counter(verdicts).most_common(2)
+    tied = len(ordered) == 2 and ordered[0][1] == ordered[1][1]
+    return verdicts[0] if tied else ordered[0][0]
 
 
 def strict_verdict(verdicts: Sequence[str]) -> str:

@@ -1,0 +1,263 @@
+"""Which analysts are shown: a greedy choice of eight from the pool, by what they add to the set.
+
+The worth of a set is 0.35·diversity + 0.25·coverage + 0.25·family + 0.15·quality:
+
+diversity
+    mean over claims of the entropy of the positions (support, oppose, uncertain), as a share of ln 3
+coverage
+    mean over claims of 1 where at least two support, two oppose and one is uncertain, ½ where one supports and one
+    opposes, else 0
+family
+    distinct families over the size asked for
+quality
+    0.5 without verdicts; else the mean over verified claims and analysts of how well the position fits the verdict
+
+All comparisons have a tolerance of 1e-9; of equals the first candidate wins. The published sets were made without
+verdicts, so their quality is 0.5 throughout, and from a pool that is not published, so they can be scored again but not
+made again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.medley.construction.ratings import (
+    NOT_RATED,
+    POSITIONS,
+    Ranks,
+    position_counts,
+    positions,
+    ranks,
+)
+
+PANEL = 8
+PER_FAMILY = 2
+FEWEST_RATED = 3
+TIE = 1e-9
+WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
+UNVERIFIED = 0.5
+CORRECT, WRONG, AMBIGUOUS = "verified_correct", "verified_wrong", "ambiguous"
+_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), AMBIGUOUS: (0.4, 0.4, 0.6)}  # by POSITIONS
+_SUPPORT, _OPPOSE, _UNCERTAIN = range(3)
+_VERY_LOW = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An analyst of the pool. ``labels`` are {claim id: label}, None where its reply could not be read."""
+
+    model_id: str
+    family: str
+    labels: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The worth of a set of analysts and its four parts, each 0..1."""
+
+    total: float
+    diversity: float
+    coverage: float
+    family: float
+    quality: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen models in the order of their choice, and what the set is like."""
+
+    selected_models: tuple[str, ...]
+    scores: Scores
+    strong_wrong_included: bool
+    family_counts: dict[str, int]
+    position_summary: dict[str, dict[str, int]]
+
+
+class Pool:
+    """Candidates in a fixed order, as arrays: which claims they rate, and how.
+
+    The claims are those of the first candidate that rates any, sorted as text, unless ``claim_ids`` are given.
+    ``valid`` candidates rate at least three claims, be it these or others. ``tolerance`` is how much larger a value must
+    be to count as larger.
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        verdicts: Mapping[str, str] | None = None,
+        claim_ids: Iterable[str] | None = None,
+        tolerance: float = TIE,
+    ) -> None:
+        self.candidates = tuple(candidates)
+        readable = next((each.labels for each in candidates if each.labels), {})
+        self.claim_ids = tuple(sorted(readable) if claim_ids is None else claim_ids)
+        self.tolerance = tolerance
+        self.ranks: Ranks = ranks([each.labels for each in candidates], self.claim_ids)
+        self.positions = positions(self.ranks)
+        self.verdicts = verdicts or {}
+        rated = [len(each.labels or ()) for each in candidates]
+        self.valid = [place for place, count in enumerate(rated) if count >= FEWEST_RATED]
+        self.invalid = [place for place, count in enumerate(rated) if count < FEWEST_RATED]
+        self._fit = self._fits()
+
+    def family(self, place: int) -> str:
+        """Return the family of a candidate."""
+        return self.candidates[place].family
+
+    def scores(self, chosen: Sequence[int], size: int) -> Scores:
+        """Return the worth of a set of candidates, given by their places, for a panel of ``size``; nobody's is 0."""
+        if not chosen or not self.claim_ids:
+            return Scores(0.0, 0.0, 0.0, 0.0, 0.0)
+        tally = position_counts(self.ranks[list(chosen)])
+        spread = _entropy_share(tally)
+        full = (tally[:, _SUPPORT] >= 2) & (tally[:, _OPPOSE] >= 2) & (tally[:, _UNCERTAIN] >= 1)
+        some = (tally[:, _SUPPORT] >= 1) & (tally[:, _OPPOSE] >= 1)
+        families = len({self.family(place) for place in chosen})
+        fits = self._fit[list(chosen)]
+        known = ~np.isnan(fits)
+        parts = {
+            "diversity": _mean(spread),
+            "coverage": _mean(np.where(full, 1.0, np.where(some, 0.5, 0.0))),
+            "family": min(families / size, 1.0) if size else 0.0,
+            "quality": float(fits[known].mean()) if known.any() else UNVERIFIED,
+        }
+        total = sum(WEIGHTS[name] * value for name, value in parts.items())
+        return Scores(total=total, **parts)
+
+    def is_strong_wrong(self, place: int) -> bool:
+        """Whether a candidate takes a position that is, or without a verdict may be, firmly wrong on some claim."""
+        return any(self._wrong_on(place, column) for column in range(len(self.claim_ids)))
+
+    def wrong_claims(self, place: int) -> int:
+        """Return on how many verified claims a candidate takes the wrong position."""
+        return sum(self._against_verdict(place, column) for column in range(len(self.claim_ids)))
+
+    def summary(self, chosen: Sequence[int], size: int) -> Selection:
+        """Return a set of candidates as a selection."""
+        tally = position_counts(self.ranks[list(chosen)])
+        return Selection(
+            selected_models=tuple(self.candidates[place].model_id for place in chosen),
+            scores=self.scores(chosen, size),
+            strong_wrong_included=any(self.is_strong_wrong(place) for place in chosen),
+            family_counts=dict(Counter(self.family(place) for place in chosen)),
+            position_summary={
+                claim: {name: int(tally[column, kind]) for kind, name in enumerate(POSITIONS)}
+                for column, claim in enumerate(self.claim_ids)
+            },
+        )
+
+    def _wrong_on(self, place: int, column: int) -> bool:
+        if self.claim_ids[column] in self.verdicts:
+            return self._against_verdict(place, column)
+        return bool(self.ranks[place, column] == _VERY_LOW)
+
+    def _against_verdict(self, place: int, column: int) -> bool:
+        verdict = self.verdicts.get(self.claim_ids[column])
+        taken = self.positions[place, column]
+        return bool((verdict == CORRECT and taken == _OPPOSE) or (verdict == WRONG and taken == _SUPPORT))
+
+    def _fits(self) -> NDArray[np.float64]:
+        """Return (candidates, claims): how well each position fits the claim's verdict; NaN without either."""
+        fits = np.full(self.ranks.shape, np.nan)
+        for column, claim in enumerate(self.claim_ids):
+            worth = _FITS.get(self.verdicts.get(claim, ""))
+            if worth is not None:
+                taken = self.positions[:, column]
+                fits[:, column] = np.where(taken == NOT_RATED, np.nan, np.array([*worth, np.nan])[taken])
+        return fits
+
+
+def select(pool: Pool, size: int = PANEL) -> Selection:
+    """Return the panel of ``size`` analysts.
+
+    A pair of different families that disagrees most; then whoever adds most, at most two per family as long as that
+    leaves somebody; then, where nobody in the set is firmly wrong on anything, the first who is takes the place of the
+    member that is missed least. A pool with no more valid candidates than ``size`` is taken whole, those that could not
+    be read last.
+    """
+    if len(pool.valid) <= size:
+        return pool.summary([*pool.valid, *pool.invalid][:size], size)
+    chosen = list(seed_pair(pool))[:size]
+    while len(chosen) < size:
+        chosen.append(_best_addition(pool, chosen, size))
+    if not any(pool.is_strong_wrong(place) for place in chosen):
+        chosen = _with_strong_wrong(pool, chosen, size)
+    return pool.summary(chosen, size)
+
+
+def seed_pair(pool: Pool) -> tuple[int, ...]:
+    """Return the first pair of valid candidates, of different families if there is one, that differs on most claims."""
+    pairs = list(combinations(pool.valid, 2))
+    mixed = [pair for pair in pairs if pool.family(pair[0]) != pool.family(pair[1])]
+    best: tuple[int, ...] = ()
+    most = -1.0
+    for pair in mixed or pairs:
+        differing = _differing(pool, *pair)
+        if differing > most + pool.tolerance:
+            best, most = pair, differing
+    return best
+
+
+def greedy_order(pool: Pool, chosen: Iterable[int], size: int = PANEL) -> tuple[str, ...]:
+    """Return a set in the order in which the greedy steps would have built it from its own members alone."""
+    own = [pool.candidates[place] for place in sorted(chosen)]
+    inner = Pool(own, pool.verdicts, pool.claim_ids, pool.tolerance)
+    if len(inner.valid) < 2:
+        return tuple(each.model_id for each in own)
+    order = list(seed_pair(inner))
+    while len(order) < len(inner.valid):
+        order.append(_best_addition(inner, order, size))
+    return tuple(inner.candidates[place].model_id for place in [*order, *inner.invalid])
+
+
+def _differing(pool: Pool, first: int, second: int) -> float:
+    one, two = pool.positions[first], pool.positions[second]
+    both = (one != NOT_RATED) & (two != NOT_RATED)
+    return float((both & (one != two)).sum() / len(one)) if len(one) else 0.0
+
+
+def _best_addition(pool: Pool, chosen: Sequence[int], size: int) -> int:
+    left = [place for place in pool.valid if place not in chosen]
+    families = Counter(pool.family(place) for place in chosen)
+    allowed = [place for place in left if families[pool.family(place)] < PER_FAMILY]
+    return _first_largest(
+        allowed or left, lambda place: pool.scores([*chosen, place], size).total, pool.tolerance
+    )
+
+
+def _with_strong_wrong(pool: Pool, chosen: list[int], size: int) -> list[int]:
+    """Put the first firmly wrong candidate in the place of the member whose removal costs least."""
+    found = next((p for p in pool.valid if p not in chosen and pool.is_strong_wrong(p)), None)
+    if found is None:
+        return chosen
+    places = range(len(chosen))
+    weakest = _first_largest(
+        places, lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total, pool.tolerance
+    )
+    return [*chosen[:weakest], found, *chosen[weakest + 1 :]]
+
+
+def _first_largest(places: Iterable[int], worth: Callable[[int], float], tolerance: float) -> int:
+    best, most = -1, -np.inf
+    for place in places:
+        value = worth(place)
+        if value > most + tolerance:
+            best, most = place, value
+    return best
+
+
+def _entropy_share(tally: NDArray[np.int64]) -> NDArray[np.float64]:
+    shares = tally / np.maximum(tally.sum(axis=1, keepdims=True), 1)
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    entropy: NDArray[np.float64] = -(shares * logs).sum(axis=1) / np.log(len(POSITIONS))
+    return entropy
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if values.size else 0.0
