@@ -46,7 +46,7 @@ def numbers(make_instance, reply):
         reply(["high", "low", "moderate", "very_high", "very_low"]),
         reply(["high", "low", "low", "high", "very_low"]),
         reply(
-            ["low", "moderate", "low", "low", "high"],
+            ["high", "moderate", "low", "low", "high"],
             ["C1 as analyst b says"] * 5,
             "My own words throughout.",
         ),

@@ -22,7 +22,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.benchmarks.medley.measures.batch import Triple
-from metacog_pipeline.benchmarks.medley.measures.panel import panel_of
+from metacog_pipeline.benchmarks.medley.measures.panel import panel_of, speech_of
 from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 pytestmark = pytest.mark.bench
@@ -126,6 +126,7 @@ def least(run: Callable[[], object], times: int) -> float:
 def test_a_thousand_instances_are_scored(ours: tuple[list[Instance], list[Triple]], figure: Figure) -> None:
     def afresh() -> None:
         panel_of.cache_clear()
+        speech_of.cache_clear()
         score_triples(*ours)
 
     cold, warm = least(afresh, REPEATS), least(lambda: score_triples(*ours), REPEATS)

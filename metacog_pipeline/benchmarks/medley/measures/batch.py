@@ -202,7 +202,7 @@ def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
     specificity = _specificity(f"{text} {extra}" if text and extra else text or extra, panel)
     if not panel.n_analysts:
         return specificity, np.nan, np.nan
-    phrases = float(phrases_within(text, panel.phrases)) if text and panel.phrases else np.nan
+    phrases = float(phrases_within(text, panel.speech.phrases)) if text and panel.speech.phrases else np.nan
     return specificity, _overlap(opening(reply), panel), phrases
 
 
@@ -211,7 +211,7 @@ def _specificity(text: str, panel: Panel) -> float:
     if not text:
         return 0.0
     claims = sum([_has_word(text, name) for name in _CITED_CLAIMS])
-    sources = len(set(_CITED_ANALYST.findall(text))) + sum([name in text for name in panel.names])
+    sources = len(set(_CITED_ANALYST.findall(text))) + sum([name in text for name in panel.speech.names])
     enough = max(min(panel.n_analysts, _SOURCES_CITED_AT_BEST), 1)
     return 0.5 * min(claims / _CLAIMS_CITED_AT_BEST, 1.0) + 0.5 * min(sources / enough, 1.0)
 
@@ -234,5 +234,5 @@ def _overlap(text: str, panel: Panel) -> float:
     own = trigrams(text)
     if not own:
         return np.nan
-    shared = own & panel.any_opening
-    return max(len(shared & theirs) for theirs in panel.openings) / len(own) if shared else 0.0
+    shared = own & panel.speech.any_opening
+    return max(len(shared & theirs) for theirs in panel.speech.openings) / len(own) if shared else 0.0

@@ -30,12 +30,32 @@ Bools = NDArray[np.bool_]
 SUPPORTS = frozenset({"supports", "very_high", "high"})
 SHORTEST_PHRASE = 16  # characters with blanks; shorter ones are commonplaces
 SHORTEST_NAME = 4
-KEPT = 4096  # instances whose constants are remembered
+KEPT = 1024  # instances whose constants are remembered, about 0.25 MB each
 
 
 # Rows of `Panel.numbers` and `Panel.flags`.
 NUMBERS = ("strength", "jsd", "consensus", "weight", "mean", "supporting", "opposed")
 FLAGS = ("high_strength", "high_jsd", "wrong", "is_claim")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Speech:
+    """What the analysts of one instance write.
+
+    Attributes
+    ----------
+    names
+        Strings that name an analyst: its model, and parts of it.
+    openings, any_opening
+        Three-word phrases of each analyst's overall assessment, and of all together.
+    phrases
+        Index of the phrases in the analysts' reasoning.
+    """
+
+    names: tuple[str, ...]
+    openings: tuple[frozenset[str], ...]
+    any_opening: frozenset[str]
+    phrases: Index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +76,8 @@ class Panel:
         ``is_claim``: true.
     n_analysts
         How many analysts are shown.
-    names
-        Strings that name an analyst: its model, and parts of it.
-    openings, any_opening
-        Three-word phrases of each analyst's overall assessment, and of all together.
-    phrases
-        Index of the phrases in the analysts' reasoning.
+    speech
+        What the analysts write.
     """
 
     claim_ids: tuple[str, ...]
@@ -69,10 +85,7 @@ class Panel:
     numbers: Floats
     flags: Bools
     n_analysts: int
-    names: tuple[str, ...]
-    openings: tuple[frozenset[str], ...]
-    any_opening: frozenset[str]
-    phrases: Index
+    speech: Speech
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -90,13 +103,22 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     opposed = _array(float(len(sides) - sum(sides)) for sides in stances)
     high_strength = _at_least_median(np.nan_to_num(strength, nan=0.0))
     wrong = np.array([claim.claim_id in instance.verified_wrong for claim in claims], dtype=bool)
-    openings = tuple(trigrams(opening(analyst.response)) for analyst in analysts)
     return Panel(
         claim_ids=tuple(claim.claim_id for claim in claims),
         claim_texts=tuple(claim.claim_text for claim in claims),
         numbers=np.stack([strength, jsd, consensus, weight, mean, supporting, opposed]),
         flags=np.stack([high_strength, _at_least_median(jsd), wrong, np.ones(len(claims), dtype=bool)]),
         n_analysts=len(analysts),
+        speech=speech_of(instance),
+    )
+
+
+@functools.lru_cache(maxsize=KEPT)
+def speech_of(instance: Instance) -> Speech:
+    """Return what the analysts of an instance write; remembered."""
+    analysts = instance.analysts
+    openings = tuple(trigrams(opening(analyst.response)) for analyst in analysts)
+    return Speech(
         names=tuple(sorted({name for analyst in analysts for name in _names(analyst.model_id)})),
         openings=openings,
         any_opening=frozenset().union(*openings),
