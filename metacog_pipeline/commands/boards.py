@@ -39,7 +39,7 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
     rows = read_board(home, benchmark, official=official)
     click.echo(render_board(rows, form), nl=False)
     if form in ("table", "markdown"):
-        click.echo(f"\n{notes(home)}", nl=False)
+        click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
 
 @click.command()

@@ -52,6 +52,8 @@ class BenchmarkBoard:
         Explanations printed below the sections: always; where a value is marked with ``!``; where one with ``*``.
     about
         What to know about each question set.
+    summed_up
+        Last words of conditions whose sections are left out beside other benchmarks, because the notes sum them up.
     """
 
     columns: tuple[Column, ...]
@@ -60,6 +62,7 @@ class BenchmarkBoard:
     marked: str = ""
     stands_in: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
+    summed_up: tuple[str, ...] = ()
 
 
 _MEDICAL = BenchmarkBoard(
@@ -113,6 +116,7 @@ _SIGNAL_DETECTION = BenchmarkBoard(
         "published": " (drawn from the sources the paper names, by this study's seed)",
         "sample": " (written for this project; not comparable with the literature)",
     },
+    summed_up=("risk_none", "risk_s1", "risk_s2"),
 )
 #: What is printed of a benchmark that has no entry of its own.
 PLAIN = BenchmarkBoard(columns=(Column("accuracy", "accuracy"),), order=(("accuracy",),), legend="")

@@ -62,8 +62,11 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
     if form in ("csv", "json"):
         return render(rows, form)
     parts = []
-    for benchmark, found in groupby(sections(rows), key=lambda section: section.benchmark):
-        shown_here = list(found)
+    every = sections(rows)
+    several = len({section.benchmark for section in every}) > 1
+    for benchmark, found in groupby(every, key=lambda section: section.benchmark):
+        whole = list(found)
+        shown_here = [section for section in whole if not (several and _summed_up(section))]
         for section in shown_here:
             if form == "markdown":
                 parts.append(f"### {section.title}\n\n{to_markdown(section.table)}")
@@ -71,7 +74,16 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
                 parts.append(to_table(section.table, title=section.title, width=width))
         if words := legend(benchmark, shown_here):
             parts.append(words)
+        if len(shown_here) < len(whole):
+            left_out = ", ".join(board_of(benchmark).summed_up)
+            parts.append(
+                f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n"
+            )
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
+
+
+def _summed_up(section: Section) -> bool:
+    return section.condition.rpartition(" ")[2] in board_of(section.benchmark).summed_up
 
 
 def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
