@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metacog_pipeline.llm.costs import estimate_tokens
+from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
 from metacog_pipeline.querying.asking import Profile, sampling_for
@@ -16,6 +15,7 @@ from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import kept_records
 
+LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
 Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
 
@@ -49,23 +49,28 @@ class Estimate:
         return (self.tokens_in * spec.price_in + self.tokens_out * spec.price_out) / 1e6
 
 
-class _NotAnswered(Exception):
-    """The protocol has reached a step nobody has answered; later prompts cannot be worded yet."""
-
-
 @dataclass(slots=True)
 class DryAsker:
-    """Answers from what is stored and counts the rest."""
+    """Answers from what is stored and counts the rest; one for all tasks of a partition.
+
+    To a call that nobody has answered it gives an answer as long as the call may get, so that later prompts that quote
+    it are worded and counted. A call that several tasks make alike is counted once.
+    """
 
     spec: ModelSpec
     run: int
     seed: int
     profile: Profile
     stored: Stored
-    estimate: Estimate
-    asked: int = 0
+    estimate: Estimate = field(default_factory=Estimate)
     identities: set[str] = field(default_factory=set)
-    last_tokens: int = 0
+    asked: int = 0
+    unanswered: bool = False
+    last_tokens: tuple[int, int] = (0, 0)
+
+    def begin(self) -> None:
+        """Begin another task."""
+        self.asked, self.unanswered = 0, False
 
     async def __call__(
         self,
@@ -76,30 +81,40 @@ class DryAsker:
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
     ) -> Answer:
-        """Return a stored answer, or count the call and stop the protocol."""
+        """Return a stored answer, or count the call and return blank text of the length it may have."""
         sampling = sampling_for(self.spec, self.profile, self.seed, max_tokens, top_logprobs)
         request = ChatRequest(tuple(messages), sampling, constraint, step, self.run)
         self.asked += 1
-        self.estimate.calls += 1
         identity = answer_id(self.spec, request)
+        first_time = identity not in self.identities
         self.identities.add(identity)
+        self.estimate.calls += first_time
         if (found := self.stored.get(identity)) is not None:
-            self.estimate.answered += 1
+            self.estimate.answered += first_time
             status, text = found
             return Answer(Status(status), text)
-        self.last_tokens = sum(estimate_tokens(message.content) for message in messages)
-        self._count(sampling.max_tokens or self.spec.max_tokens)
-        raise _NotAnswered
+        self.unanswered = True
+        tokens_out = sampling.max_tokens or self.spec.max_tokens
+        self.last_tokens = sum(estimate_tokens(message.content) for message in messages), tokens_out
+        if first_time:
+            self._count()
+        return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
 
     def count_rest(self, steps: int) -> None:
-        """Count the steps that follow an unanswered one as if their prompts were as long."""
-        for _ in range(self.asked, steps):
+        """Count the steps a protocol did not reach for want of an answer as if their prompts were as long."""
+        for _ in range(self.asked, steps if self.unanswered else 0):
             self.estimate.calls += 1
-            self._count(self.spec.max_tokens)
+            self._count()
 
-    def _count(self, tokens_out: int) -> None:
-        self.estimate.tokens_in += self.last_tokens
-        self.estimate.tokens_out += tokens_out
+    def _count(self) -> None:
+        self.estimate.tokens_in += self.last_tokens[0]
+        self.estimate.tokens_out += self.last_tokens[1]
+
+
+def _blank(identity: str, tokens: int) -> str:
+    """Return blanks that say nothing, unlike for every call, about ``tokens`` long."""
+    bits = format(int(identity, 16), "b").translate({ord("0"): " ", ord("1"): "\t"})
+    return bits.ljust(BYTES_PER_TOKEN * tokens)
 
 
 def estimate_partition(
@@ -112,27 +127,25 @@ def estimate_partition(
     steps: Callable[[str], Sequence[str]],
 ) -> Estimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity."""
-    estimate = Estimate()
+    asker = DryAsker(spec, run, seed, profile, stored)
     expected = len(steps(profile.mode))
     for task in tasks:
-        asker = DryAsker(spec, run, seed, profile, stored, estimate)
-        try:
-            _finish(task, asker, profile.mode)
-        except _NotAnswered:
-            asker.count_rest(expected)
-    return estimate
+        asker.begin()
+        _finish(task, asker, profile.mode)
+        asker.count_rest(expected)
+    return asker.estimate
 
 
 def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:
-    """Return the identities of every call the tasks take now, as far as the stored answers let them be worded."""
+    """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
+
+    Those of calls that would quote an answer nobody has given yet are among them; no stored answer has one of these.
+    """
     stored = stored_answers(partition.folder)
-    found: set[str] = set()
+    asker = DryAsker(partition.spec, partition.run, partition.seed, profile, stored)
     for task in tasks:
-        asker = DryAsker(partition.spec, partition.run, partition.seed, profile, stored, Estimate())
-        asker.identities = found
-        with contextlib.suppress(_NotAnswered):
-            _finish(task, asker, profile.mode)
-    return found
+        _finish(task, asker, profile.mode)
+    return asker.identities
 
 
 def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:
