@@ -260,6 +260,7 @@ def _refuse_same_names(shown: str, models: Sequence[object], judges: Sequence[ob
 
 
 def _check_judges(shown: str, study: Study) -> None:
+    _refuse_no_opinion(shown, study)
     known = {spec.name: spec for spec in study.judges}
     for name in study.benchmarks.medley.judges:
         spec = known.get(name)
@@ -280,6 +281,28 @@ def _check_judges(shown: str, study: Study) -> None:
                 raise StudyError(
                     f'{shown}: models "{spec.name}": family is missing; judges are asked, and none may judge its own '
                     'family: name who made the model, e.g. family = "openai"'
+                )
+
+
+def _refuse_no_opinion(shown: str, study: Study) -> None:
+    """A judge must be somebody who can be asked, be there once, and be of one family whether it judges or is judged."""
+    asked: dict[str, str] = {}
+    for index, spec in enumerate(study.judges):
+        where = f'{shown}: judges[{index}] "{spec.name}"'
+        if spec.provider == "replay":
+            raise StudyError(f'{where}: provider = "replay" never answers; name a provider that can be asked')
+        same = canonical_json(spec.identity_fields())
+        if (first := asked.setdefault(same, spec.name)) != spec.name:
+            raise StudyError(
+                f'{where}: asks the same model as judge "{first}", so that one opinion would count twice; remove one'
+            )
+        if spec.provider == "simulated" or spec.family is None:
+            continue
+        for model in study.models:
+            if model.family not in (None, spec.family) and model.identity_fields() == spec.identity_fields():
+                raise StudyError(
+                    f'{where}: family = "{spec.family}", but models "{model.name}", which is the same model, says '
+                    f'"{model.family}"; give both the same'
                 )
 
 
@@ -339,7 +362,7 @@ def _allowed_values(problem: Mapping[str, Any]) -> str:
         return (
             "not the name of an environment variable; give the NAME that holds the key, never the key itself"
         )
-    if problem["loc"][-1:] == ("name",) and problem["loc"][0] == "models":
+    if problem["loc"][-1:] == ("name",) and problem["loc"][0] in ("models", "judges"):
         return "a model name must match [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
     text = str(problem["msg"])
     return text.removeprefix("Value error, ")

@@ -120,6 +120,85 @@ def test_a_mistake_names_the_key_the_value_and_what_is_allowed(
         assert part in message
 
 
+JUDGED = (
+    BASE
+    + """family = "house"
+[benchmarks.medley]
+enabled = true
+judges = ["strict", "kind"]
+[[judges]]
+name = "strict"
+provider = "openai"
+model = "s"
+family = "openai"
+[[judges]]
+name = "kind"
+provider = "anthropic"
+model = "k"
+family = "anthropic"
+"""
+)
+
+
+def test_judges_are_models_that_are_not_measured(tmp_path: Path) -> None:
+    study = load_study(write(tmp_path, JUDGED))
+    assert [spec.name for spec in study.models] == ["alpha"]
+    assert [(spec.name, spec.family) for spec in study.judges] == [
+        ("strict", "openai"),
+        ("kind", "anthropic"),
+    ]
+    assert study.benchmarks.medley.judges == ("strict", "kind")
+
+
+def test_a_judge_nobody_names_needs_no_family(tmp_path: Path) -> None:
+    spare = '[[judges]]\nname = "spare"\nprovider = "gemini"\nmodel = "g"\n'
+    assert len(load_study(write(tmp_path, JUDGED + spare)).judges) == 3
+
+
+def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path: Path) -> None:
+    text = JUDGED.replace('"openai"\nmodel = "s"', '"simulated"').replace('family = "openai"', 'family = "x"')
+    assert load_study(write(tmp_path, text)).judges[0].provider == "simulated"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (JUDGED.replace('["strict"', '["stricht"'), ['"stricht"', 'did you mean "strict"', "strict, kind"]),
+        (BASE + '[benchmarks.medley]\njudges = ["x"]', ["medley.judges", '"x"', "[[judges]] has: none"]),
+        (JUDGED.replace('["strict"', '["kind"'), ["medley.judges", "twice"]),
+        (JUDGED.replace('family = "openai"\n', ""), ['judges "strict"', "family is missing"]),
+        (JUDGED.replace('family = "house"\n', ""), ['models "alpha"', "family is missing"]),
+        (JUDGED.replace('family = "openai"', 'family = "Open AI"'), ["judges[0].family", "'Open AI'"]),
+        (JUDGED.replace('name = "kind"', 'name = "strict"'), ['judges[1].name = "strict"', "repeats judges[0].name"]),
+        (JUDGED.replace('name = "kind"', 'name = "STRICT"'), ['judges[1].name = "STRICT"', "ignoring case"]),
+        (JUDGED.replace('name = "kind"', 'name = "alpha"'), ['judges[1].name = "alpha"', "repeats models[0].name"]),
+        (JUDGED.replace('name = "kind"', 'name = "a b"'), ["judges[1].name", "'a b'", "[a-z0-9]"]),
+        (JUDGED.replace('model = "s"', ""), ['judges[0] "strict"', "model is missing"]),
+        (JUDGED.replace('model = "s"', 'model = "s"\nfamilly = "x"'), ["judges[0].familly", 'did you mean "family"']),
+        (JUDGED.replace('"openai"\nmodel', '"replay"\nmodel'), ['judges[0] "strict"', "replay"]),
+        (
+            JUDGED.replace('"anthropic"\nmodel = "k"', '"openai"\nmodel = "s"'),
+            ['judges[1] "kind"', 'same model as judge "strict"'],
+        ),
+        (
+            JUDGED + '[[models]]\nname = "m"\nprovider = "openai"\nmodel = "s"\nfamily = "other"',
+            ['judges[0] "strict"', '"openai"', 'models "m"', '"other"'],
+        ),
+        (BASE + "judges = 3", ["models[0].judges", "unknown key"]),
+        ("judges = 3\n" + BASE, ["judges"]),
+        ("judges = [3]\n" + BASE, ["judges[0]"]),
+        (BASE + "[judges]\nname = 'x'", ["judges"]),
+        (BASE + "[[judges]]\nprovider = 'simulated'", ["judges[0].name", "missing"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_about_judges_names_the_key_the_value_and_what_is_allowed(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    message = refusal(tmp_path, text)
+    for part in expected:
+        assert part in message
+
+
 @pytest.mark.parametrize(
     "key",
     [

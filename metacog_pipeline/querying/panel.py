@@ -1,7 +1,8 @@
 """Several models answer about one: judges. Their answers are kept with the model they judge, as one partition.
 
 Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is that
-of the judged model and run. A judge that cannot be asked does not keep the others from answering.
+of the judged model and run. A judge that cannot be asked does not keep the others from answering, and the manifest notes
+of each judge how far it came and in which mode it is asked.
 """
 
 from __future__ import annotations
@@ -11,13 +12,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.asking import Tally
+from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
 from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.session import INTERRUPTED, Partition, ask, asked_as, write_down
+from metacog_pipeline.querying.planning import DryAsker, stored_answers
+from metacog_pipeline.querying.reported import other_models
+from metacog_pipeline.querying.session import (
+    INTERRUPTED,
+    Partition,
+    ask,
+    asked_as,
+    noted_profile,
+    profile_fields,
+    write_down,
+)
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.store import PartitionStore
+
+NOT_REACHED = "interrupted before it was asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +53,36 @@ def query_panel(
 ) -> Outcome:
     """Ask every panelist what the partition lacks of its answers; return how it went, all panelists together.
 
+    A panelist that cannot be asked at all (no key in the environment, no price under a budget) counts as stopped, with
+    the reason.
+
+    Parameters
+    ----------
+    partition
+        Of the model that is judged.
+    panel
+        In the order in which they are asked; each judge once.
+    fingerprint
+        Digest of everything the judgements depend on; written down when they are complete.
+
     Raises
     ------
     StoreError
         If kept answers cannot be read or written; what was acknowledged stays kept.
-    BudgetError, ProviderError
-        If asking cannot start: no price under a budget, no key in the environment.
     """
     started = datetime.now(UTC)
     with PartitionStore.open(partition.folder) as store:
-        outcomes: list[Outcome] = []
-        for panelist in panel:
-            if INTERRUPTED.is_set():
-                break
-            seat = replace(partition, spec=panelist.spec)
-            outcomes.append(
-                asyncio.run(ask(seat, store, panelist.tasks, panelist.modes, panelist.respond, on_progress))
-            )
-        outcome = _together(panel, outcomes)
+        outcomes = _asked_in_turn(partition, store, panel, on_progress)
+        outcome = _together(panel, outcomes, store)
         store.compact(outcome.tally.current)
         reported = store.models_reported(outcome.tally.current)
-    write_down(partition, outcome, fingerprint, started, reported, None)
+        elsewhere = [
+            f"{panelist.spec.name}: {found}"
+            for panelist, one in zip(panel, outcomes, strict=True)
+            if (found := other_models(panelist.spec, store.models_reported(one.tally.current)))
+        ]
+    notes = _notes(partition, panel, outcomes)
+    write_down(partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes)
     return outcome
 
 
@@ -68,29 +91,126 @@ def panel_asked_as(panel: Sequence[ModelSpec]) -> list[str]:
     return [asked_as(spec) for spec in panel]
 
 
-def _together(panel: Sequence[Panelist], outcomes: Sequence[Outcome]) -> Outcome:
+def panel_profile(partition: Partition, judge: ModelSpec) -> Profile | None:
+    """Return the answer mode an earlier session settled on with a judge, unless its spec has changed since."""
+    noted = partition.manifest().get("judges")
+    found = noted.get(judge.name) if isinstance(noted, dict) else None
+    return noted_profile(found, judge) if isinstance(found, dict) else None
+
+
+def panel_identities(partition: Partition, panel: Sequence[Panelist]) -> dict[str, frozenset[str]]:
+    """Return by judge the identities of every call its tasks take now; none for a judge that was never asked.
+
+    Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
+    """
+    stored = stored_answers(partition.folder)
+    found: dict[str, frozenset[str]] = {}
+    for panelist in panel:
+        profile = panel_profile(partition, panelist.spec)
+        asked: set[str] = set()
+        if profile is not None:
+            asker = DryAsker(panelist.spec, partition.run, partition.seed, profile, stored, identities=asked)
+            asyncio.run(_worded(panelist.tasks, asker, profile.mode))
+        found[panelist.spec.name] = frozenset(asked)
+    return found
+
+
+async def _worded(tasks: Sequence[Task], asker: DryAsker, mode: str) -> None:
+    for task in tasks:
+        await task.run(asker, mode)
+
+
+def _asked_in_turn(
+    partition: Partition,
+    store: PartitionStore,
+    panel: Sequence[Panelist],
+    on_progress: Callable[[Progress], None] | None,
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for panelist in panel:
+        tasks = panelist.tasks
+        if INTERRUPTED.is_set():
+            outcomes.append(Outcome(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code))
+            continue
+        shown = None if on_progress is None else _overall(on_progress, panel, outcomes)
+        seat = replace(partition, spec=panelist.spec)
+        known = panel_profile(partition, panelist.spec)
+        try:
+            asking = ask(seat, store, tasks, panelist.modes, panelist.respond, shown, known)
+            outcomes.append(asyncio.run(asking))
+        except (BudgetError, ProviderError, StudyError) as error:
+            outcomes.append(Outcome(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code))
+    return outcomes
+
+
+def _overall(
+    on_progress: Callable[[Progress], None], panel: Sequence[Panelist], before: Sequence[Outcome]
+) -> Callable[[Progress], None]:
+    """Return a callback for the panelist after ``before`` that reports where the whole panel stands."""
+    total = sum(len(panelist.tasks) for panelist in panel)
+    done = sum(outcome.tasks for outcome in before)
+    spent = Tally()
+    for outcome in before:
+        _add(spent, outcome.tally)
+
+    def report(progress: Progress) -> None:
+        tally = replace(spent, current=set())
+        _add(tally, progress.tally)
+        on_progress(Progress(done + progress.done, total, tally))
+
+    return report
+
+
+def _add(total: Tally, one: Tally) -> None:
+    """Add one panelist's counters; which answers are current is another matter, and slow to copy at every call."""
+    total.calls += one.calls
+    total.reused += one.reused
+    total.failed_calls += one.failed_calls
+    total.input_tokens += one.input_tokens
+    total.output_tokens += one.output_tokens
+    total.cost_usd += one.cost_usd
+    total.simulated |= one.simulated
+
+
+def _together(panel: Sequence[Panelist], outcomes: Sequence[Outcome], store: PartitionStore) -> Outcome:
     tally = Tally()
-    for outcome in outcomes:
-        one = outcome.tally
-        tally.calls += one.calls
-        tally.reused += one.reused
-        tally.failed_calls += one.failed_calls
-        tally.input_tokens += one.input_tokens
-        tally.output_tokens += one.output_tokens
-        tally.cost_usd += one.cost_usd
-        tally.current |= one.current
-        tally.simulated |= one.simulated
+    for panelist, outcome in zip(panel, outcomes, strict=True):
+        _add(tally, outcome.tally)
+        tally.current |= outcome.tally.current
+        tally.simulated |= source_of(panelist.spec) == "simulated"
+    reported = store.models_reported(tally.current)
+    tally.simulated |= any(name.startswith(SIMULATED_PREFIX) for name in reported)
     stopped = [
         (f"{panelist.spec.name}: {outcome.stopped}", outcome.exit_code)
-        for panelist, outcome in zip(panel, outcomes, strict=False)
+        for panelist, outcome in zip(panel, outcomes, strict=True)
         if outcome.stopped
     ]
     return Outcome(
-        tasks=sum(len(panelist.tasks) for panelist in panel),
+        tasks=sum(outcome.tasks for outcome in outcomes),
         answered=sum(outcome.answered for outcome in outcomes),
         failed=sum(outcome.failed for outcome in outcomes),
-        profile=outcomes[0].profile if outcomes else None,
+        profile=None,
         tally=tally,
         stopped="; ".join(reason for reason, _ in stopped) or None,
         exit_code=stopped[0][1] if stopped else 0,
     )
+
+
+def _notes(
+    partition: Partition, panel: Sequence[Panelist], outcomes: Sequence[Outcome]
+) -> dict[str, dict[str, object]]:
+    """Return what is written down of each judge; a profile that is known is not lost with a session that failed."""
+    notes: dict[str, dict[str, object]] = {}
+    for panelist, outcome in zip(panel, outcomes, strict=True):
+        profile = outcome.profile or panel_profile(partition, panelist.spec)
+        notes[panelist.spec.name] = {
+            "asked_as": asked_as(panelist.spec),
+            "profile": profile_fields(profile),
+            "family": panelist.spec.family,
+            "source": source_of(panelist.spec),
+            "n_expected": outcome.tasks,
+            "n_answered": outcome.answered,
+            "n_failed": outcome.failed,
+            "message": outcome.stopped,
+        }
+    return notes

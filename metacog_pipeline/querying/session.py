@@ -77,14 +77,23 @@ class Partition:
 
     def known_profile(self) -> Profile | None:
         """Return the answer mode an earlier session settled on, unless the model's spec has changed since."""
-        manifest = self.manifest()
-        found = manifest.get("profile")
-        if not isinstance(found, dict) or manifest.get("asked_as") != asked_as(self.spec):
-            return None
-        mode, dropped = found.get("mode"), found.get("dropped")
-        if not isinstance(mode, str) or not isinstance(dropped, list):
-            return None
-        return Profile(mode, frozenset(map(str, dropped)))
+        return noted_profile(self.manifest(), self.spec)
+
+
+def noted_profile(noted: Mapping[str, object], spec: ModelSpec) -> Profile | None:
+    """Return the answer mode written down beside ``asked_as``; None where ``spec`` would be asked otherwise now."""
+    found = noted.get("profile")
+    if not isinstance(found, dict) or noted.get("asked_as") != asked_as(spec):
+        return None
+    mode, dropped = found.get("mode"), found.get("dropped")
+    if not isinstance(mode, str) or not isinstance(dropped, list):
+        return None
+    return Profile(mode, frozenset(map(str, dropped)))
+
+
+def profile_fields(profile: Profile | None) -> dict[str, object] | None:
+    """Return a profile as it is written down."""
+    return {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
 
 
 def asked_as(spec: ModelSpec) -> str:
@@ -132,7 +141,8 @@ def query_partition(
         if partition.spec.provider == "replay":
             outcome, current = _replayed(partition, store, tasks)
         else:
-            outcome = asyncio.run(ask(partition, store, tasks, modes, respond, on_progress))
+            known = partition.known_profile()
+            outcome = asyncio.run(ask(partition, store, tasks, modes, respond, on_progress, known))
             current = outcome.tally.current
         store.compact(current)
         reported = store.models_reported(current)
@@ -147,8 +157,9 @@ async def ask(
     modes: Sequence[str],
     respond: Callable[[ChatRequest], str] | None,
     on_progress: Callable[[Progress], None] | None,
+    known: Profile | None,
 ) -> Outcome:
-    """Ask ``partition.spec`` what ``store`` lacks; nothing is compacted or written down."""
+    """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=_spent_before(home))) as budget:
@@ -159,7 +170,7 @@ async def ask(
             )
             crew = Crew(session, tasks, on_progress, clients.halt.throw)
             with _stopping_gently(crew):
-                return await query_tasks(crew, modes, known=partition.known_profile())
+                return await query_tasks(crew, modes, known=known)
 
 
 def _spent_before(home: Path) -> float:
@@ -260,13 +271,20 @@ def write_down(
     started: datetime,
     reported: Mapping[str, int],
     elsewhere: str | None,
+    judges: Mapping[str, object] | None = None,
 ) -> None:
-    """Write the manifest of a session; ``elsewhere`` is a warning that other models answered than were asked."""
+    """Write the manifest of a session.
+
+    ``elsewhere`` is a warning that other models answered than were asked. ``judges`` is what there is to note of each
+    judge where the partition's model was judged, not asked.
+    """
     state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
-    profile = outcome.profile
     before = partition.manifest()
     same_model = before.get("asked_as") == asked_as(partition.spec)
-    simulated = outcome.tally.simulated or (same_model and before.get("source") == "simulated")
+    replayed = partition.spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
+    # Answers of one model stay simulated when the next session reuses them; judges may be others by then.
+    stays = judges is None and same_model and before.get("source") == "simulated"
+    simulated = outcome.tally.simulated or stays
     message = outcome.stopped
     if message is None and state == "incomplete":
         message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
@@ -285,12 +303,10 @@ def write_down(
             "n_expected": outcome.tasks,
             "n_answered": outcome.answered,
             "n_failed": outcome.failed,
-            "fingerprint": fingerprint
-            if state == "complete" or partition.spec.provider == "replay"
-            else None,
+            "fingerprint": fingerprint if state == "complete" or replayed else None,
             "asked_as": asked_as(partition.spec),
             "model_reported": dict(sorted(reported.items())),
-            "profile": {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None,
+            "profile": profile_fields(outcome.profile),
             "seed": partition.seed,
             "calls": outcome.tally.calls,
             "reused": outcome.tally.reused,
@@ -298,5 +314,6 @@ def write_down(
             "started_at": started.isoformat(),
             "finished_at": datetime.now(UTC).isoformat(),
             "version": __version__,
+            **({} if judges is None else {"judges": dict(judges)}),
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,14 +59,15 @@ class _Key(NamedTuple):
     place: int
     length: int
     failed: bool
+    model: str
 
 
 def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResult:
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
-    belongs to the same item, condition and step. ``None`` leaves the marks as they are. The caller holds the lock
-    of the folder, and no segment is being written.
+    belongs to the same item, condition, step and model (several judges answer in one folder). ``None`` leaves the marks
+    as they are. The caller holds the lock of the folder, and no segment is being written.
 
     Raises ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the
     older copy and the journals are then as before.
@@ -139,6 +141,7 @@ def _key(record: Record, origin: int, place: int, length: int) -> _Key:
         place,
         length,
         record.status == Status.FAILED,
+        sys.intern(record.model),
     )
 
 
@@ -164,8 +167,8 @@ def _superseded(rows: Sequence[_Key], current: Collection[str] | None, marks: Pa
     """Return for each row whether it is superseded; with ``current`` unknown, as in the older copy ``marks``."""
     if current is not None:
         known = frozenset(current)
-        asked_now = {row[:3] for row in rows if row.answer_id in known}
-        return [row.answer_id not in known and row[:3] in asked_now for row in rows]
+        asked_now = {(*row[:3], row.model) for row in rows if row.answer_id in known}
+        return [row.answer_id not in known and (*row[:3], row.model) in asked_now for row in rows]
     if marks is None:
         return [False] * len(rows)
     names = ["item_id", "condition", "step", "answer_id", "superseded"]

@@ -1,0 +1,310 @@
+"""Judges as a panel: each is itself in cost and identity, none keeps another from answering, nobody is asked twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from metacog_pipeline.querying import session as session_module
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.panel import (
+    Panelist,
+    panel_asked_as,
+    panel_identities,
+    panel_profile,
+    query_panel,
+)
+from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.session import INTERRUPTED, Partition
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.store import read_partition
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "judged"
+provider = "simulated"
+family = "house"
+"""
+PRICE = 0.01
+Reply = Callable[[ChatRequest], Completion]
+
+
+class Court:
+    """Every judge's model: what it replies, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, Reply] = {}
+        self.asked: Counter[tuple[str, str]] = Counter()
+        self.opened: list[str] = []
+
+    def open_model(self, spec: ModelSpec, **_: object) -> CourtModel:
+        self.opened.append(spec.name)
+        return CourtModel(self, spec)
+
+
+class CourtModel:
+    def __init__(self, court: Court, spec: ModelSpec) -> None:
+        self.court, self.spec = court, spec
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        self.court.asked[self.spec.name, request.messages[-1].content] += 1
+        return self.court.replies.get(self.spec.name, verdict(self.spec.name))(request)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def verdict(name: str) -> Reply:
+    return lambda request: Completion(
+        Status.OK,
+        text=f"{name}: {request.messages[-1].content}",
+        cost_usd=PRICE * (1 + ord(name[-1]) - ord("a")),
+        model_reported=f"model-{name[-1]}",
+    )
+
+
+def broken(kind: ErrorKind) -> Reply:
+    return lambda _: Completion(Status.FAILED, error_kind=kind, error_message=f"{kind} happened")
+
+
+@pytest.fixture
+def court(monkeypatch: pytest.MonkeyPatch) -> Iterator[Court]:
+    found = Court()
+    monkeypatch.setattr(session_module, "open_model", found.open_model)
+    yield found
+    INTERRUPTED.clear()
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Partition:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    study.home.prepare()
+    return Partition(study, "medley_judgements", study.models[0], 1)
+
+
+def judge(letter: str) -> ModelSpec:
+    return ModelSpec(
+        name=f"judge-{letter}", provider="openai", model=f"model-{letter}", family=f"house-{letter}"
+    )
+
+
+def case(name: str, words: str = "") -> Task:
+    async def run(ask: Ask, mode: str) -> None:
+        await ask("judge", [Message("user", words or f"grade {name}")])
+
+    return Task(name, "hash", "normal", run)
+
+
+def panel(letters: str, tasks: Sequence[Task], modes: Sequence[str] = ("text",)) -> list[Panelist]:
+    return [Panelist(judge(letter), tasks, modes) for letter in letters]
+
+
+def query(partition: Partition, seats: Sequence[Panelist], **more: Callable[[Progress], None]) -> Outcome:
+    return query_panel(partition, seats, fingerprint="print", **more)
+
+
+def rows(partition: Partition) -> list[dict[str, object]]:
+    return read_partition(partition.folder).to_pylist()
+
+
+CASES = [case("one"), case("two")]
+
+
+def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they_judge(
+    partition: Partition, court: Court
+) -> None:
+    outcome = query(partition, panel("abc", CASES))
+    assert outcome.complete
+    assert partition.folder.parts[-3:] == ("benchmark=medley_judgements", "model=judged", "run=1")
+    kept = {(row["item_id"], row["model"]): row for row in rows(partition)}
+    assert len(kept) == 6
+    for (item, name), row in kept.items():
+        assert row["text"] == f"{name}: grade {item}"
+        assert not row["superseded"]
+        assert row["benchmark"] == "medley_judgements"
+
+
+def test_costs_and_identities_are_the_judges(partition: Partition, court: Court) -> None:
+    outcome = query(partition, panel("ab", CASES))
+    assert outcome.tally.cost_usd == pytest.approx(2 * PRICE + 4 * PRICE)
+    for row in rows(partition):
+        spec = judge(str(row["model"])[-1])
+        assert row["cost_usd"] == pytest.approx(PRICE if spec.name == "judge-a" else 2 * PRICE)
+        assert (row["model_id"], row["provider"]) == (spec.model, "openai")
+    identities = panel_identities(partition, panel("ab", CASES))
+    for name, found in identities.items():
+        assert found == {row["answer_id"] for row in rows(partition) if row["model"] == name}
+    assert not identities["judge-a"] & identities["judge-b"]
+
+
+def test_a_second_session_asks_nobody(partition: Partition, court: Court) -> None:
+    query(partition, panel("abc", CASES))
+    court.asked.clear()
+    outcome = query(partition, panel("abc", CASES))
+    assert outcome.complete
+    assert not court.asked
+    assert outcome.tally.reused == 6
+    assert len(rows(partition)) == 6
+    assert partition.manifest()["fingerprint"] == "print"
+
+
+def test_an_answer_mode_that_was_refused_is_not_tried_again(partition: Partition, court: Court) -> None:
+    def picky(request: ChatRequest) -> Completion:
+        if request.sampling.temperature is not None:
+            return Completion(Status.FAILED, error_kind=ErrorKind.UNSUPPORTED, error_param="temperature")
+        return verdict("judge-b")(request)
+
+    court.replies["judge-b"] = picky
+    seats = panel("ab", CASES, ("json_schema", "text"))
+    assert query(partition, seats).complete
+    assert panel_profile(partition, judge("a")) == Profile("json_schema")
+    assert panel_profile(partition, judge("b")) == Profile("json_schema", frozenset({"temperature"}))
+    court.asked.clear()
+    assert query(partition, seats).complete
+    assert not court.asked
+    other = judge("b").model_copy(update={"model": "another"})
+    assert panel_profile(partition, other) is None
+
+
+@pytest.mark.parametrize("kind", [ErrorKind.FATAL, ErrorKind.TRANSIENT, ErrorKind.UNSUPPORTED])
+def test_a_judge_that_fails_does_not_keep_the_others_from_answering(
+    partition: Partition, court: Court, kind: ErrorKind
+) -> None:
+    court.replies["judge-b"] = broken(kind)
+    outcome = query(partition, panel("abc", CASES))
+    assert (outcome.tasks, outcome.answered, outcome.complete) == (6, 4, False)
+    assert {row["model"] for row in rows(partition) if row["status"] == "ok"} == {"judge-a", "judge-c"}
+    assert partition.manifest()["fingerprint"] is None
+    assert "judge-b" in str(outcome.stopped or partition.manifest()["judges"])
+    del court.replies["judge-b"]
+    court.asked.clear()
+    assert query(partition, panel("abc", CASES)).complete
+    assert {name for name, _ in court.asked} == {"judge-b"}
+
+
+def test_a_judge_without_a_key_is_named_and_the_others_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partition: Partition
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    keyless = judge("a").model_copy(update={"api_key_env": "NO_SUCH_KEY"})
+    speaker = ModelSpec(name="judge-s", provider="simulated", family="simulation")
+    seats = [Panelist(keyless, CASES, ("text",)), Panelist(speaker, CASES, ("text",), lambda _: "graded")]
+    outcome = query(partition, seats)
+    assert outcome.stopped is not None
+    assert outcome.stopped.startswith("judge-a: ")
+    assert "NO_SUCH_KEY" in outcome.stopped
+    assert outcome.answered == 2
+    assert partition.manifest()["state"] == "failed"
+    assert outcome.exit_code != 0
+
+
+def test_answers_of_a_judge_that_stopped_early_stay_current(partition: Partition, court: Court) -> None:
+    query(partition, panel("ab", CASES))
+    more = [*CASES, case("three")]
+    court.replies["judge-b"] = broken(ErrorKind.FATAL)
+    again = [Panelist(judge("a"), more, ("text",)), Panelist(judge("b"), [case("three"), *CASES], ("text",))]
+    query(partition, again)
+    kept = [row for row in rows(partition) if row["model"] == "judge-b" and row["status"] == "ok"]
+    assert len(kept) == 2
+    assert not any(row["superseded"] for row in kept)
+
+
+def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(
+    partition: Partition, court: Court
+) -> None:
+    query(partition, panel("ab", CASES))
+    changed = [case("one", "grade the new words"), case("two")]
+    court.asked.clear()
+    query(partition, panel("ab", changed))
+    assert set(court.asked) == {("judge-a", "grade the new words"), ("judge-b", "grade the new words")}
+    marks = {(row["model"], row["text"]): row["superseded"] for row in rows(partition)}
+    assert marks["judge-a", "judge-a: grade one"]
+    assert marks["judge-b", "judge-b: grade one"]
+    assert sum(marks.values()) == 2
+    old = {row["answer_id"] for row in rows(partition) if row["superseded"]}
+    assert not old & set.union(*map(set, panel_identities(partition, panel("ab", changed)).values()))
+
+
+def test_a_judge_never_asked_has_no_current_answers(partition: Partition, court: Court) -> None:
+    query(partition, panel("a", CASES))
+    assert panel_identities(partition, panel("ab", CASES))["judge-b"] == frozenset()
+
+
+def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(
+    partition: Partition, court: Court
+) -> None:
+    def interrupt(request: ChatRequest) -> Completion:
+        INTERRUPTED.set()
+        return verdict("judge-a")(request)
+
+    court.replies["judge-a"] = interrupt
+    outcome = query(partition, panel("abc", CASES))
+    assert not outcome.complete
+    assert {name for name, _ in court.asked} == {"judge-a"}
+    assert "judge-c: interrupted" in str(outcome.stopped)
+    assert partition.manifest()["fingerprint"] is None
+
+
+def test_progress_counts_the_whole_panel(partition: Partition, court: Court) -> None:
+    seen: list[tuple[int, int, float]] = []
+    query(
+        partition, panel("ab", CASES), on_progress=lambda p: seen.append((p.done, p.total, p.tally.cost_usd))
+    )
+    assert [done for done, _, _ in seen] == [1, 2, 3, 4]
+    assert {total for _, total, _ in seen} == {4}
+    assert seen[-1][2] == pytest.approx(6 * PRICE)
+
+
+def test_judgements_by_a_simulated_judge_never_pass_as_measured(partition: Partition, court: Court) -> None:
+    measured = Partition(partition.study, partition.benchmark, judge("m"), 1)
+    query(measured, panel("a", CASES))
+    assert measured.manifest()["source"] == "measured"
+    speaker = ModelSpec(name="judge-s", provider="simulated", family="simulation")
+    query(measured, [*panel("a", CASES), Panelist(speaker, CASES, ("text",))])
+    assert measured.manifest()["source"] == "simulated"
+    query(measured, panel("a", CASES))
+    assert measured.manifest()["source"] == "measured"
+
+
+def test_judgements_of_imported_answers_are_complete_only_when_everybody_has_answered(
+    partition: Partition, court: Court
+) -> None:
+    imported = partition.study.models[0].model_copy(update={"provider": "replay", "name": "imported"})
+    judged = Partition(partition.study, partition.benchmark, imported, 1)
+    court.replies["judge-a"] = broken(ErrorKind.TRANSIENT)
+    query(judged, panel("ab", CASES))
+    assert judged.manifest()["fingerprint"] is None
+
+
+def test_an_answer_from_another_model_than_was_asked_is_noted(partition: Partition, court: Court) -> None:
+    court.replies["judge-b"] = verdict("judge-z")
+    query(partition, panel("ab", CASES))
+    assert "judge-b: asked for model-b" in str(partition.manifest()["message"])
+
+
+def test_a_panel_is_asked_as_its_judges_are(court: Court) -> None:
+    specs = [judge("a"), judge("b")]
+    digests = panel_asked_as(specs)
+    assert len(set(digests)) == 2
+    dearer = [spec.model_copy(update={"price_in": 3.0}) for spec in specs]
+    assert panel_asked_as(dearer) == digests
+    request = ChatRequest((Message("user", "x"),), Sampling())
+    assert answer_id(specs[0], request) != answer_id(specs[1], request)
+
+
+def test_nobody_to_judge_is_nothing_to_do(partition: Partition, court: Court) -> None:
+    assert query(partition, []).complete
+    assert query(partition, panel("ab", [])).complete
+    assert not court.asked
