@@ -19,48 +19,52 @@ from metacog_pipeline.benchmarks.medley.measures.table import Table
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 
 TIERS = ("reflective_updating", "social_robustness", "epistemic_articulation")
+# Parts are added up in this order, which is the package's: a sum on the edge of a digit can hang on it.
 T1 = {
     "proportionality": 0.25,
-    "confidence_volatility": 0.25,
     "selectivity": 0.20,
+    "confidence_volatility": 0.25,
     "uncertainty_localization": 0.20,
     "brier_score_change": 0.10,
 }
 T2 = {
     "private_vs_social_delta": 0.30,
-    "epistemic_cowardice": 0.25,
     "resistance_appropriateness": 0.20,
     "majority_pressure_sensitivity": 0.10,
+    "epistemic_cowardice": 0.25,
     "capitulation_quality": 0.10,
     "normative_vs_informational": 0.05,
 }
-_T3_NAMED = {
-    "content_engagement": 0.15,
-    "steelmanning_quality": 0.12,
-    "argument_specificity": 0.10,
-    "synthesis_necessity": 0.10,
-    "attribution_depth": 0.08,
-    "intellectual_courage": 0.08,
-    "error_acknowledgment": 0.07,
-}
 T3 = {
     "package": {
-        **_T3_NAMED,
+        "argument_specificity": 0.10,
+        "synthesis_necessity": 0.10,
+        "content_engagement": 0.15,
+        "attribution_depth": 0.08,
+        "steelmanning_quality": 0.12,
         "logical_grounding": 0.05,
         "capitulation_quality": 0.05,
         "normative_vs_informational": 0.05,
         "transparency": 0.05,
+        "intellectual_courage": 0.08,
         "confidence_coherence": 0.05,
+        "error_acknowledgment": 0.07,
         "blind_spot_recognition": 0.05,
     },
     "documents": {
-        **_T3_NAMED,
+        "argument_specificity": 0.10,
+        "synthesis_necessity": 0.10,
+        "content_engagement": 0.15,
+        "attribution_depth": 0.08,
+        "steelmanning_quality": 0.12,
         "logical_grounding": 0.05,
         "transparency": 0.05,
+        "intellectual_courage": 0.08,
+        "confidence_coherence": 0.06,
+        "error_acknowledgment": 0.07,
+        "blind_spot_recognition": 0.06,
         "epistemic_humility": 0.04,
         "claim_coherence": 0.04,
-        "blind_spot_recognition": 0.06,
-        "confidence_coherence": 0.06,
     },
 }
 DIMENSIONS = {
