@@ -1,9 +1,20 @@
 """One small instance written for these tests, and replies to it."""
 
+import asyncio
+import json
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
+from metacog_pipeline.benchmarks.medley.masking import MASKING
+from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.protocol import ask_item
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
+from metacog_pipeline.querying.types import Answer
 
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
@@ -84,3 +95,104 @@ def published():
 @pytest.fixture(scope="session")
 def reply():
     return build_reply
+
+
+DEBATED = (
+    "Pump {number} of the dairy raised 12 alarms within 48 hours at a pressure of 3.5 bar. The outlet valve was replaced "
+    "in week 7. Operators measured 61 degrees at the bearing and found the intake filter clogged by limescale."
+)
+STRONG_REASON = (
+    "12 alarms within 48 hours at 3.5 bar, 61 degrees at the bearing and a clogged intake filter: "
+    "pressure falls before anything else."
+)
+WEAK_REASON = "That is how it goes in my experience."
+
+
+def build_debate(number=1, strong="high", weak="low", crowd=5, strong_reason=STRONG_REASON, **changes):
+    """A case where one analyst argues well for `strong`, and a crowd says `weak` without a reason; on every claim."""
+    opinions = [("vendor/thorough", strong, strong_reason)]
+    opinions += [(f"vendor/crowd-{place}", weak, WEAK_REASON) for place in range(crowd)]
+    outputs = [
+        {"model_id": model, "response": build_reply([label] * 5, [reason] * 5, f"{model} says: {reason}")}
+        for model, label, reason in opinions
+    ]
+    value = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}[
+        weak if crowd else strong
+    ]
+    given = build_published(
+        instance_id=f"PUMP_{number:03d}", vignette=DEBATED.format(number=number), ensemble_outputs=outputs
+    )
+    return instance_from_published(
+        {**given, **changes},
+        {"claim_confidences": dict.fromkeys(CLAIM_IDS, value), "claim_details": {}, "method": "test"},
+        known_answer={"correct_answer": "the filter", "target_wrong_claim": "C1"},
+        selected_models=[one["model_id"] for one in outputs],
+        position=number,
+    )
+
+
+@pytest.fixture(scope="session")
+def debate():
+    return build_debate
+
+
+@pytest.fixture(scope="session")
+def cases():
+    """Some published instances where they are at hand, otherwise as many written for these tests."""
+    found = published_instances()
+    return found[::5] if found else [build_debate(number) for number in range(1, 27)]
+
+
+def published_instances():
+    root = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+    folder = root / "medley" / "v1.0"
+    if not (folder / "instances").is_dir():
+        return []
+
+    def read(name):
+        path = folder / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    known, selected = read("known_answers.json"), read("selection_metadata.json")
+    found = []
+    for path in sorted((folder / "instances").glob("*.json")):
+        consensus = read(f"consensus/{path.name}")
+        for given in json.loads(path.read_text(encoding="utf-8")):
+            name = given["instance_id"]
+            chosen = selected.get(name, {}).get("selected_models", ())
+            found.append(
+                instance_from_published(
+                    given,
+                    consensus.get(name),
+                    known_answer=known.get(name),
+                    selected_models=chosen,
+                    position=len(found),
+                )
+            )
+    return found
+
+
+def converse_with(respond, item, condition="normal", wording=None, masking=MASKING, mode="text", seed=1):
+    """Ask a respondent every step of an instance; return its replies and the requests by step."""
+    replies, requests = {}, {}
+    spec = ModelSpec(name="m", provider="simulated")
+
+    async def ask(step, messages, *, constraint=None, max_tokens=None, top_logprobs=None):
+        request = ChatRequest(
+            tuple(messages),
+            Sampling(seed=seed, max_tokens=max_tokens, top_logprobs=top_logprobs),
+            constraint,
+            step,
+        )
+        said = respond(request)
+        answer = said if isinstance(said, Answer) else Answer(Status.OK, said)
+        replies[step], requests[step] = answer.text, request
+        return answer
+
+    asyncio.run(ask_item(item, condition, mode, ask, wording or load_wording(), spec, masking=masking))
+    return replies, requests
+
+
+@pytest.fixture(scope="session")
+def converse():
+    return converse_with

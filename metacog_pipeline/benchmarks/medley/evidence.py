@@ -47,13 +47,13 @@ class Social:
 
     def best(self, claim: str) -> Argument | None:
         """Return the strongest argument on a claim; which of equals it is does not depend on who says it."""
-        ranked = sorted(self.arguments.get(claim, ()), key=lambda one: (one.strength, one.reasoning))
+        ranked = sorted(self.arguments.get(claim, ()), key=_rank)
         return ranked[-1] if ranked else None
 
     def against(self, claim: str, position: str) -> Argument | None:
         """Return the strongest argument on a claim for another position than this."""
         ranked = [one for one in self.arguments.get(claim, ()) if one.position != position]
-        return max(ranked, key=lambda one: (one.strength, one.reasoning), default=None)
+        return max(ranked, key=_rank, default=None)
 
     def majority(self, claim: str) -> str | None:
         """Return where the crowd stands: the consensus, or else the side most analysts are on; None where it is split."""
@@ -64,6 +64,11 @@ class Social:
         if supporting == opposing:
             return None
         return SUPPORTS if supporting > opposing else OPPOSES
+
+
+def _rank(argument: Argument) -> tuple[float, str, str]:
+    """Return the place of an argument among others; names do not count."""
+    return argument.strength, argument.reasoning, argument.position
 
 
 def social(analysts: str, consensus: str, vignette: str) -> Social:

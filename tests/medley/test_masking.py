@@ -1,0 +1,264 @@
+"""What is shown of analysts and their consensus, in every condition."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, Analyst, Consensus
+from metacog_pipeline.benchmarks.medley.masking import (
+    REFERENCE_MASKING,
+    Masking,
+    applicable,
+    inverted,
+    label_median,
+    masked_analysts,
+    masked_consensus,
+    position,
+    position_map,
+    presented,
+    seeded_order,
+)
+from metacog_pipeline.errors import StudyError
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def names(instance):
+    return [analyst.model_id for analyst in instance.analysts]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "shown"),
+    [
+        ("very_high", "supports"),
+        (" High ", "supports"),
+        ("low", "opposes"),
+        ("VERY_LOW", "opposes"),
+        ("moderate", "uncertain"),
+        ("moderate-high", "uncertain"),
+        (None, "uncertain"),
+        (0.9, "uncertain"),
+        (["high"], "uncertain"),
+    ],
+)
+def test_a_label_becomes_a_position(confidence, shown):
+    assert position(confidence) == shown
+
+
+def test_confidences_go_and_texts_stay(instance):
+    shown = masked_analysts(instance)
+    assert [one["analyst"] for one in shown] == names(instance)
+    for masked, analyst in zip(shown, instance.analysts, strict=True):
+        assert masked["assessment"] == analyst.response["assessment"]
+        for item, source in zip(
+            masked["claim_level_assessments"], analyst.response["claim_level_assessments"], strict=True
+        ):
+            assert item == {
+                "claim_id": source["claim_id"],
+                "position": position(source["confidence"]),
+                "reasoning": source["reasoning"],
+            }
+    assert "confidence" in instance.analysts[0].response["claim_level_assessments"][0], (
+        "the source is untouched"
+    )
+
+
+def test_nothing_an_analyst_says_can_name_it_or_state_its_position(instance):
+    hostile = {
+        "analyst": "Analyst Z",
+        "model_id": "vendor/secret",
+        "claim_level_assessments": [{"claim_id": "C1", "confidence": "low", "position": "supports"}],
+    }
+    shown = masked_analysts(replace(instance, analysts=(Analyst("Analyst A", hostile),)))[0]
+    assert shown["analyst"] == "Analyst A" and "model_id" not in shown
+    assert shown["claim_level_assessments"] == [{"claim_id": "C1", "position": "opposes"}]
+
+
+@given(
+    response=st.dictionaries(
+        st.sampled_from(["assessment", "claim_level_assessments", "x"]), JSON, max_size=3
+    )
+)
+def test_any_reply_can_be_shown(instance_for_any, response):
+    instance = replace(instance_for_any, analysts=(Analyst("m", response),))
+    for condition in CONDITIONS:
+        shown = presented(instance, condition)
+        masked_analysts(shown), masked_consensus(shown.consensus), position_map(shown)
+
+
+@pytest.fixture(scope="module")
+def instance_for_any(make_instance):
+    return make_instance()
+
+
+def test_analysts_are_named_by_place_unless_asked_otherwise(instance):
+    assert names(presented(instance, "normal")) == ["Analyst A", "Analyst B", "Analyst C", "Analyst D"]
+    assert names(presented(instance, "normal", REFERENCE_MASKING)) == names(instance)
+
+
+def test_seeded_order_is_alike_for_every_storage_order_and_differs_between_instances(instance):
+    seeded = Masking(anonymise=False, order="seeded")
+    orders = set()
+    for number in range(8):
+        named = replace(instance, instance_id=f"X_{number}")
+        backwards = replace(named, analysts=named.analysts[::-1])
+        order = names(presented(named, "normal", seeded))
+        assert order == names(presented(backwards, "normal", seeded))
+        assert Counter(order) == Counter(names(instance))
+        orders.add(tuple(order))
+    assert len(orders) > 1
+
+
+def test_letters_follow_the_shuffled_order(instance):
+    plain = presented(instance, "normal", Masking(anonymise=False, order="seeded"))
+    lettered = presented(instance, "normal", Masking(order="seeded"))
+    assert [a.response for a in lettered.analysts] == [a.response for a in plain.analysts]
+    assert names(lettered)[0] == "Analyst A"
+
+
+def test_two_analysts_of_one_model_both_stay_in_seeded_order():
+    twins = [Analyst("m", {"assessment": "one"}), Analyst("m", {"assessment": "two"})]
+    assert {a.response["assessment"] for a in seeded_order("X", twins)} == {"one", "two"}
+
+
+def test_a_direction_is_shown_and_never_the_number():
+    values = {"C1": 0.7, "C2": 0.69, "C3": 0.3, "C4": 0.31, "C5": "x", "C6": None, "C7": float("nan")}
+    shown = masked_consensus(Consensus(values))["claim_summary"]
+    assert [one["direction"] for one in shown.values()] == [
+        *("majority supports", "divided", "majority opposes", "divided"),
+        *["unknown"] * 3,
+    ]
+    assert {one["n_analysts"] for one in shown.values()} == {"?"}
+
+
+@pytest.mark.parametrize(
+    ("majority", "strength"), [(8, "strong"), (6, "strong"), (5, "moderate"), (4, "moderate"), (3, "weak")]
+)
+def test_agreement_is_the_share_of_the_majority_and_the_raters_are_counted(majority, strength):
+    detail = {"total_analysts": 8, "majority_strength": majority}
+    consensus = Consensus({"C1": 0.9}, {"C1": detail})
+    shown = masked_consensus(consensus)["claim_summary"]["C1"]
+    assert (shown["agreement_strength"], shown["n_analysts"]) == (strength, 8)
+    reference = masked_consensus(consensus, REFERENCE_MASKING)["claim_summary"]["C1"]
+    assert (reference["agreement_strength"], reference["n_analysts"]) == ("weak", "?")
+
+
+@pytest.mark.parametrize("detail", [None, [], {"total_analysts": 0, "majority_strength": 0}, {"std": "x"}])
+def test_details_that_say_nothing_are_weak_agreement(detail):
+    shown = masked_consensus(Consensus({"C1": 0.9}, {"C1": detail}))["claim_summary"]["C1"]
+    assert shown["agreement_strength"] == "weak"
+
+
+def test_adversarial_turns_the_consensus_round_and_leaves_the_analysts_alone(instance):
+    turned = presented(instance, "adversarial")
+    assert turned.analysts == presented(instance, "normal").analysts
+    before = masked_consensus(instance.consensus)["claim_summary"]
+    after = masked_consensus(turned.consensus)["claim_summary"]
+    assert before["C2"]["direction"] == "majority supports" and after["C2"]["direction"] == "majority opposes"
+    assert before["C3"]["direction"] == "majority opposes" and after["C3"]["direction"] == "majority supports"
+
+
+@given(value=st.floats(0, 1))
+def test_turned_round_twice_is_as_before(value):
+    detail = {
+        "majority_position": "oppose",
+        "median_confidence": "low",
+        "position_distribution": {"support": 1, "oppose": 5, "uncertain": 2},
+    }
+    given_ = Consensus({"C1": value, "C2": "x"}, {"C1": detail, "C2": None})
+    once = inverted(given_)
+    assert once.claim_details["C1"] == {
+        "majority_position": "support",
+        "median_confidence": "high",
+        "position_distribution": {"oppose": 1, "support": 5, "uncertain": 2},
+    }
+    twice = inverted(once)
+    assert twice.claim_confidences["C1"] == pytest.approx(value, abs=1e-11)
+    assert twice.claim_confidences["C2"] == "x" and twice.claim_details == given_.claim_details
+
+
+@given(hundredths=st.integers(0, 100))
+@settings(max_examples=101)
+def test_what_a_majority_supports_it_opposes_when_turned_round(hundredths):
+    given_ = Consensus({"C1": hundredths / 100})
+    mirror = {"majority supports": "majority opposes", "majority opposes": "majority supports"}
+    before, after = (
+        masked_consensus(one)["claim_summary"]["C1"]["direction"] for one in (given_, inverted(given_))
+    )
+    assert after == mirror.get(before, before)
+
+
+def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(instance):
+    order = tuple(names(instance)[place] for place in (2, 0, 3, 1))
+    shown = presented(replace(instance, selected_models=order), "stripped", Masking(anonymise=False))
+    assert names(shown) == [names(instance)[1], names(instance)[3]], (
+        "as they stand, not as they were selected"
+    )
+    # beta: high moderate low low very_high; delta: high high very_low low low
+    assert shown.consensus.claim_confidences == {"C1": 0.75, "C2": 0.75, "C3": 0.25, "C4": 0.25, "C5": 0.9}
+    assert shown.consensus.claim_details["C2"] == {
+        "median_confidence": "high",
+        "majority_position": "support",
+        "majority_strength": 1,
+        "total_analysts": 2,
+        "position_distribution": {"support": 1, "oppose": 0, "uncertain": 1},
+    }
+
+
+def test_without_a_selection_order_the_last_two_are_shown(instance):
+    shown = presented(instance, "stripped", Masking(anonymise=False))
+    assert names(shown) == names(instance)[-2:]
+
+
+def test_published_consensus_is_the_label_median_of_the_published_analysts(cases):
+    checked = 0
+    for case in cases:
+        if case.consensus.method == "adaptive_jackknife_median":
+            rebuilt = label_median(case.analysts, CLAIM_IDS)
+            assert rebuilt.claim_confidences == case.consensus.claim_confidences, case.instance_id
+            assert rebuilt.claim_details == case.consensus.claim_details, case.instance_id
+            checked += 1
+    if not checked:
+        pytest.skip("no published instance at hand")
+
+
+def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_instance):
+    ordinary = make_instance(is_known_answer=False, instance_id="O")
+    pair = replace(ordinary, instance_id="P", analysts=ordinary.analysts[:2])
+    everyone = [instance, ordinary, pair]
+    assert applicable(everyone, "normal") == everyone
+    assert applicable(everyone, "adversarial") == [instance]
+    assert applicable(everyone, "stripped") == [instance, ordinary]
+    assert applicable(everyone, "stripped", {"O", "P"}) == [ordinary]
+    with pytest.raises(StudyError, match=r"medley: unknown condition 'other'"):
+        applicable(everyone, "other")
+
+
+def test_the_judge_sees_who_holds_what_by_letter(instance):
+    hidden = replace(instance.analysts[1], response={"claim_level_assessments": [{"claim_id": "C1"}]})
+    lines = position_map(replace(instance, analysts=(instance.analysts[0], hidden))).splitlines()
+    assert lines[:2] == ["C1: A=supports, B=uncertain", "C2: A=supports, B=?"]
+    numbers = Analyst(
+        "m",
+        {
+            "claim_level_assessments": [
+                {"claim_id": c, "confidence": v}
+                for c, v in zip(CLAIM_IDS, (0.7, 0.3, 0.5, "0.9", True), strict=True)
+            ]
+        },
+    )
+    shown = position_map(replace(instance, analysts=(numbers,))).splitlines()
+    assert [line.split("=")[1] for line in shown] == [
+        "supports",
+        "opposes",
+        "uncertain",
+        "uncertain",
+        "supports",
+    ]

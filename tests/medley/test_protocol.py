@@ -1,0 +1,239 @@
+"""Three isolated calls per instance; what conditions have in common is asked once."""
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.medley.importing import analyst_answers
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, STEPS
+from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking, applicable, presented
+from metacog_pipeline.benchmarks.medley.observe import observe
+from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.protocol import ANSWER_TOKENS, MODES, ask_item, constraint, steps
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status
+from metacog_pipeline.querying.asking import Profile, Session
+from metacog_pipeline.querying.partition import Crew, query_tasks
+from metacog_pipeline.querying.planning import estimate_partition, stored_answers
+from metacog_pipeline.querying.session import Partition, keep_imported, query_partition
+from metacog_pipeline.querying.types import Answer, Task
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+
+WORDING = load_wording()
+SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=8, price_in=1.0, price_out=1.0)
+REPLY = json.dumps({"claim_level_assessments": [{"claim_id": c, "confidence": "high"} for c in CLAIM_IDS]})
+
+
+def test_each_step_is_asked_afresh_with_the_first_reply_quoted_whole(instance, converse):
+    first = "  {broken reply\n" + "x" * 100_000
+    replies = {"step_a": first, "b_private": "P", "b_social": "S"}
+    said, requests = converse(lambda request: replies[request.step], instance)
+    assert tuple(said) == STEPS == steps("text")
+    for step, request in requests.items():
+        assert [message.role for message in request.messages] == ["user"], step
+        assert instance.vignette in request.messages[0].content
+    assert first not in requests["step_a"].messages[0].content
+    for step in ("b_private", "b_social"):
+        assert first in requests[step].messages[0].content
+    assert said["b_private"] == "P"
+    social = WORDING.read("b_social", False, requests["b_social"].messages[0].content)
+    assert social["step_a"] == first, "the first reply, not the private revision"
+
+
+def test_conditions_differ_in_what_b_social_shows_and_in_nothing_else(instance, converse):
+    sent = {c: converse(lambda request: REPLY, instance, c)[1] for c in CONDITIONS}
+    for step in ("step_a", "b_private"):
+        assert len({sent[condition][step].messages for condition in CONDITIONS}) == 1
+    assert len({sent[condition]["b_social"].messages for condition in CONDITIONS}) == 3
+    filled = {c: WORDING.read("b_social", False, sent[c]["b_social"].messages[0].content) for c in CONDITIONS}
+    assert filled["normal"]["analysts"] == filled["adversarial"]["analysts"]
+    assert filled["normal"]["consensus"] != filled["adversarial"]["consensus"]
+    assert len(json.loads(filled["stripped"]["analysts"])) == 2
+
+
+def test_what_is_hidden_follows_the_masking(instance, converse):
+    _, requests = converse(lambda request: REPLY, instance, masking=Masking(anonymise=False))
+    text = requests["b_social"].messages[0].content
+    assert all(analyst.model_id in text for analyst in instance.analysts)
+
+
+@pytest.mark.parametrize("status", [Status.REFUSED, Status.TRUNCATED])
+def test_nothing_is_asked_after_a_first_answer_that_is_not_whole(instance, converse, status):
+    said, _ = converse(lambda request: Answer(status, "half an ans"), instance)
+    assert list(said) == ["step_a"]
+
+
+def test_a_refused_private_step_does_not_keep_from_the_social_one(instance, converse):
+    said, _ = converse(
+        lambda request: Answer(Status.REFUSED, "") if request.step == "b_private" else REPLY, instance
+    )
+    assert tuple(said) == STEPS
+
+
+def test_replies_may_be_long_and_come_without_alternatives(instance, converse):
+    _, requests = converse(lambda request: REPLY, instance)
+    assert {request.sampling.max_tokens for request in requests.values()} == {ANSWER_TOKENS}
+    assert {request.sampling.top_logprobs for request in requests.values()} == {0}
+
+
+def test_modes_and_what_replies_are_held_to(instance, converse):
+    assert MODES == ("json_schema", "text")
+    _, requests = converse(lambda request: REPLY, instance, mode="json_schema")
+    for step, request in requests.items():
+        schema = json.loads(request.constraint.schema_json)
+        assert isinstance(request.constraint, JsonObject)
+        assert schema["required"] == list(schema["properties"]) and schema["additionalProperties"] is False
+        claim = schema["properties"]["claim_level_assessments"]["items"]
+        assert claim["properties"]["claim_id"]["enum"] == list(CLAIM_IDS)
+        assert ("claim_text" in claim["properties"]) == (step == "step_a")
+    assert constraint("text", "step_a") is None
+    with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
+        steps("choice")
+    with pytest.raises(StudyError, match="no step 'judge'"):
+        constraint("text", "judge")
+
+
+def test_an_unknown_condition_asks_nothing(instance, converse):
+    with pytest.raises(StudyError, match="unknown condition 'hostile'"):
+        converse(lambda request: pytest.fail("asked"), instance, "hostile")
+
+
+class Counting:
+    """A model that counts what it is asked, by step; ``failing`` steps fail."""
+
+    def __init__(self, failing=()):
+        self.asked = Counter()
+        self.failing = set(failing)
+
+    async def complete(self, request):
+        self.asked[request.step] += 1
+        await asyncio.sleep(0)
+        if request.step in self.failing:
+            return Completion(Status.FAILED, error_kind=ErrorKind.TRANSIENT, error_message="down")
+        return Completion(Status.OK, text=REPLY, cost_usd=0.01)
+
+    async def close(self):
+        pass
+
+
+def tasks_of(instances, conditions=CONDITIONS):
+    def task(item, condition):
+        async def run(ask, mode):
+            await ask_item(item, condition, mode, ask, WORDING, SPEC)
+
+        return Task(item.item_id, item.item_hash, condition, run)
+
+    return [task(item, c) for c in conditions for item in applicable(instances, c)]
+
+
+def query(folder, model, tasks):
+    async def go(store):
+        session = Session("medley", SPEC, 1, 7, model, store)
+        return await query_tasks(Crew(session, tasks, None), MODES, known=Profile("text"))
+
+    with PartitionStore.open(folder) as store:
+        outcome = asyncio.run(go(store))
+        store.compact(outcome.tally.current)
+    return outcome
+
+
+def observed(folder, instances, conditions=CONDITIONS):
+    return observe(instances, read_partition(folder), conditions=conditions, model="m", run=1)
+
+
+def test_what_conditions_share_is_asked_once_and_kept_under_each(tmp_path, instance):
+    model = Counting()
+    outcome = query(tmp_path, model, tasks_of([instance]))
+    assert outcome.complete and dict(model.asked) == {"step_a": 1, "b_private": 1, "b_social": 3}
+    rows = pl.DataFrame(pl.from_arrow(read_partition(tmp_path)))
+    assert Counter(rows["step"]) == dict.fromkeys(STEPS, 3)
+    assert rows["superseded"].sum() == 0
+    frame = observed(tmp_path, [instance])
+    assert frame["condition"].to_list() == list(CONDITIONS)
+    assert set(frame["status"]) == {"ok"}
+    assert frame["answer_id_step_a"].n_unique() == frame["answer_id_b_private"].n_unique() == 1
+    assert frame["answer_id_b_social"].n_unique() == 3
+    assert frame["cost_usd"].sum() == pytest.approx(0.05), "what is used again costs nothing again"
+
+
+def test_a_condition_added_later_asks_only_its_own_step(tmp_path, instance):
+    model = Counting()
+    query(tmp_path, model, tasks_of([instance], ["normal"]))
+    assert dict(model.asked) == dict.fromkeys(STEPS, 1)
+    query(tmp_path, model, tasks_of([instance], ["normal", "adversarial"]))
+    assert dict(model.asked) == {"step_a": 1, "b_private": 1, "b_social": 2}
+    query(tmp_path, model, tasks_of([instance], ["normal", "adversarial"]))
+    assert model.asked.total() == 4, "nothing is left to ask"
+    assert set(observed(tmp_path, [instance], ["normal", "adversarial"])["status"]) == {"ok"}
+
+
+def test_a_failed_step_is_asked_again_and_the_others_are_not(tmp_path, instance):
+    query(tmp_path, Counting(failing=["b_private"]), tasks_of([instance], ["normal"]))
+    frame = observed(tmp_path, [instance], ["normal"])
+    assert frame["status"].to_list() == ["transport_error"]
+    assert frame["failed_step"].to_list() == ["b_private"] and "down" in frame["reason"][0]
+    again = Counting()
+    query(tmp_path, again, tasks_of([instance], ["normal"]))
+    assert dict(again.asked) == {"b_private": 1, "b_social": 1}
+    assert observed(tmp_path, [instance], ["normal"])["status"].to_list() == ["ok"]
+
+
+def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(tmp_path, instance):
+    tasks = tasks_of([instance])
+    plan = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, {}, steps)
+    assert (plan.calls, plan.answered) == (5, 0)
+    assert plan.tokens_out == 5 * ANSWER_TOKENS
+    assert plan.tokens_in > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
+    query(tmp_path, Counting(), tasks[:1])
+    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(tmp_path), steps)
+    assert (rest.calls, rest.answered, rest.to_ask) == (5, 3, 2)
+
+
+def test_prompt_and_score_are_made_from_the_same_instance(instance, converse):
+    masking = Masking(order="seeded")
+    _, requests = converse(lambda request: REPLY, instance, masking=masking)
+    found = WORDING.read("b_social", False, requests["b_social"].messages[0].content)
+    shown = presented(instance, "normal", masking)
+    assert [one["assessment"] for one in json.loads(found["analysts"])] == [
+        analyst.response["assessment"] for analyst in shown.analysts
+    ]
+    assert presented(instance, "normal", MASKING).analysts[0].model_id == "Analyst A"
+
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "thorough"
+provider = "replay"
+[benchmarks.medley]
+enabled = true
+"""
+
+
+def test_published_analysts_are_replayed_without_asking(tmp_path, debate):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    instances = [debate(number) for number in (1, 2)]
+    partition = Partition(study, "medley", study.models[0], 1)
+    records = analyst_answers(instances, "Analyst A", model="thorough")
+    keep_imported(partition, records)
+    keep_imported(partition, [replace(record, step="b_social", answer_id="f" * 64) for record in records[:1]])
+    outcome = query_partition(partition, tasks_of(instances, ["normal"]), MODES, fingerprint="x")
+    assert (outcome.answered, outcome.tally.calls) == (2, 0)
+    frame = observe(
+        instances, read_partition(partition.folder), conditions=["normal"], model="thorough", run=1
+    )
+    assert frame["status_step_a"].to_list() == ["ok", "ok"]
+    assert frame["status_b_social"].to_list() == ["ok", "not_run"], (
+        "an imported step does not replace another"
+    )
+    assert set(frame["source"]) == {"imported"}
