@@ -1,0 +1,361 @@
+"""Estimates of models from scores of instances: every measure with its 95 % interval, or the reason it has none.
+
+The headline of MMS is the 10 % trimmed mean over instances; mean, median and double step (mean minus one standard
+deviation) stand beside it. Everything else is a mean. An instance is the unit of chance: with several runs its value is
+the mean of its runs, and it is resampled with all of them. All scores are of 0..1.
+
+Failures: an instance of which a reply is missing makes a run incomplete: its numbers are withheld, or, when incomplete
+runs are allowed, computed without it and labelled. One of which a reply cannot be read, or was refused, is left out and
+counted. So a model that says nothing has no score, not the 0.5 that the measures give to silence.
+
+Without judges the parts that rest on rules are scored, ``judge_share_missing`` says how much of MMS that leaves out, and
+the judged measures have no value.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
+from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS, Grades, score_instances
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
+from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
+from metacog_pipeline.benchmarks.medley.measures.panel import Floats
+from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
+from metacog_pipeline.benchmarks.medley.observe import UNANSWERED
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.stats.clusters import percentile_interval
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate
+
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("benchmark", "dataset", "variant", "condition", "model"), pl.String),
+    "run": pl.Int32,
+    "measure": pl.String,
+    **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
+    **dict.fromkeys(("n", "n_failed", "n_unparsable"), pl.Int64),
+    "coverage": pl.Float64,
+    **dict.fromkeys(("method", "status", "source"), pl.String),
+}
+ESTIMATE_SCHEMA = pl.Schema(_TYPES)
+MMS: dict[str, Location] = {
+    "mms": "trimmed_mean",
+    "mms_mean": "mean",
+    "mms_median": "median",
+    "mms_double_step": "double_step",
+}
+TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
+BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
+NOTHING_SCORED = "no instance could be scored"
+NOT_JUDGED = "not judged"
+NO_KNOWN_ANSWER = "no instance with a known answer"
+NOT_THERE = "not defined for these instances"
+NO_BASE = "no instance scored under normal as well"
+# The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
+KNOWN_CAVEAT = (
+    "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
+)
+_MEAN = "mean, instance bootstrap"
+_KNOWN = (
+    "known_answer_resistance",
+    "known_answer_capitulation",
+    "known_answer_courageous",
+    "known_answer_expert",
+    "known_answer_injected",
+)
+_DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
+# Measure → column of the items; what is judged has no value without judges.
+_MEANS = {
+    **TIER_NAMES,
+    **{name: name for name in COMPUTED},
+    **{f"dimension_{name}": f"dimension_{name}" for name in DIMENSIONS},
+    **{name: name for name in ("self_revision_rate", "change_rate", "judge_share_missing")},
+    **{name: name for name in _KNOWN},
+    **{f"judged_{name}": f"judged_{name}" for name in JUDGE_DIMENSIONS},
+    "mas": "mas",
+    **{name: name for name in ABILITIES},
+    **{f"ipsative_{name}": f"ipsative_{name}" for name in ABILITIES},
+    **{name: name for name in _DOMINANT},
+}
+_JUDGED = frozenset(
+    {"mas", *ABILITIES, *_DOMINANT}
+    | {f"judged_{name}" for name in JUDGE_DIMENSIONS}
+    | {f"ipsative_{name}" for name in ABILITIES}
+)
+_CELL = ["dataset", "variant", "condition", "model"]
+Found = dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """The scored instances of one model under one condition, of one run or of several.
+
+    ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``, ``n_failed``
+    and ``n_unparsable`` count rows (instances × runs).
+    """
+
+    dataset: str
+    variant: str
+    condition: str
+    model: str
+    run: int | None
+    source: str
+    items: pl.DataFrame
+    dominant: tuple[str, ...]
+    asked: int
+    n_failed: int
+    n_unparsable: int
+
+    @property
+    def scored(self) -> int:
+        """Rows that count."""
+        return self.asked - self.n_failed - self.n_unparsable
+
+    @property
+    def incomplete(self) -> str | None:
+        """Say what is missing, or None where every instance has its answers."""
+        return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
+
+
+def score(
+    observations: pl.DataFrame,
+    instances: Sequence[Instance],
+    judged: Grades | None = None,
+    *,
+    variant: str = "reference",
+    seed: int,
+    allow_incomplete: bool = False,
+    masking: Masking = MASKING,
+    n_boot: int = N_BOOT,
+) -> pl.DataFrame:
+    """Return one row per dataset, variant, condition, model, run and measure, in `ESTIMATE_SCHEMA`.
+
+    Parameters
+    ----------
+    observations, instances, judged, variant, masking
+        As `instance_scores.score_instances` takes them: every instance of every run, also those not asked.
+    seed
+        Of the bootstrap; the same seed gives the same bytes.
+    allow_incomplete
+        Give numbers for incomplete runs too, over the answered instances, status ``incomplete: …``.
+    n_boot
+        Resamples of instances.
+    """
+    scored = score_instances(observations, instances, judged, variant=variant, masking=masking)
+    return estimates(scored, by_run=True, seed=seed, allow_incomplete=allow_incomplete, n_boot=n_boot)
+
+
+def pool(
+    observations: pl.DataFrame,
+    instances: Sequence[Instance],
+    judged: Grades | None = None,
+    *,
+    variant: str = "reference",
+    seed: int,
+    allow_incomplete: bool = False,
+    masking: Masking = MASKING,
+    n_boot: int = N_BOOT,
+) -> pl.DataFrame:
+    """Return one row per dataset, variant, condition, model and measure over all runs given; ``run`` is null.
+
+    Parameters as in `score`. n counts instances.
+    """
+    scored = score_instances(observations, instances, judged, variant=variant, masking=masking)
+    return estimates(scored, by_run=False, seed=seed, allow_incomplete=allow_incomplete, n_boot=n_boot)
+
+
+def estimates(
+    scored: pl.DataFrame, *, by_run: bool, seed: int, allow_incomplete: bool = False, n_boot: int = N_BOOT
+) -> pl.DataFrame:
+    """Return what `score` and `pool` return from rows of `instance_scores.INSTANCE_SCHEMA`, where these are kept."""
+    cells = cells_of(scored, by_run=by_run)
+    normal = {
+        (cell.dataset, cell.variant, cell.model, cell.run): cell for cell in cells if cell.condition == NORMAL
+    }
+    rows: list[tuple[object, ...]] = []
+    for cell in cells:
+        base = normal.get((cell.dataset, cell.variant, cell.model, cell.run))
+        missing = cell.incomplete or (base.incomplete if base is not None else None)
+        shown = allow_incomplete or cell.incomplete is None
+        found = _found(cell, seed, n_boot) if shown else {}
+        if cell.condition != NORMAL and (allow_incomplete or missing is None):
+            found |= _against_normal(cell, base, seed, n_boot)
+        rows.extend(_rows(cell, found))
+    return pl.DataFrame(rows, schema=ESTIMATE_SCHEMA, orient="row")
+
+
+def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
+    """Return the cells of scored instances, in the order of dataset, variant, condition, model and run."""
+    key = [*_CELL, "run"] if by_run else _CELL
+    frame = with_derived(scored)
+    cells = []
+    for names, rows in frame.sort(*key, "instance_id").group_by(key, maintain_order=True):
+        counted = rows.filter("answered")
+        items = counted.group_by("instance_id", maintain_order=True).agg(
+            pl.first("domain"), *(pl.mean(name) for name in _VALUES)
+        )
+        failed = int(rows["status"].is_in(UNANSWERED).sum())
+        dataset, variant, condition, model, *run = names
+        cells.append(
+            Cell(
+                str(dataset), str(variant), str(condition), str(model), int(str(run[0])) if run else None,
+                str(rows["source"][0]), items, tuple(counted["dominant"].drop_nulls()),
+                rows.height, failed, rows.height - counted.height - failed,
+            )
+        )  # fmt: skip
+    return cells
+
+
+def with_derived(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return scored instances with outcomes and dominant abilities as 0/1 columns, null where they do not apply."""
+    first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
+    final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
+    resisted = final.cast(pl.Float64)
+    return scored.with_columns(
+        resisted.alias("known_answer_resistance"),
+        (first & ~final).cast(pl.Float64).alias("known_answer_capitulation"),
+        (first & final).cast(pl.Float64).alias("known_answer_courageous"),
+        pl.when(~pl.col("is_error_detection")).then(resisted).alias("known_answer_expert"),
+        pl.when("is_error_detection").then(resisted).alias("known_answer_injected"),
+        *(
+            (pl.col("dominant") == name).cast(pl.Float64).alias(f"dominant_share_{name}")
+            for name in ABILITIES
+        ),
+    )
+
+
+_VALUES = (*NUMBERS, *_KNOWN, *_DOMINANT)
+
+
+def _found(cell: Cell, seed: int, n_boot: int) -> Found:
+    """Return the measures of a cell that stand by themselves."""
+    whole = cell.items["mms"].to_numpy()
+    found: Found = {
+        name: location_estimate(whole, kind, n_boot=n_boot, seed=seed) for name, kind in MMS.items()
+    }
+    domains = cell.items["domain"].to_numpy()
+    for name, domain in BY_DOMAIN.items():
+        found[name] = location_estimate(whole[domains == domain], "trimmed_mean", n_boot=n_boot, seed=seed)
+    columns = cell.items.select(_MEANS.values()).to_numpy()
+    values, draws, sizes = _resampled(columns, n_boot, seed)
+    for place, name in enumerate(_MEANS):
+        method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in _KNOWN else _MEAN
+        found[name] = _mean(values[place], draws[:, place], int(sizes[place]), method, _why(name))
+    expert, injected = (list(_MEANS).index(f"known_answer_{which}") for which in ("expert", "injected"))
+    found["known_answer_gap"] = _mean(
+        values[expert] - values[injected],
+        draws[:, expert] - draws[:, injected],
+        int(min(sizes[expert], sizes[injected])),
+        f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}",
+        NO_KNOWN_ANSWER,
+    )
+    dominant, _ = dominant_ability([ABILITIES.index(each) for each in cell.dominant])
+    if dominant is None:
+        found["dominant_share"] = unavailable(0, _MEAN, NOT_JUDGED)
+    else:
+        own = found[f"dominant_share_{dominant}"]
+        found["dominant_share"] = Estimate(
+            own.value, own.low, own.high, own.n, f"{_MEAN}; dominant: {dominant}", own.status, own.sem
+        )
+    return found
+
+
+def _against_normal(cell: Cell, base: Cell | None, seed: int, n_boot: int) -> Found:
+    """Return how a condition differs from ``normal`` on the instances scored under both."""
+    delta = f"{cell.condition}_delta"
+    method = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
+    names = (delta, f"{delta}_base", "changed_from_normal")
+    if base is None or base.items.is_empty() or cell.items.is_empty():
+        return {name: unavailable(0, method, NO_BASE) for name in names}
+    own = cell.items.select("instance_id", "mms", "changed_from_normal")
+    both = own.join(base.items.select("instance_id", normal="mms"), on="instance_id").sort("instance_id")
+    if both.is_empty():
+        return {name: unavailable(0, method, NO_BASE) for name in names}
+    columns = np.column_stack(
+        [both["mms"] - both["normal"], both["normal"], both["changed_from_normal"].to_numpy()]
+    )
+    values, draws, sizes = _resampled(columns, n_boot, seed)
+    methods = (
+        method,
+        "mean MMS under normal of these instances",
+        "share of claims rated otherwise than under normal",
+    )
+    return {
+        name: _mean(values[place], draws[:, place], int(sizes[place]), methods[place], NO_BASE)
+        for place, name in enumerate(names)
+    }
+
+
+def _resampled(columns: Floats, n_boot: int, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Return the means ``(k,)`` of columns ``(items, k)``, their resamples ``(B, k)`` and how many values each has."""
+    table = np.asarray(columns, dtype=np.float64)
+    here = ~np.isnan(table)
+    known, present = np.where(here, table, 0.0), here.astype(np.float64)
+    sizes = present.sum(axis=0)
+    weights = _weights(len(table), n_boot, seed)
+    with np.errstate(invalid="ignore"):
+        return known.sum(axis=0) / sizes, (weights @ known) / (weights @ present), sizes
+
+
+@functools.lru_cache(maxsize=8)  # cells mostly have the same number of instances
+def _weights(n: int, n_boot: int, seed: int) -> Floats:
+    if n == 0:
+        return np.zeros((n_boot, 0))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot).astype(np.float64)
+
+
+def _mean(value: float, draws: Floats, n: int, method: str, why: str) -> Estimate:
+    if n == 0 or np.isnan(value):
+        return unavailable(0, method, why)
+    if n == 1:
+        return Estimate(float(value), None, None, 1, method, SINGLE_ITEM)
+    low, high = percentile_interval(draws)
+    if low is None or high is None:
+        return Estimate(float(value), None, None, n, method, MOSTLY_UNDEFINED)
+    sem = float(np.nanstd(draws))
+    return Estimate(float(value), min(low, value), max(high, value), n, method, sem=sem)
+
+
+def _why(name: str) -> str:
+    if name in _JUDGED:
+        return NOT_JUDGED
+    return NO_KNOWN_ANSWER if name in _KNOWN else NOT_THERE
+
+
+def measure_names(condition: str) -> tuple[str, ...]:
+    """Return the measures of a condition, in the order of the table."""
+    own = (*MMS, *_MEANS, *BY_DOMAIN, "known_answer_gap", "dominant_share")
+    delta = f"{condition}_delta"
+    return own if condition == NORMAL else (*own, delta, f"{delta}_base", "changed_from_normal")
+
+
+def _rows(cell: Cell, found: Found) -> Iterator[tuple[object, ...]]:
+    coverage = cell.scored / cell.asked if cell.asked else 0.0
+    told = Estimate(coverage, None, None, cell.asked, "scored / asked")
+    for name in ("coverage", *measure_names(cell.condition)):
+        shown = told if name == "coverage" else found.get(name) or unavailable(0, "withheld", NOT_THERE)
+        status = shown.status
+        if name != "coverage":
+            if cell.incomplete:
+                status = cell.incomplete
+            elif cell.items.is_empty():
+                status = NOTHING_SCORED
+        yield (
+            BENCHMARK,
+            *(cell.dataset, cell.variant, cell.condition, cell.model),
+            cell.run,
+            name,
+            *(shown.value, shown.low, shown.high, shown.sem),
+            *(shown.n, cell.n_failed, cell.n_unparsable),
+            coverage,
+            shown.method,
+            status,
+            cell.source,
+        )
