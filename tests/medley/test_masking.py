@@ -13,7 +13,6 @@ from metacog_pipeline.benchmarks.medley.masking import (
     Masking,
     applicable,
     inverted,
-    label_median,
     masked_analysts,
     masked_consensus,
     position,
@@ -215,18 +214,6 @@ def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(inst
 def test_without_a_selection_order_the_last_two_are_shown(instance):
     shown = presented(instance, "stripped", Masking(anonymise=False))
     assert names(shown) == names(instance)[-2:]
-
-
-def test_published_consensus_is_the_label_median_of_the_published_analysts(cases):
-    checked = 0
-    for case in cases:
-        if case.consensus.method == "adaptive_jackknife_median":
-            rebuilt = label_median(case.analysts, CLAIM_IDS)
-            assert rebuilt.claim_confidences == case.consensus.claim_confidences, case.instance_id
-            assert rebuilt.claim_details == case.consensus.claim_details, case.instance_id
-            checked += 1
-    if not checked:
-        pytest.skip("no published instance at hand")
 
 
 def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_instance):

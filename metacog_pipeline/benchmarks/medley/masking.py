@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from metacog_pipeline.benchmarks.medley.construction.consensus import label_median
+from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, rated_labels
 from metacog_pipeline.benchmarks.medley.items import (
     CONDITIONS,
     Analyst,
@@ -34,11 +36,6 @@ STRIPPED_TO = 2
 DEFAULT_METHOD = "jackknife_median"
 UNKNOWN = "?"
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
-# Rank of a label and what it stands for as a consensus; a label that is not among them counts as moderate.
-_LABELS = ("very_low", "low", "moderate", "high", "very_high")
-_CONSENSUS_OF = {"very_low": 0.1, "low": 0.25, "moderate": 0.5, "high": 0.75, "very_high": 0.9}
-_SIDE_OF = {"very_high": "support", "high": "support", "low": "oppose", "very_low": "oppose"}
-_SIDES = ("support", "oppose", "uncertain")
 _OTHER_SIDE = {"support": "oppose", "oppose": "support"}
 _DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
 
@@ -109,13 +106,14 @@ def presented(instance: Instance, condition: str, masking: Masking = MASKING) ->
     """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
 
     ``adversarial`` turns the consensus round and leaves the analysts alone; ``stripped`` keeps the two that were selected
-    last, with a consensus of these two.
+    last, with a consensus of these two by the rule of the published files.
     """
     checked(condition)
     shown = instance
     if condition == STRIPPED:
         weakest = stripped_panel(instance)
-        consensus = label_median(weakest, [claim.claim_id for claim in instance.claims])
+        rated = [rated_labels(analyst.response) for analyst in weakest]
+        consensus = label_median(rated, [claim.claim_id for claim in instance.claims])
         shown = replace(instance, analysts=weakest, consensus=consensus)
     elif condition == ADVERSARIAL:
         shown = replace(instance, consensus=inverted(instance.consensus))
@@ -140,26 +138,6 @@ def stripped_panel(instance: Instance) -> tuple[Analyst, ...]:
     ranked = {model: place for place, model in enumerate(instance.selected_models)}
     order = sorted(range(len(analysts)), key=lambda place: (ranked.get(analysts[place].model_id, -1), place))
     return tuple(analysts[place] for place in sorted(order[-STRIPPED_TO:]))
-
-
-def label_median(analysts: Sequence[Analyst], claim_ids: Sequence[str]) -> Consensus:
-    """Return the upper median of the analysts' labels of each claim, by the rule of the published consensus files."""
-    details: dict[str, Any] = {}
-    for claim_id in claim_ids:
-        labels = [_exact_label(a, claim_id) for a in analysts if _item(a, claim_id) is not None]
-        ranked = sorted(labels, key=_LABELS.index)
-        median = ranked[len(ranked) // 2] if ranked else "moderate"
-        counts = Counter(_SIDE_OF.get(label, "uncertain") for label in labels)
-        majority = max(_SIDES, key=lambda side: counts[side]) if labels else "uncertain"
-        details[claim_id] = {
-            "median_confidence": median,
-            "majority_position": majority,
-            "majority_strength": counts[majority],
-            "total_analysts": len(labels),
-            "position_distribution": {side: counts[side] for side in _SIDES},
-        }
-    confidences = {claim: _CONSENSUS_OF[detail["median_confidence"]] for claim, detail in details.items()}
-    return Consensus(confidences, details, "label_median_of_shown")
 
 
 def inverted(consensus: Consensus) -> Consensus:
@@ -274,12 +252,6 @@ def _item(analyst: Analyst, claim_id: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _exact_label(analyst: Analyst, claim_id: str) -> str:
-    item = _item(analyst, claim_id)
-    given = item.get("confidence") if item is not None else None
-    return given if isinstance(given, str) and given in _LABELS else "moderate"
-
-
 def _turned(detail: object) -> object:
     if not isinstance(detail, dict):
         return detail
@@ -287,8 +259,8 @@ def _turned(detail: object) -> object:
     side, label = detail.get("majority_position"), detail.get("median_confidence")
     if isinstance(side, str):
         turned["majority_position"] = _OTHER_SIDE.get(side, side)
-    if isinstance(label, str) and label in _LABELS:
-        turned["median_confidence"] = _LABELS[-1 - _LABELS.index(label)]
+    if isinstance(label, str) and label in SCALE:
+        turned["median_confidence"] = SCALE[-1 - SCALE.index(label)]
     if isinstance(counts := detail.get("position_distribution"), dict):
         turned["position_distribution"] = {_OTHER_SIDE.get(one, one): n for one, n in counts.items()}
     return turned
