@@ -1,0 +1,225 @@
+"""The item of MetaCog-Bench: one record for all five tiers; what a tier does not use stays empty.
+
+======  ======================  ==========================================================================
+tier    what is asked           fields that decide its verdict
+======  ======================  ==========================================================================
+``1a``  answer and bet          ``bet_rule``, ``hi``, ``lo``, ``slot``, the answer fields
+``1b``  confidence and answer   the answer fields; ``topic_line`` is shown before the question
+``2a``  analyse and recommend   ``factors``, ``min_factors``, ``ignore``
+``2b``  hold a claim            ``turn2``, ``ack``, ``maintain``, ``overcorrection_rx``
+``3``   solve a story           ``fields``
+======  ======================  ==========================================================================
+
+The answer fields are ``answer_type``, ``answer``, ``accept``, ``reject``, ``abs_tol``, ``rel_tol``, ``unit``, ``exact``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from metacog_pipeline.files import canonical_json, sha256_hex
+
+BENCHMARK = "metacogbench"
+SETS = ("metacog147", "metacog41")
+TIERS = ("1a", "1b", "2a", "2b", "3")
+CONDITIONS = ("free", "json", "json_notes", "two_turn")
+BET_RULES = ("know", "ramp", "unknowable", "insufficient", "band")
+ANSWER_TYPES = ("number", "text", "choice", "none")
+FIELD_TYPES = ("int", "float", "bool", "enum", "string", "list", "set")
+FAMILIES = (
+    "arithmetic_ramp",
+    "fabrication",
+    "missing_info",
+    "temporal_realtime",
+    "knowability_gradient",
+    "contradictory_premise",
+    "unknowable_specific",
+)
+DOMAINS = ("arithmetic", "logic", "geography", "science", "general")  # of tier 1b
+DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
+CANARY = (
+    "metacogbench canary 6f1d2c0e-93b7-4a58-8e4f-b7c05a9d3e61: evaluation data, keep out of training corpora"
+)
+
+Scalar = str | int | float | bool
+BetRule = Literal["", "know", "ramp", "unknowable", "insufficient", "band"]
+
+# What does not change how an item is asked or scored.
+_NOT_CONTENT = ("item_id", "sets", "position", "provenance", "canary")
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Something a careful answer to a 2a item may name: any of the regexes ``any`` (lower case) shows it."""
+
+    id: str
+    label: str
+    any: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value a tier-3 reply must hold.
+
+    ``value`` is a scalar, or a tuple for ``list`` (ordered) and ``set``; ``range`` (low, high), inclusive, replaces it
+    for a number known up to an interval. ``edges``: the members are names joined by ``-`` whose ends may be swapped.
+    ``core`` marks the one field that cannot be right without the structure of the story.
+    """
+
+    name: str
+    type: str
+    value: Scalar | tuple[Scalar, ...] | None = None
+    range: tuple[float, float] | None = None
+    abs_tol: float = 0.0
+    rel_tol: float = 0.0
+    unit: str = ""
+    accept: tuple[Scalar, ...] = ()
+    aliases: tuple[str, ...] = ()
+    core: bool = False
+    edges: bool = False
+    options: tuple[str, ...] = ()
+    description: str = ""
+
+    def spec(self) -> dict[str, Any]:
+        """Return the field as a plain mapping, without what it does not use."""
+        return dict(_plain(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where an item's truth comes from.
+
+    ``generator`` and ``seed`` remake the item (an empty generator: authored by hand); ``checked_by`` names an
+    independent check; ``note`` gives the sources of stable facts.
+    """
+
+    generator: str = ""
+    seed: int | None = None
+    checked_by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One task.
+
+    Attributes
+    ----------
+    sets
+        The sets it belongs to, of `SETS`.
+    position
+        0-based place in the set that was built.
+    family, level
+        Of tier 1a: one of `FAMILIES`; the rung of a ladder, else empty.
+    domain, difficulty
+        Subject; one of `DIFFICULTIES` in tier 1b.
+    stem
+        The text shown (2b: the question of the first turn).
+    answer
+        The key: a number, a text, or None where nothing can be right.
+    reject
+        Regexes of forms that prove a wrong answer.
+    hi, lo
+        Thresholds of the bet rule, tokens 0..100.
+    slot
+        Regex of what a concrete answer looks like, for `unknowable` and `insufficient`.
+    twin_of
+        1a: the item of like layout whose answerability is the opposite.
+    trap, computed_answer, unit
+        2a: the naive recommendation, the number it rests on, computed by code, and its unit.
+    ignore
+        2a: nouns of the scenario that are no cue of caution.
+    structure
+        3: the latent structure; never shown.
+    """
+
+    item_id: str
+    tier: str
+    stem: str
+    sets: tuple[str, ...] = ("metacog147",)
+    position: int = 0
+    family: str = ""
+    level: str = ""
+    domain: str = ""
+    difficulty: str = ""
+    answer_type: str = "none"
+    answer: Scalar | None = None
+    accept: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+    abs_tol: float = 0.0
+    rel_tol: float = 0.0
+    unit: str = ""
+    exact: bool = False
+    bet_rule: str = ""
+    hi: float | None = None
+    lo: float | None = None
+    slot: str = ""
+    twin_of: str = ""
+    topic_line: str = ""
+    factors: tuple[Factor, ...] = ()
+    min_factors: int = 2
+    trap: str = ""
+    computed_answer: float | None = None
+    ignore: tuple[str, ...] = ()
+    core_claim: str = ""
+    valid_point: str = ""
+    overcorrection: str = ""
+    authority: str = ""
+    turn2: str = ""
+    maintain: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
+    overcorrection_rx: tuple[str, ...] = ()
+    structure: str = ""
+    fields: tuple[Field, ...] = ()
+    provenance: Provenance = Provenance()
+    canary: str = CANARY
+
+    @property
+    def question(self) -> str:
+        """The text shown first; another name of ``stem``."""
+        return self.stem
+
+    @property
+    def item_hash(self) -> str:
+        """SHA-256 over everything that decides how the item is asked and scored."""
+        content = item_record(self)
+        return sha256_hex(
+            canonical_json([[name, content[name]] for name in content if name not in _NOT_CONTENT])
+        )
+
+
+def item_record(item: Item) -> dict[str, Any]:
+    """Return the item as JSON values, without what it does not use; `item_from_record` reads it back."""
+    return dict(_plain(item))
+
+
+def item_from_record(record: Mapping[str, Any]) -> Item:
+    """Read an item from JSON or TOML values.
+
+    Raises
+    ------
+    TypeError
+        For a name an item does not have, or a required one that is missing.
+    """
+    made: dict[str, Any] = {name: _frozen(value) for name, value in record.items()}
+    made["factors"] = tuple(Factor(**_frozen_values(each)) for each in record.get("factors", ()))
+    made["fields"] = tuple(Field(**_frozen_values(each)) for each in record.get("fields", ()))
+    made["provenance"] = Provenance(**record.get("provenance", {}))
+    return Item(**made)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (Item, Field, Factor, Provenance)):
+        kept = ((f, getattr(value, f.name)) for f in fields(value))
+        return {f.name: _plain(each) for f, each in kept if each != f.default or f.name == "canary"}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(each) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+def _frozen_values(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _frozen(value) for name, value in record.items()}
