@@ -26,6 +26,8 @@ from assets.outcomes import exit_code_of, reason_of, was_interrupted
 from assets.sensors import PROVISIONAL, sync_partitions
 from assets.study_file import current_study
 from assets.warehouse import board_official
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.judging import judged_partition, judgements_current
 from metacog_pipeline.benchmarks.common.scoring import has_answers, stale
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
@@ -154,6 +156,9 @@ def launch(
         if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
     ]
     changed = [measure(launcher, each, partition, force) for each, partition in wanted]
+    settled = [each for each in built if not INTERRUPTED.is_set() and each.benchmark.settle(study)]
+    # What could only be decided now that there are answers: more to ask.
+    changed += [measure(launcher, each, partition, False) for each, partition in wanted if each in settled]
     if launcher.exit_code and len(launcher.failures) < len(wanted):
         launcher.exit_code = SOME_FAILED  # others are finished
     if built and (force or any(changed) or not board_current(study)):
@@ -175,22 +180,40 @@ def construct(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:
 def measure(launcher: Launcher, each: BenchmarkAssets, partition: Partition, force: bool) -> bool:
     """Ask, parse and score one partition where that is needed; return whether there was anything to do."""
     benchmark = each.benchmark
-    todo = benchmark.stages if force else stale(benchmark, partition)
+    todo = benchmark.stages if force else _todo(benchmark, partition)
     if not todo or INTERRUPTED.is_set():
         return False
     what = f"{benchmark.name}: {partition.spec.name}, run {partition.run}"
     done = launcher.run(each.measure_job, what, _keys(todo), partition)
-    if not done and benchmark.stages[0] in todo and has_answers(partition):
+    if not done and set(todo) - set(benchmark.free_stages) and has_answers(partition):
         # Stopped on the way: what was answered is shown all the same, with its coverage.
-        scoring = _keys(benchmark.stages[1:])
+        scoring = _keys(benchmark.free_stages)
         launcher.run(each.measure_job, f"{what}: scoring what was answered", scoring, partition)
+    if done:
+        _report_missing(launcher, each, partition, what)
+    return True
+
+
+def _report_missing(launcher: Launcher, each: BenchmarkAssets, partition: Partition, what: str) -> None:
+    """Say what has no answer, or no judgement, after all went well otherwise."""
     state = partition.manifest()
-    if done and state.get("state") != "complete":
+    if state.get("state") != "complete":
         if partition.spec.provider == "replay":
             launcher.say(f"{what}: {state.get('message')}; import the rest to complete it")
         else:
             launcher.fail(what, f"{state.get('message')}; run again to ask for the rest")
-    return True
+    if judging := each.benchmark.judged_by(partition.study):
+        judged = judged_partition(judging, partition).manifest()
+        if judged.get("state") != "complete":
+            launcher.fail(f"{what}, judgements", f"{judged.get('message')}; run again to ask for the rest")
+
+
+def _todo(benchmark: Benchmark, partition: Partition) -> tuple[str, ...]:
+    """Return which assets of a partition must run: what is stale, and judges that have not been heard."""
+    todo = stale(benchmark, partition)
+    if len(todo) <= 1 and not judgements_current(benchmark, partition):
+        return benchmark.stages[2:]
+    return todo
 
 
 def publish(launcher: Launcher) -> None:

@@ -33,12 +33,14 @@ from assets.reporting import (
 from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
+from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.session import Partition, record_failure
+from metacog_pipeline.transcripts.lock import PartitionBusyError
 
 WARN_ANSWERED_SHARE = 1.0
 WARN_FAILED_SHARE = 0.01
@@ -50,25 +52,30 @@ Plot = Callable[[Partition], MetadataValue]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The four assets every benchmark has."""
+    """The four assets every benchmark has, and the judgements of one whose answers are judged."""
 
     transcripts: AssetsDefinition
     observations: AssetsDefinition
     estimates: AssetsDefinition
     comparisons: AssetsDefinition
+    judgements: AssetsDefinition | None = None
 
     @property
-    def partitioned(self) -> tuple[AssetsDefinition, AssetsDefinition, AssetsDefinition]:
+    def partitioned(self) -> tuple[AssetsDefinition, ...]:
         """Those of one model and run."""
-        return (self.transcripts, self.observations, self.estimates)
+        judged = () if self.judgements is None else (self.judgements,)
+        return (self.transcripts, self.observations, *judged, self.estimates)
 
 
 def measurement(benchmark: Benchmark, items: AssetsDefinition, plots: dict[str, Plot]) -> Measurement:
     """Return the assets that ask, parse, score and compare; ``plots`` are shown with each run's estimates."""
     transcripts = _transcripts(benchmark, items)
     observations = _observations(benchmark, items, transcripts)
-    estimates = _estimates(benchmark, observations, plots)
-    return Measurement(transcripts, observations, estimates, _comparisons(benchmark, estimates))
+    judgements = (
+        None if benchmark.judging is None else _judgements(benchmark, benchmark.judging, observations)
+    )
+    estimates = _estimates(benchmark, [observations, *([judgements] if judgements else [])], plots)
+    return Measurement(transcripts, observations, estimates, _comparisons(benchmark, estimates), judgements)
 
 
 def _transcripts(benchmark: Benchmark, items: AssetsDefinition) -> AssetsDefinition:
@@ -161,16 +168,56 @@ def _observations(
     return observations
 
 
-def _estimates(
-    benchmark: Benchmark, observations: AssetsDefinition, plots: dict[str, Plot]
-) -> AssetsDefinition:
-    name = benchmark.stages[2]
+def _judgements(benchmark: Benchmark, judging: Judging, observations: AssetsDefinition) -> AssetsDefinition:
+    name = judging.name
 
     @asset(
         name=name,
         group_name=benchmark.name,
         partitions_def=MODEL_RUNS,
         deps=[observations],
+        kinds={"parquet"},
+        code_version=judging.version,
+        pool="models",
+        automation_condition=FOLLOW,
+        description="What judges say of the answers: other models, of another family; asked only for what is missing.",
+        check_specs=[
+            AssetCheckSpec("judged_share", asset=name, description="Every answer has its judgements.")
+        ],
+    )
+    def judgements(context: AssetExecutionContext) -> MaterializeResult:
+        partition = this_partition(context, benchmark.name)
+        with one_line_failure():
+            _require_enabled(benchmark, partition)
+            if not judging.wanted(partition.study):
+                nobody = share_above("judged_share", 1.0, WARN_ANSWERED_SHARE)
+                return MaterializeResult(metadata={"judges": "none named"}, check_results=[nobody])
+            outcome = _ask_judges(judging, context, partition)
+            frame = read_judgements(judging, partition)
+        if outcome.stopped is not None:
+            facts = {**asked(outcome), EXIT_CODE: outcome.exit_code}
+            raise Failure(f"stopped: {outcome.stopped}", metadata=facts, allow_retries=False)
+        return MaterializeResult(
+            metadata={**asked(outcome), ROWS: frame.height},
+            data_version=_version(outcome.tally.current),
+            check_results=[
+                share_above("judged_share", outcome.answered / max(outcome.tasks, 1), WARN_ANSWERED_SHARE)
+            ],
+        )
+
+    return judgements
+
+
+def _estimates(
+    benchmark: Benchmark, needed: Sequence[AssetsDefinition], plots: dict[str, Plot]
+) -> AssetsDefinition:
+    name = benchmark.stages[-1]
+
+    @asset(
+        name=name,
+        group_name=benchmark.name,
+        partitions_def=MODEL_RUNS,
+        deps=list(needed),
         kinds={"parquet"},
         code_version=benchmark.scoring_version,
         automation_condition=FOLLOW,
@@ -246,6 +293,24 @@ def _ask(benchmark: Benchmark, context: AssetExecutionContext, partition: Partit
             return asking.query(benchmark, partition, tasks, show)
     except MetacogError as error:
         asking.write_failure(benchmark, partition, error)
+        raise
+
+
+def _ask_judges(judging: Judging, context: AssetExecutionContext, partition: Partition) -> Outcome:
+    """Ask the judges with progress shown; judgements that cannot even start are written down like answers."""
+    style = style_from_environment()
+    try:
+        label = f"judges of {partition.spec.name} run {partition.run}"
+        with ProgressLine(label, judging.expected(partition), style, progress_lines(context, style)) as line:
+
+            def show(progress: Progress) -> None:
+                line.update(progress.done, progress.tally.cost_usd)
+
+            return judging.ask(partition, show)
+    except MetacogError as error:
+        if not isinstance(error, PartitionBusyError):
+            seat = judged_partition(judging, partition)
+            record_failure(seat, str(error), judging.expected(partition))
         raise
 
 

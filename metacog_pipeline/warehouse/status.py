@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.benchmarks.catalogue import enabled
-from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.common.scoring import scored_from
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
@@ -44,7 +44,17 @@ def partition_states(study: Study) -> list[PartitionState]:
     states = []
     for benchmark in enabled(study):
         expected = benchmark.expected_rows(study)
-        states += [_state(benchmark, partition, expected) for partition in benchmark.partitions(study)]
+        partitions = benchmark.partitions(study)
+        states += [_state(partition, expected, benchmark.fingerprint(partition)) for partition in partitions]
+        if judging := benchmark.judged_by(study):
+            states += [
+                _state(
+                    judged_partition(judging, partition),
+                    judging.expected(partition),
+                    judging.fingerprint(partition),
+                )
+                for partition in partitions
+            ]
     return states
 
 
@@ -84,10 +94,10 @@ def _board_inputs(study: Study) -> str:
     return sha256_hex(canonical_json([sql, states, scored]))
 
 
-def _state(benchmark: Benchmark, partition: Partition, expected: int) -> PartitionState:
+def _state(partition: Partition, expected: int, fingerprint: str) -> PartitionState:
     manifest = partition.manifest()
     state = str(manifest.get("state", "missing"))
-    if state == "complete" and manifest.get("fingerprint") != benchmark.fingerprint(partition):
+    if state == "complete" and manifest.get("fingerprint") != fingerprint:
         state = "incomplete"
     finished = manifest.get("finished_at")
     return PartitionState(

@@ -11,6 +11,7 @@ import polars as pl
 
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
@@ -40,6 +41,40 @@ class Fetched(Protocol):
     @property
     def origin(self) -> str:
         """Where it came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How a benchmark has answers judged by other models, one partition per judged model and run.
+
+    Attributes
+    ----------
+    name
+        Of the partitions of judgements, in folders and tables.
+    version
+        Raised when the same judgements would be read or combined otherwise.
+    wanted
+        Whether the study names judges.
+    judges
+        Those of them that may judge a model.
+    expected
+        How many judgements a partition needs; counted from its observations, so 0 before there are any.
+    fingerprint
+        Digest of everything a partition's judgements depend on.
+    ask
+        Ask the judges what the partition lacks.
+    read
+        Kept judgements → one row per item, condition and judge.
+    """
+
+    name: str
+    version: str
+    wanted: Callable[[Study], bool]
+    judges: Callable[[Study, ModelSpec], tuple[ModelSpec, ...]]
+    expected: Callable[[Partition], int]
+    fingerprint: Callable[[Partition], str]
+    ask: Callable[[Partition, Callable[[Progress], None] | None], Outcome]
+    read: Callable[[Partition], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +123,11 @@ class Benchmark:
         The sources a study reads.
     takes_imports
         Whether answers collected elsewhere can be imported; where not, replayed models are left out.
+    judging
+        Where answers are judged by other models; None elsewhere.
+    settle
+        Called when every partition has been measured: decide what could not be decided before there were answers.
+        Whether there is more to ask now.
     observation_preview, estimate_preview
         Columns worth showing.
     """
@@ -115,11 +155,23 @@ class Benchmark:
     observation_preview: tuple[str, ...]
     estimate_preview: tuple[str, ...]
     takes_imports: bool = False
+    judging: Judging | None = None
+    settle: Callable[[Study], bool] = lambda study: False
 
     @property
-    def stages(self) -> tuple[str, str, str]:
+    def stages(self) -> tuple[str, ...]:
         """The names of a partition's assets, in order."""
-        return (f"{self.name}_transcripts", f"{self.name}_observations", f"{self.name}_estimates")
+        judged = (self.judging.name,) if self.judging is not None else ()
+        return (f"{self.name}_transcripts", f"{self.name}_observations", *judged, f"{self.name}_estimates")
+
+    @property
+    def free_stages(self) -> tuple[str, str]:
+        """Those that ask nobody: they score what was answered."""
+        return (self.stages[1], self.stages[-1])
+
+    def judged_by(self, study: Study) -> Judging | None:
+        """Return how answers are judged, where the study names judges."""
+        return self.judging if self.judging is not None and self.judging.wanted(study) else None
 
     def partition(self, study: Study, spec: ModelSpec, run: int) -> Partition:
         """Return one model × run of this benchmark."""

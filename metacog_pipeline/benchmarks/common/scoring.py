@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -50,7 +50,7 @@ def stale(benchmark: Benchmark, partition: Partition) -> tuple[str, ...]:
     if mark_of(observations_path(partition)) != _observed_from(benchmark, partition):
         return benchmark.stages[1:]
     if mark_of(estimates_path(partition)) != _estimated_from(benchmark, partition):
-        return benchmark.stages[2:]
+        return benchmark.stages[-1:]
     return ()
 
 
@@ -104,7 +104,7 @@ def pool_models(benchmark: Benchmark, study: Study) -> dict[str, int]:
         now = _pooled_from(benchmark, study, present)
         if mark_of(target) != now:
             made_from[target] = now
-            observations += [read_frame(path) for path in present]
+            observations += [read_frame(observations_path(partition)) for partition in present]
     if made_from:
         # All at once: a group more costs a tenth of a query more.
         pooled = benchmark.pool(study, pl.concat(observations))
@@ -119,11 +119,11 @@ def pool_models(benchmark: Benchmark, study: Study) -> dict[str, int]:
 def compare_models(benchmark: Benchmark, study: Study) -> int:
     """Write the tests between models and between conditions; return how many there are."""
     target = benchmark.estimates_folder(study) / "comparisons" / "comparisons.parquet"
-    present = [path for spec in study.models for path in _observed_runs(benchmark, study, spec)]
+    present = [each for spec in study.models for each in _observed_runs(benchmark, study, spec)]
     if not present:
         target.unlink(missing_ok=True)
         return 0
-    table = benchmark.compare(study, pl.concat([read_frame(path) for path in present]))
+    table = benchmark.compare(study, pl.concat([read_frame(observations_path(each)) for each in present]))
     write_frame(table, target, "")
     return table.height
 
@@ -134,9 +134,9 @@ def scored_from(benchmark: Benchmark, study: Study) -> list[str | None]:
     return [benchmark.scoring_version, *marks]
 
 
-def _observed_runs(benchmark: Benchmark, study: Study, spec: ModelSpec) -> list[Path]:
-    paths = [observations_path(benchmark.partition(study, spec, run)) for run in study.runs]
-    return [path for path in paths if path.exists()]
+def _observed_runs(benchmark: Benchmark, study: Study, spec: ModelSpec) -> list[Partition]:
+    partitions = [benchmark.partition(study, spec, run) for run in study.runs]
+    return [partition for partition in partitions if observations_path(partition).exists()]
 
 
 def _observed_from(benchmark: Benchmark, partition: Partition) -> str:
@@ -146,11 +146,22 @@ def _observed_from(benchmark: Benchmark, partition: Partition) -> str:
 
 
 def _estimated_from(benchmark: Benchmark, partition: Partition) -> str:
-    return _scored_from(benchmark, partition.study, [_observed_from(benchmark, partition)])
+    judged = [_judged_mark(benchmark, partition)] if benchmark.judging is not None else []
+    return _scored_from(benchmark, partition.study, [_observed_from(benchmark, partition), *judged])
 
 
-def _pooled_from(benchmark: Benchmark, study: Study, present: list[Path]) -> str:
-    return _scored_from(benchmark, study, [mark_of(path) for path in present])
+def _pooled_from(benchmark: Benchmark, study: Study, present: list[Partition]) -> str:
+    marks = [mark_of(observations_path(partition)) for partition in present]
+    judged = [_judged_mark(benchmark, each) for each in present] if benchmark.judging is not None else []
+    return _scored_from(benchmark, study, [*marks, *judged])
+
+
+def _judged_mark(benchmark: Benchmark, partition: Partition) -> str | None:
+    """Return the mark of the judgements that are scored with ``partition``, where the study names judges."""
+    judging = benchmark.judged_by(partition.study)
+    if judging is None:
+        return None
+    return mark_of(observations_path(replace(partition, benchmark=judging.name)))
 
 
 def _scored_from(benchmark: Benchmark, study: Study, observed: list[str | None]) -> str:
