@@ -305,6 +305,9 @@ def _measures(
 
 
 def _status(d: Floats, c: Floats, s: Floats, empty: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Texts:
+    usual = np.isfinite(d) & np.isfinite(c) & (d != 0) & ~empty[0] & ~empty[1]
+    if usual.all():
+        return np.full(len(d), "ok")
     conditions = [
         empty[0] & empty[1],
         empty[0],

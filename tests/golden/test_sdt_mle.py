@@ -1,8 +1,13 @@
 """meta-d' by maximum likelihood against reference fits of published and simulated counts.
 
 Reads ``$METACOG_GOLDEN/sdt``, file by file; a test whose file is absent is skipped. Tolerances are those that come with
-the files. One rule is this project's own: where a file lists an optimum as regular, but the likelihood is as high at the
-end of the range, the search that made the file stopped on a level stretch; then the likelihood alone is compared.
+the files. One rule is this project's own. Where all trials of one kind of outcome (say, all wrong answers) of a response
+have its lowest or its highest used rating, the profile of meta-d' rises all the way to the end of the range, ever more
+slowly: there is no maximum to compare, and a search that lists one stopped where its gradient fell below 1e-9 per trial.
+Such rows are compared by their likelihood alone. With 40 digits the profile of s087 (unpadded, nR_S1 4;136;1;0, nR_S2
+0;10;49;0) is -18.16369726115 at the listed 4.955, -18.16369726072 at 7 and 10; that of s150's responses, listed at 5.042
+and 5.890, still rises by 4e-10 and 8e-8 up to 10; that of s012 rises by 2e-9 from the listed -9.10 to -10. These are three
+of the published fits of ``sim_expected_mle.csv``; of single responses, ten values more.
 """
 
 import csv
@@ -58,7 +63,7 @@ def check_row(source, row):
         for name in ("d1", "c1", "da")
         if not _close(getattr(fit, name)[0], number(row[name]), 1e-9, 1e-12)
     ]
-    if row["status"] == "ok" and status == "boundary":
+    if row["status"] == "ok" and status == "boundary" and rises_for_ever(source, row, (0, 1)):
         level = log_likelihood >= number(row["logL"]) - 1e-7
         return wrong if level else [*wrong, f"boundary at {log_likelihood} below the listed {row['logL']}"]
     if status != row["status"]:
@@ -67,14 +72,29 @@ def check_row(source, row):
         if log_likelihood < number(row["logL"]) - 1e-4:
             wrong.append(f"logL {log_likelihood} below {row['logL']}")
     elif status == "ok":
-        wrong += _estimates(fit, source, row) + _conditional(fit, row)
+        wrong += _estimates(fit, source, row)
         if not _close(log_likelihood, number(row["logL"]), 1e-8, 1e-7):
             wrong.append(f"logL {log_likelihood} for {row['logL']}")
         if not fit.gradient[0] < 1e-9:
             wrong.append(f"gradient {fit.gradient[0]}")
     elif not all(math.isnan(getattr(fit, name)[0]) for name in ESTIMATES):
         wrong.append("an estimate where there is none")
-    return wrong
+    return wrong + _conditional(fit, source, row)
+
+
+def rises_for_ever(source, row, sides):
+    """Return whether each of these responses with more than one used rating has one outcome at an end of them only."""
+    s1, s2 = (vector(source[name]) + float(row["pad"]) for name in ("nR_S1", "nR_S2"))
+    k = len(s1) // 2
+    rising = []
+    for side in sides:
+        rows = (s1[:k][::-1], s2[:k][::-1]) if side == 0 else (s1[k:], s2[k:])
+        used = np.flatnonzero(rows[0] + rows[1])
+        if len(used) > 1:
+            rising.append(
+                any(one.any() and set(np.flatnonzero(one)) <= {end} for one in rows for end in used[[0, -1]])
+            )
+    return bool(rising) and all(rising)
 
 
 def _estimates(fit, source, row):
@@ -92,12 +112,12 @@ def _estimates(fit, source, row):
     return wrong
 
 
-def _conditional(fit, row):
+def _conditional(fit, source, row):
     wrong = []
-    for name, column in (("rs1", "meta_da_rS1"), ("rs2", "meta_da_rS2")):
+    for place, (name, column) in enumerate((("rs1", "meta_da_rS1"), ("rs2", "meta_da_rS2"))):
         side, listed = getattr(fit, name), number(row[column])
-        plateau = side.status[0] == "boundary" and not math.isnan(listed)
-        if not plateau and not _close(side.meta_da[0], listed, 0, 1e-5):
+        level = side.status[0] == "boundary" and rises_for_ever(source, row, (place,))
+        if not level and not _close(side.meta_da[0], listed, 0, 1e-5):
             wrong.append(f"{name} {side.meta_da[0]} ({side.status[0]}) for {row[column]}")
     return wrong
 
@@ -134,7 +154,7 @@ def test_simulated_and_degenerate_cells_have_the_listed_maximum_or_status():
     assert report(pairs, lambda row: f"{row['id']} {row['kind']}") == {}
 
 
-def test_few_listed_optima_lie_on_a_level_stretch():
+def test_few_listed_optima_lie_on_a_profile_without_a_peak():
     """The rule of the module's head may excuse single rows only."""
     pairs = cases("sim_counts.csv", "sim_expected_mle.csv", lambda row: row["id"])
     regular = [(source, row) for source, row in pairs if row["status"] == "ok"]
@@ -142,7 +162,7 @@ def test_few_listed_optima_lie_on_a_level_stretch():
     for source, row in regular:
         fit = fit_metad(counts(vector(source["nR_S1"]), vector(source["nR_S2"])), padding=float(row["pad"]))
         excused += fit.status[0] == "boundary"
-    assert excused <= 0.02 * len(regular)
+    assert excused <= 0.01 * len(regular)
 
 
 def test_all_cells_of_one_size_as_one_batch_are_what_they_are_alone():

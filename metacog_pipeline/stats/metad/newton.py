@@ -27,6 +27,8 @@ LAST_STEP = 1e-5
 LAST_GRADIENT = 1e-6
 MOST_STEPS = 60
 LARGEST_STEP = 2.0
+# So few cells are carried along to the end: to take them out costs more.
+_FEW = 100
 _SLACK = 1e-13
 _FIRST_DAMPING = 1e-3
 _MOST_DAMPING = 1e8
@@ -63,17 +65,22 @@ class Optimum:
 
 
 def maximise(
-    problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = False, most: int = MOST_STEPS
+    problem: Problem, x: Floats, log_width: Floats, fixed_x: bool = False, company: int = 0
 ) -> Optimum:
-    """Climb from ``x`` ``(C,)`` and ``log_width`` ``(S, K - 1, C)``; with ``fixed_x`` over the edges alone."""
+    """Climb from ``x`` ``(C,)`` and ``log_width`` ``(S, K - 1, C)``; with ``fixed_x`` over the edges alone.
+
+    The last ``company`` cells always climb over the edges alone, and only for as long as any other cell is under way.
+    """
     cells = len(x)
+    awaited = cells - company
+    held: bool | Mask = np.arange(cells) >= awaited if company and not fixed_x else fixed_x
     result = Optimum(x.copy(), log_width.copy(), np.zeros(cells, dtype=bool), np.zeros(cells, dtype=np.int64))
     place = np.arange(cells)
     x, log_width, damping = x.copy(), log_width.copy(), np.zeros(cells)
     bound = problem.bound
     here = evaluate(problem, x, log_width)
-    for step in range(1, most + 1):
-        step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, fixed_x)
+    for step in range(1, MOST_STEPS + 1):
+        step_x, step_w, gradient = newton_step(problem, here, x, damping, bound, held)
         size = np.abs(step_w).max(axis=(0, 1), initial=0.0)
         np.maximum(size, np.abs(step_x), out=size)
         new_x = np.minimum(np.maximum(x + step_x, -bound), bound)
@@ -83,12 +90,13 @@ def maximise(
             ended = place[done]
             result.x[ended], result.log_width[..., ended] = new_x[done], new_w[..., done]
             result.converged[ended], result.steps[ended] = True, step
-            if done.all():
-                return result
-            if int(done.sum()) * 4 >= len(done):
+            if result.converged[:awaited].all():
+                break
+            if len(done) > _FEW and int(done.sum()) * 4 >= len(done):
                 rest = ~done
                 problem, place, bound = problem.take(rest), place[rest], bound[rest]
                 x, damping, new_x = x[rest], damping[rest], new_x[rest]
+                held = held if isinstance(held, bool) else held[rest]
                 log_width, new_w = np.compress(rest, log_width, 2), np.compress(rest, new_w, 2)
                 here = _take(here, rest)
         there = evaluate(problem, new_x, new_w)
@@ -103,8 +111,9 @@ def maximise(
             harder = np.minimum(np.maximum(damping * 10, _FIRST_DAMPING), _MOST_DAMPING)
             damping = np.where(better, np.where(damping < 1e-5, 0.0, damping * 0.1), harder)
     rest = ~result.converged[place]
-    result.x[place[rest]], result.log_width[..., place[rest]] = x[rest], log_width[..., rest]
-    result.steps[place[rest]] = most
+    if rest.any():
+        result.x[place[rest]], result.log_width[..., place[rest]] = x[rest], log_width[..., rest]
+        result.steps[place[rest]] = step
     return result
 
 
@@ -114,7 +123,7 @@ def newton_step(
     x: Floats,
     damping: Floats,
     bound: Floats,
-    fixed_x: bool,
+    fixed_x: bool | Mask,
 ) -> tuple[Floats, Floats, Floats]:
     """Return the step in x and in the log widths, and the largest |gradient|, each with the cell last."""
     width = here.width
@@ -128,12 +137,12 @@ def newton_step(
     # No rating is there, so no step is made.
     np.copyto(diagonal, 1.0, where=problem.inactive[:, 1:])
     toward, border = solve_tridiagonal(diagonal, beside, here.gradient_e, here.mixed)
-    if fixed_x:
+    if fixed_x is True:
         step_x = np.zeros_like(x)
     else:
         reduced = damping - here.curvature_x - np.einsum("skc,skc->c", here.mixed, border)
         slope = here.gradient_x + np.einsum("skc,skc->c", here.mixed, toward)
-        held = ((x >= bound) & (slope > 0)) | ((x <= -bound) & (slope < 0))
+        held = ((x >= bound) & (slope > 0)) | ((x <= -bound) & (slope < 0)) | fixed_x
         reduced = np.maximum(np.abs(reduced), 1e-14)
         step_x = np.where(held, 0.0, slope / reduced)
         # Where the range of x is wide (|c| far above |d|), so are the steps.
