@@ -37,7 +37,7 @@ PUBLISHED_METHOD, NUMERIC_METHOD, MAJORITY_METHOD = (
 # What the labels stand for in the published consensus; very low does not occur there, its value is the verification's.
 PUBLISHED_VALUES = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}
 UNDECIDED = 0.5
-UNSTABLE = "unstable"
+MORE_THAN_HALF = 0.5
 
 
 def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[str]) -> Consensus:
@@ -88,27 +88,34 @@ def numeric_median(
     return Consensus(medians, details, NUMERIC_METHOD)
 
 
-def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
+def jackknife_majority(
+    table: Ranks, claim_ids: Sequence[str], least_share: float = MORE_THAN_HALF
+) -> Consensus:
     """Return the consensus of a whole pool, kept only where it survives leaving out each analyst in turn.
 
     ``claim_confidences`` holds how far the pool stands behind the claim, 0..1: the majority's share where it supports,
-    1 minus that share where it opposes, 0.5 where the majority is uncertain or not stable. ``majority_share`` in the
-    details is the share itself. ``majority_position`` is ``uncertain`` where nothing is stable; ``stable`` says which.
+    1 minus that share where it opposes, 0.5 where the majority is uncertain, not stable, or not more than half.
+    ``majority_share`` in the details is the share itself. ``majority_position`` is ``uncertain`` where no position is
+    stable; ``stable`` says which.
 
     Parameters
     ----------
     table
         (analysts, claims) ranks of the whole pool, see `ratings.ranks`.
+    least_share
+        What a majority must exceed, 0..1. More than half of 28 is at least 15 of 28 = 0.536, where the range that the
+        paper states for confidences, 0.54 to 1, begins. With 0 the largest position is enough.
     """
     tally = position_counts(table)
-    stable = stable_majority(tally)
+    stable = stable_majority(tally, least_share)
     confidences, details = {}, {}
     for column, claim in enumerate(claim_ids):
         counts, raters = tally[column], int(tally[column].sum())
         largest = int(counts.argmax())
         share = float(counts[largest] / raters) if raters else 0.0
         position = POSITIONS[largest] if stable[column] else "uncertain"
-        confidences[claim] = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
+        behind = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
+        confidences[claim] = behind if share > MORE_THAN_HALF else UNDECIDED
         details[claim] = {
             "majority_position": position,
             "majority_strength": int(counts[largest]),
@@ -120,26 +127,28 @@ def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
     return Consensus(confidences, details, MAJORITY_METHOD)
 
 
-def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
-    """Say of each row of position counts (claims, 3) whether its one largest stays so whoever is left out.
+def stable_majority(tally: ArrayLike, least_share: float = MORE_THAN_HALF) -> NDArray[np.bool_]:
+    """Say of each row of position counts (claims, 3) whether its one majority stays so whoever is left out.
 
     Nobody's rating, a tie, or a tie after one deletion is not stable; nor is the opinion of one analyst alone.
     """
     counts = np.asarray(tally, dtype=np.int64)
     winner = counts.argmax(axis=-1)
-    stable = _alone_at_the_top(counts)
+    stable = _leads(counts, least_share)
     for place in range(counts.shape[-1]):
         left = counts.copy()
         left[..., place] -= 1
         possible = left[..., place] >= 0
-        stable &= ~possible | (_alone_at_the_top(left) & (left.argmax(axis=-1) == winner))
+        stable &= ~possible | (_leads(left, least_share) & (left.argmax(axis=-1) == winner))
     return stable
 
 
-def _alone_at_the_top(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    first_two = np.sort(counts, axis=-1)[..., -2:]
-    above: NDArray[np.bool_] = first_two[..., 1] > first_two[..., 0]
-    return above
+def _leads(counts: NDArray[np.int64], least_share: float) -> NDArray[np.bool_]:
+    """Say whether the largest count is alone and more than its least share."""
+    ordered = np.sort(counts, axis=-1)
+    first, second = ordered[..., -1], ordered[..., -2]
+    leads: NDArray[np.bool_] = (first > second) & (first > least_share * counts.sum(axis=-1))
+    return leads
 
 
 def leave_one_out_median(values: ArrayLike, decimals: int = 3) -> float:

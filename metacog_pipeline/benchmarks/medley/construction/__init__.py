@@ -1,0 +1,48 @@
+"""From a source, or from seeds, to instances whose analysts disagree.
+
+==================  ==================================================================================================
+``ratings``         labels of analysts as ranks and positions
+``disagreement``    how much a pool disagrees about a claim
+``consensus``       four rules of what it says together
+``selection``       the panel of eight; ``staged``: panels of other sizes
+``verification``    whether the consensus is right, by three judges
+``filters``         difficulty, and whether a case is open enough
+``drafts``          a case before anybody judged it; ``designs``: asking designers for one
+``pool``            asking the analysts; ``verdicts``: asking the judges; ``wording``: in which words
+``assembly``        a draft and what was said of it → an instance; ``generate``: all stages in a row
+``simulated``       a simulated pool and judges, for the shipped sample
+``gates``           whether a set is fit to be released; ``invariants``: what must hold for any; ``probes``: who is
+                    also asked otherwise
+``published``       the layout of the published data; ``reproduction``: what of it follows from its own parts
+``files``           instances on disk
+``pipeline``        from a home's source, the shipped sample or a user's folder to built instances
+==================  ==================================================================================================
+"""
+
+from metacog_pipeline.benchmarks.medley.construction.files import (
+    ITEMS_SCHEMA,
+    items_path,
+    read_items,
+    write_items,
+)
+from metacog_pipeline.benchmarks.medley.construction.pipeline import (
+    CONSTRUCTION_VERSION,
+    DATASETS,
+    Built,
+    construct,
+    input_digests,
+    needed_sources,
+)
+
+__all__ = [
+    "CONSTRUCTION_VERSION",
+    "DATASETS",
+    "ITEMS_SCHEMA",
+    "Built",
+    "construct",
+    "input_digests",
+    "items_path",
+    "needed_sources",
+    "read_items",
+    "write_items",
+]

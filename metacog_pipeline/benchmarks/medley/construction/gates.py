@@ -1,0 +1,222 @@
+"""Whether a set of instances is fit to be released: fifteen gates of the published design, and six of this project.
+
+A gate says what it found and what it wants. One that blocks and fails keeps a set from being called complete; one that
+does not block warns or informs. What a gate needs and was not given is not counted as passed: in the authors' package
+several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set itself fails G3, G9 and G11.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from metacog_pipeline.benchmarks.medley.construction.ratings import rated_labels
+from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
+from metacog_pipeline.benchmarks.medley.construction.verification import coverage
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
+from metacog_pipeline.benchmarks.medley.labels import LABELS
+
+Severity = Literal["blocks", "warns", "informs"]
+Status = Literal["passed", "failed", "not_evaluated"]
+LEAST_CASES, LEAST_PER_DOMAIN = 65, 15
+LEAST_TRAPS, LEAST_KNOWN, LEAST_MINIMAL, LEAST_ERRORS = 12, 18, 8, 4
+LEAST_PROMPTS = 5
+FAIR_KAPPA, GOOD_KAPPA = 0.40, 0.60
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a set besides its instances; None and empty mean: not known.
+
+    Attributes
+    ----------
+    difficulty
+        {instance: tier}.
+    judge_kappa, sophistry_kappa
+        Agreement of the judges, over all dimensions and for the sophistry gap; -1..1.
+    traps, minimal_probes
+        Ids of the instances drawn for these probes.
+    prompt_versions
+        Names or digests of the prompts on record.
+    verdicts
+        {instance: {claim: verdicts of the judges}}.
+    families
+        {model: family} of the analysts.
+    anonymised
+        Whether prompts show analysts under letters.
+    """
+
+    difficulty: Mapping[str, str] = field(default_factory=dict)
+    judge_kappa: float | None = None
+    sophistry_kappa: float | None = None
+    traps: Collection[str] | None = None
+    minimal_probes: Collection[str] | None = None
+    prompt_versions: Collection[str] = ()
+    verdicts: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+    anonymised: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate's outcome: ``found`` what there is, ``wanted`` what there should be."""
+
+    name: str
+    rule: str
+    severity: Severity
+    status: Status
+    found: str
+    wanted: str
+
+    @property
+    def stops(self) -> bool:
+        """Whether the set may not be released because of this gate."""
+        return self.severity == "blocks" and self.status != "passed"
+
+    def render(self) -> str:
+        """Return one printable line."""
+        status = self.status.replace("_", " ")
+        return f"{self.name} {status} ({self.severity}): {self.rule}: {self.found}, wanted {self.wanted}"
+
+
+def evaluate(instances: Sequence[Instance], evidence: Evidence | None = None) -> list[Gate]:
+    """Return the gates G1 to G15 and X1 to X6, in this order."""
+    known = evidence or Evidence()
+    return [*_counts(instances, known), *_records(instances, known), *_own(instances, known)]
+
+
+def released(gates: Sequence[Gate]) -> bool:
+    """Say whether no gate that blocks stands in the way."""
+    return not any(gate.stops for gate in gates)
+
+
+def _counts(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
+    per_domain = Counter(instance.domain for instance in instances)
+    smallest = min(per_domain.get(domain, 0) for domain in DOMAINS)
+    tiers = {known.difficulty[i.instance_id] for i in instances if known.difficulty.get(i.instance_id)}
+    answered = sum(bool(i.analysts) and all(a.response for a in i.analysts) for i in instances)
+    claims = sum(bool(i.claims) for i in instances)
+    agreed = sum({c.claim_id for c in i.claims} <= set(i.consensus.claim_confidences) for i in instances)
+    total = len(instances)
+    return [
+        _least("G1", "cases", "blocks", total, LEAST_CASES),
+        _least("G2", "cases in the smallest domain", "blocks", smallest, LEAST_PER_DOMAIN),
+        _least("G3", "difficulty tiers", "warns", len(tiers), 1),
+        _all("G4", "cases with analyst replies that could be read", answered, total),
+        _all("G5", "cases with claims", claims, total),
+        _all("G6", "cases with a consensus on every claim", agreed, total),
+    ]
+
+
+def _records(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
+    target = sum(instance.known_answer is not None for instance in instances)
+    errors = sum(instance.is_error_detection for instance in instances)
+    kappa, sophistry = known.judge_kappa, known.sophistry_kappa
+    return [
+        _kappa("G7", "agreement of the judges, kappa", "warns", kappa, FAIR_KAPPA),
+        _kappa("G8", "agreement of the judges, kappa", "informs", kappa, GOOD_KAPPA),
+        _least("G9", "trap cases", "warns", _size(known.traps), LEAST_TRAPS),
+        _least("G10", "known answers", "blocks", target, LEAST_KNOWN),
+        _least("G11", "minimal probes", "warns", _size(known.minimal_probes), LEAST_MINIMAL),
+        _least("G12", "error probes", "warns", errors, LEAST_ERRORS),
+        _least("G13", "prompt versions on record", "blocks", len(set(known.prompt_versions)), LEAST_PROMPTS),
+        _all("G14", "cases with complete metadata", sum(map(_described, instances)), len(instances)),
+        _gate("G15", "sophistry kappa", "blocks", _given(sophistry, True), _shown(sophistry), "a value"),
+    ]
+
+
+def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
+    total = len(instances)
+    rows = [analyst for instance in instances for analyst in instance.analysts]
+    labels = [rated_labels(analyst.response) for analyst in rows]
+    in_words = sum(label in LABELS for each in labels for label in each.values())
+    verified = sum(
+        coverage(known.verdicts.get(i.instance_id, {}), [c.claim_id for c in i.claims]) >= 1.0
+        for i in instances
+    )
+    capped = sum(_within_families(instance, known.families) for instance in instances)
+    hidden: Status = _given(known.anonymised, bool(known.anonymised))
+    return [
+        _all(
+            "X1",
+            "cases whose five claims have texts, the same for every analyst",
+            _count(_fixed_texts, instances),
+            total,
+        ),
+        _all("X2", "labels within the vocabulary", in_words, sum(map(len, labels))),
+        _all(
+            "X3",
+            "analysts who rate exactly the five claims",
+            sum(set(each) == set(CLAIM_IDS) for each in labels),
+            len(rows),
+        ),
+        _all("X4", f"cases with at most {PER_FAMILY} analysts per family", capped, total)
+        if known.families
+        else _gate(
+            "X4", "analysts per family", "blocks", "not_evaluated", "no families", f"at most {PER_FAMILY}"
+        ),
+        _all("X5", "cases with three verdicts on every claim", verified, total),
+        _gate("X6", "analysts under letters in prompts", "blocks", hidden, _shown(known.anonymised), "True"),
+    ]
+
+
+def _described(instance: Instance) -> bool:
+    texts = (instance.instance_id, instance.domain, instance.vignette, instance.consensus.method)
+    return all(texts) and all(
+        c.majority_strength is not None and c.jsd_score is not None for c in instance.claims
+    )
+
+
+def _fixed_texts(instance: Instance) -> bool:
+    texts = {claim.claim_id: claim.claim_text for claim in instance.claims}
+    if len(texts) != len(CLAIM_IDS) or not all(text.strip() for text in texts.values()):
+        return False
+    for analyst in instance.analysts:
+        for item in analyst.response.get("claim_level_assessments") or ():
+            stated = item.get("claim_text") if isinstance(item, dict) else None
+            if stated is not None and stated != texts.get(item.get("claim_id")):
+                return False
+    return True
+
+
+def _within_families(instance: Instance, families: Mapping[str, str]) -> bool:
+    members = Counter(families.get(analyst.model_id, analyst.model_id) for analyst in instance.analysts)
+    return max(members.values(), default=0) <= PER_FAMILY
+
+
+def _count(rule: Callable[[Instance], bool], instances: Sequence[Instance]) -> int:
+    return sum(map(rule, instances))
+
+
+def _size(given: Collection[str] | None) -> int | None:
+    return None if given is None else len(set(given))
+
+
+def _given(value: object, passed: bool) -> Status:
+    return "not_evaluated" if value is None else "passed" if passed else "failed"
+
+
+def _shown(value: object) -> str:
+    return "not known" if value is None else str(value)
+
+
+def _least(name: str, rule: str, severity: Severity, found: int | None, wanted: int) -> Gate:
+    status = _given(found, found is not None and found >= wanted)
+    return _gate(name, rule, severity, status, _shown(found), f"at least {wanted}")
+
+
+def _kappa(name: str, rule: str, severity: Severity, found: float | None, wanted: float) -> Gate:
+    status = _given(found, found is not None and found >= wanted)
+    return _gate(name, rule, severity, status, _shown(found), f"at least {wanted:.2f}")
+
+
+def _all(name: str, rule: str, found: int, total: int) -> Gate:
+    """Of nothing, nothing can hold: an empty set fails."""
+    status: Status = "passed" if total and found == total else "failed"
+    return _gate(name, rule, "blocks", status, f"{found} of {total}", "all")
+
+
+def _gate(name: str, rule: str, severity: Severity, status: Status, found: str, wanted: str) -> Gate:
+    return Gate(name, rule, severity, status, found, wanted)

@@ -1,0 +1,163 @@
+"""From the source of a home, the shipped sample, or a user's folder, to the instances of a study on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmarks.medley import sources
+from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
+from metacog_pipeline.benchmarks.medley.construction.files import items_path, write_items
+from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, Gate, evaluate
+from metacog_pipeline.benchmarks.medley.construction.generate import Generated, generate, opinions_of
+from metacog_pipeline.benchmarks.medley.construction.invariants import check
+from metacog_pipeline.benchmarks.medley.construction.pool import read_analyst
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.simulated import (
+    Sample,
+    analyst_reply,
+    judge_verdict,
+    read_sample,
+    sample_folder,
+)
+from metacog_pipeline.benchmarks.medley.construction.wording import load_words
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex
+
+CONSTRUCTION_VERSION = "1"
+DATASETS = ("published", "sample", "custom")
+_PURPOSE = "medley"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The instances of a study.
+
+    Attributes
+    ----------
+    counts
+        Instances per domain, with a known answer, with a consensus found wrong; claims; and drafts left out.
+    violations
+        Lines of `invariants.check`.
+    gates
+        Of the whole set, before a limit took some of it.
+    left_out
+        {draft: why it did not become an instance}; only where drafts are made into instances.
+    """
+
+    instances: tuple[Instance, ...]
+    counts: Mapping[str, int]
+    violations: tuple[str, ...]
+    gates: tuple[Gate, ...]
+    left_out: Mapping[str, str]
+
+
+def construct(
+    home: Path,
+    dataset: str = "published",
+    *,
+    seed: int = 0,
+    limit: int | None = None,
+    folder: Path | None = None,
+) -> Built:
+    """Build the instances and write them to `items_path`; a published source must be home already.
+
+    Parameters
+    ----------
+    seed
+        Decides which instances a ``limit`` leaves, and in the sample what the simulated pool says.
+    limit
+        At most so many instances; a larger one only adds. None: all.
+    folder
+        With ``custom``: a folder in the layout of the published data.
+
+    Raises
+    ------
+    StudyError
+        For an unknown data set, or a folder without ``custom`` or the other way round.
+    SourceError
+        If a source is missing, not the one it should be, or cannot be read.
+    """
+    _known(dataset, folder)
+    left_out: Mapping[str, str] = {}
+    evidence: Evidence
+    if dataset == "sample":
+        made = generate_sample(read_sample(), seed)
+        whole, evidence, left_out = made.instances, made.evidence, made.left_out
+    else:
+        place = sources.load_source(home) if folder is None else folder
+        given = read_set(place, dataset)
+        whole, evidence = given.instances, given.evidence
+    chosen = limited(whole, limit, seed)
+    write_items(items_path(home), chosen)
+    counts = _counts(chosen, len(left_out))
+    return Built(chosen, counts, tuple(check(chosen)), tuple(evaluate(whole, evidence)), left_out)
+
+
+def generate_sample(sample: Sample, seed: int) -> Generated:
+    """Run the whole construction on a sample with its simulated pool and judges."""
+    families = {analyst.name: analyst.family for analyst in sample.analysts}
+    opinions = []
+    for draft in sample.drafts:
+        replies: dict[str, list[str]] = {}
+        for analyst in sample.analysts:
+            texts = [analyst_reply(sample, draft, analyst, seed)]
+            if read_analyst(texts[0], draft) is None:
+                texts.append(analyst_reply(sample, draft, analyst, seed, attempt=2))
+            replies[analyst.name] = texts
+        opinions.append(opinions_of(draft, replies, families))
+
+    def verify(draft: Draft, consensus: Consensus) -> dict[str, list[str]]:
+        return {
+            claim: [judge_verdict(sample, draft, claim, consensus, judge, seed) for judge in sample.judges]
+            for claim in CLAIM_IDS
+        }
+
+    return generate(opinions, verify, dataset="sample", prompt_versions=load_words().versions)
+
+
+def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tuple[Instance, ...]:
+    """Return at most ``limit`` instances, drawn by their ids, in their order and newly numbered."""
+    if limit is None:
+        return tuple(instances)
+    kept = set(draw([instance.instance_id for instance in instances], limit, seed, _PURPOSE))
+    chosen = [instance for instance in instances if instance.instance_id in kept]
+    return tuple(replace(instance, position=place) for place, instance in enumerate(chosen))
+
+
+def needed_sources(dataset: str) -> tuple[str, ...]:
+    """Return the names of the sources to fetch: none but for the published set."""
+    return (sources.PUBLISHED,) if dataset == "published" else ()
+
+
+def input_digests(home: Path, dataset: str, folder: Path | None = None) -> dict[str, str]:
+    """Return the SHA-256 of what the instances are built from; a source that is not home yet is left out."""
+    _known(dataset, folder)
+    if dataset == "published":
+        kept = sources.kept_digest(home)
+        return {} if kept is None else {sources.PUBLISHED: kept}
+    place = sample_folder() if folder is None else folder
+    endings = (".toml",) if folder is None else (".json",)
+    files = sorted(path for path in place.rglob("*") if path.suffix in endings and path.is_file())
+    digests = {path.relative_to(place).as_posix(): sha256_hex(path.read_bytes()) for path in files}
+    return {dataset: sha256_hex(canonical_json(digests))}
+
+
+def _known(dataset: str, folder: Path | None) -> None:
+    if dataset not in DATASETS:
+        raise StudyError(f"medley: unknown dataset {dataset!r}; there are: {', '.join(DATASETS)}")
+    if (dataset == "custom") != (folder is not None):
+        raise StudyError('medley: dataset = "custom" and folder = "…" go together: give both or neither')
+
+
+def _counts(instances: Sequence[Instance], left_out: int) -> dict[str, int]:
+    return {
+        **{domain: sum(instance.domain == domain for instance in instances) for domain in DOMAINS},
+        "known_answer": sum(instance.known_answer is not None for instance in instances),
+        "verified_wrong_claims": sum(len(instance.verified_wrong) for instance in instances),
+        "claims": sum(len(instance.claims) for instance in instances),
+        "left_out": left_out,
+    }

@@ -1,0 +1,182 @@
+"""Reading a set of instances in the layout of the published data: a folder of JSON files.
+
+``instances/<domain>.json`` is needed, for at least one domain; ``consensus/<domain>.json``, ``known_answers.json``,
+``consensus_verified_wrong.json``, ``consensus_verification.json`` and ``selection_metadata.json`` are read where they
+are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.benchmarks.medley.construction.families import published_family
+from metacog_pipeline.benchmarks.medley.construction.gates import Evidence
+from metacog_pipeline.benchmarks.medley.construction.reading import read_json, read_object
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
+from metacog_pipeline.errors import SourceError
+
+FLAGS = ("is_trap", "is_dose_response", "is_minimal_instruction", "is_counterfactual")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSet:
+    """A set as published.
+
+    Attributes
+    ----------
+    instances
+        Domain by domain, in file order.
+    verdicts
+        {instance: {claim: verdicts of its judges, in the file's order}}.
+    majority
+        {instance: {claim: the verdict the file names as that of the majority}}.
+    verified_values
+        {instance: {claim: the consensus value that the judges were shown}}.
+    selection
+        {instance: its entry in ``selection_metadata.json``}.
+    flags
+        {flag of a probe: the instances that carry it}; in version 1.0 no instance carries one.
+    difficulty
+        {instance: difficulty tier}, of those that have one; in version 1.0 none has.
+    """
+
+    instances: tuple[Instance, ...]
+    verdicts: Mapping[str, Mapping[str, tuple[str, ...]]]
+    majority: Mapping[str, Mapping[str, str]]
+    verified_values: Mapping[str, Mapping[str, object]]
+    selection: Mapping[str, Mapping[str, Any]]
+    flags: Mapping[str, tuple[str, ...]]
+    difficulty: Mapping[str, str]
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the files say of the set besides its instances, for the gates."""
+        return Evidence(
+            difficulty=self.difficulty,
+            traps=self.flags["is_trap"],
+            minimal_probes=self.flags["is_minimal_instruction"],
+            verdicts=self.verdicts,
+            families={a.model_id: published_family(a.model_id) for i in self.instances for a in i.analysts},
+        )
+
+
+def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
+    """Read a folder in the published layout.
+
+    Raises
+    ------
+    SourceError
+        For a folder without instances, or a file that is damaged or not of the published form.
+    """
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; name one in the layout of the published data")
+    wrong = _optional(folder / "consensus_verified_wrong.json")
+    answers = _optional(folder / "known_answers.json")
+    selection = {
+        name: entry
+        for name, entry in _optional(folder / "selection_metadata.json").items()
+        if isinstance(entry, dict)
+    }
+    instances: list[Instance] = []
+    flags: dict[str, list[str]] = {flag: [] for flag in FLAGS}
+    difficulty: dict[str, str] = {}
+    for domain in DOMAINS:
+        path = folder / "instances" / f"{domain}.json"
+        if not path.exists():
+            continue
+        consensus = _optional(folder / "consensus" / f"{domain}.json")
+        for given in _array(path):
+            name = given.get("instance_id") if isinstance(given, dict) else None
+            key = name if isinstance(name, str) else ""
+            instances.append(
+                instance_from_published(
+                    given,
+                    consensus.get(key),
+                    verified_wrong=_list(wrong.get(key, []), f"{key} in consensus_verified_wrong.json"),
+                    known_answer=answers.get(key),
+                    selected_models=_list(
+                        selection.get(key, {}).get("selected_models", []), f"{key} in selection_metadata.json"
+                    ),
+                    dataset=dataset,
+                    position=len(instances),
+                )
+            )
+            for flag in (flag for flag in FLAGS if given.get(flag) is True):
+                flags[flag].append(key)
+            if isinstance(given.get("difficulty_tier"), str):
+                difficulty[key] = given["difficulty_tier"]
+    if not instances:
+        raise SourceError(
+            f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
+        )
+    _refuse_twice(instances, folder)
+    rows = _verification(folder / "consensus_verification.json")
+    return PublishedSet(
+        instances=tuple(instances),
+        verdicts={
+            name: {claim: row.verdicts for claim, row in claims.items()} for name, claims in rows.items()
+        },
+        majority={
+            name: {claim: row.majority for claim, row in claims.items()} for name, claims in rows.items()
+        },
+        verified_values={
+            name: {claim: row.value for claim, row in claims.items()} for name, claims in rows.items()
+        },
+        selection=selection,
+        flags={flag: tuple(names) for flag, names in flags.items()},
+        difficulty=difficulty,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    verdicts: tuple[str, ...]
+    majority: str
+    value: object
+
+
+def _verification(path: Path) -> dict[str, dict[str, _Verified]]:
+    found: dict[str, dict[str, _Verified]] = {}
+    for key, row in _optional(path).items():
+        judges = row.get("judges") if isinstance(row, dict) else None
+        names = [row.get("instance_id"), row.get("claim_id"), row.get("majority_verdict")] if judges else []
+        if not isinstance(judges, dict) or not all(isinstance(name, str) for name in names):
+            raise SourceError(
+                f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); mend the file"
+            )
+        given = [judge.get("verdict") if isinstance(judge, dict) else None for judge in judges.values()]
+        name, claim, majority = names
+        found.setdefault(name, {})[claim] = _Verified(
+            tuple(map(str, given)), majority, row.get("consensus_val")
+        )
+    return found
+
+
+def _optional(path: Path) -> dict[str, Any]:
+    return read_object(path) if path.exists() else {}
+
+
+def _array(path: Path) -> list[Any]:
+    value = read_json(path)
+    if not isinstance(value, list):
+        raise SourceError(f"{path}: expected a JSON array, got {type(value).__name__}; replace the file")
+    return value
+
+
+def _list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise SourceError(f"{where}: expected a JSON array, got {type(value).__name__}; replace the file")
+    return value
+
+
+def _refuse_twice(instances: list[Instance], folder: Path) -> None:
+    seen: set[str] = set()
+    for instance in instances:
+        if instance.instance_id in seen:
+            raise SourceError(
+                f"{folder}: instance {instance.instance_id!r} is given twice; each id stands for one case"
+            )
+        seen.add(instance.instance_id)

@@ -1,0 +1,75 @@
+"""The words put to designers, analysts and verifying judges: texts with places in double braces, from a TOML file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.medley.construction.reading import read_document, text_of
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+
+SCALE_TEXT = "scale"
+_PLACES: Mapping[str, frozenset[str]] = {
+    "scale": frozenset(),
+    "design": frozenset({"scenario", "ambiguity", "difficulty", "claims", "known_answer"}),
+    "design_known_answer": frozenset({"answer", "why", "target"}),
+    "analyst": frozenset({"vignette", "claims", "scale"}),
+    "analyst_again": frozenset(),
+    "verify": frozenset({"vignette", "claim", "consensus"}),
+}
+_PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The texts by their names."""
+
+    texts: Mapping[str, str]
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Name and digest of each text, as the gates want them on record."""
+        return tuple(f"{name}@{sha256_hex(text)[:12]}" for name, text in sorted(self.texts.items()))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts."""
+        return sha256_hex(canonical_json(dict(self.texts)))
+
+    def text(self, name: str) -> str:
+        """Return a text as it stands."""
+        return self.texts[name]
+
+    def filled(self, name: str, **parts: str) -> str:
+        """Return a text with its places filled in, all at once: what is filled in is not searched for places."""
+        return _PLACE.sub(lambda place: parts.get(place[1], place[0]), self.texts[name])
+
+
+def load_words(path: Path | None = None) -> Words:
+    """Read the project's texts, or another file of the same keys.
+
+    Raises
+    ------
+    SourceError
+        For a file that cannot be read, a text that is missing, or one whose places are not exactly the known ones.
+    """
+    path = shipped("data", "medley", "construction.toml") if path is None else path
+    given = read_document(path)
+    unknown = sorted(set(given) - set(_PLACES))
+    if unknown:
+        raise SourceError(f"{path}: unknown text {unknown[0]!r}; there are: {', '.join(_PLACES)}")
+    texts = {name: text_of(given, name, str(path)) for name in _PLACES}
+    for name, text in texts.items():
+        found = set(_PLACE.findall(text))
+        if found != _PLACES[name]:
+            odd = sorted(found ^ _PLACES[name])[0]
+            raise SourceError(f"{path}: {name}: {{{{{odd}}}}} is missing or unknown; mend the text")
+    return Words(texts)
+
+
+def numbered_claims(claims: Mapping[str, str]) -> str:
+    """Return one line per claim, its id first."""
+    return "\n".join(f"{claim}: {text}" for claim, text in claims.items())
