@@ -5,7 +5,7 @@
 -- #NOT_NULL(benchmark)
 with
     asked as (select distinct benchmark from stg_study_partitions),
-    known as (select unnest(['metamedqa', 'signaldetection']) as benchmark)
+    known as (select unnest(['metamedqa', 'signaldetection', 'medley']) as benchmark)
 select benchmark from asked
 union
 select benchmark from known where not exists (select 1 from asked)

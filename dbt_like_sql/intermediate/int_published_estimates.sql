@@ -1,12 +1,18 @@
 -- One row: one published number that may stand beside the answers of the study, in the units of the board. Published
 -- numbers stand only beside answers to the published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure.
--- Source: published_metamedqa, published_signaldetection, int_benchmarks, int_question_sets, int_listed_models.
+-- Source: published_metamedqa, published_signaldetection, published_medley, stg_medley_model_estimates, int_benchmarks,
+-- int_question_sets, int_listed_models.
 -- #UNIQUE(benchmark, condition, model, measure)
 -- #NOT_NULL(benchmark, condition, model, measure)
 -- columns:
 --   n: answers the value rests on, null where the paper does not say
 with
+    medley_variants as (
+        select distinct variant from stg_medley_model_estimates
+        union
+        select 'reference' where not exists (select 1 from stg_medley_model_estimates)
+    ),
     shown as (
         select benchmark
         from int_benchmarks
@@ -29,6 +35,11 @@ with
         union all
         select 'signaldetection', task || ' ' || condition, model, measure, value, low, high, n
         from published_signaldetection
+        union all
+        -- By which of the two ways printed scores were made is not known; they stand beside the one the study uses.
+        select 'medley', condition || ' ' || variant, model, measure, value, null, null, n
+        from published_medley
+        cross join medley_variants
     )
 select stated.*
 from stated

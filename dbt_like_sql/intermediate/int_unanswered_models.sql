@@ -1,7 +1,7 @@
 -- One row: one listed model, benchmark and condition for which nothing was scored: it is still named on the board.
 -- Key: benchmark, condition, model.
 -- Source: int_benchmarks, int_listed_models, stg_study_partitions, int_metamedqa_cells, int_signaldetection_cells,
--- int_signaldetection_question_sets, int_estimates.
+-- int_signaldetection_question_sets, medley_estimates, int_estimates.
 -- #UNIQUE(benchmark, condition, model)
 -- #NOT_NULL(benchmark, condition, model, n_failed)
 -- columns:
@@ -11,6 +11,8 @@ with
         select distinct 'metamedqa' as benchmark, condition from int_metamedqa_cells
         union
         select distinct 'signaldetection', task || ' ' || condition from int_signaldetection_cells
+        union
+        select distinct 'medley', condition || ' ' || variant from medley_estimates
     ),
     first_condition as (
         select 'metamedqa' as benchmark, 'baseline' as condition
@@ -18,6 +20,8 @@ with
         select 'signaldetection', task || ' confidence' from int_signaldetection_question_sets
         union
         select 'signaldetection', 'A confidence' where not exists (select 1 from int_signaldetection_question_sets)
+        union
+        select 'medley', 'normal reference'
     ),
     conditions as (
         select benchmark, condition from answered

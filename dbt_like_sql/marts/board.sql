@@ -7,8 +7,9 @@
 -- #NOT_NULL(benchmark, condition, model, measure, source)
 -- #SET{source: measured|published|simulated}
 -- columns:
---   condition: metamedqa: the system message, baseline has none; signaldetection: the task and the condition
---   estimate: shares 0 to 1, confidences 1 to 5, d′ and criteria in standard deviations; null when there is no value
+--   condition: metamedqa: the system message, baseline has none; signaldetection: the task and the condition;
+--     medley: the condition and how it was scored
+--   estimate: shares and scores 0 to 1, confidences 1 to 5, d′ and criteria in standard deviations; null when there is no value
 --   low: lower end of the 95 % interval, null when there is none
 --   high: upper end of the 95 % interval
 --   n: answers the value rests on, null where the paper does not say

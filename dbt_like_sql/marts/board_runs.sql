@@ -1,12 +1,13 @@
 -- One row: one measure of one listed model, condition and run.
 -- Key: benchmark, dataset, condition, model, run, measure.
--- Source: int_listed_models, int_metamedqa_question_sets, int_signaldetection_question_sets, stg_metamedqa_run_estimates,
--- stg_signaldetection_run_estimates.
+-- Source: int_listed_models, int_metamedqa_question_sets, int_signaldetection_question_sets, int_medley_question_sets,
+-- stg_metamedqa_run_estimates, stg_signaldetection_run_estimates, stg_medley_run_estimates.
 -- #UNIQUE(benchmark, dataset, condition, model, run, measure)
 -- #NOT_NULL(benchmark, dataset, condition, model, run, measure)
 -- #SET{source: measured|simulated}
 -- columns:
---   condition: as on the board; for signaldetection the task and the condition
+--   condition: as on the board; for signaldetection the task and the condition, for medley the condition and how
+--     it was scored
 --   estimate: shares 0 to 1, confidences 1 to 5, d′ and criteria in standard deviations; null when there is no value,
 --     status says why
 --   low: lower end of the 95 % interval
@@ -29,6 +30,12 @@ with estimates as (
         n_unparsable, coverage, method, status
     from stg_signaldetection_run_estimates
     inner join int_signaldetection_question_sets using (dataset, task)
+    union all
+    select
+        benchmark, dataset, condition || ' ' || variant, model, run, measure, estimate, low, high, sem, n, n_failed,
+        n_unparsable, coverage, method, status
+    from stg_medley_run_estimates
+    inner join int_medley_question_sets using (dataset)
 )
 
 select

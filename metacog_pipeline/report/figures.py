@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Stands for the page's ink while drawing; no palette below holds it.
-_INK = "#010203"
+#: Stands for the page's ink while drawing; no palette below holds it.
+INK = "#010203"
 #: Told apart by people with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
 MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -52,11 +52,11 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
         name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(each[0] for each in points))
     }
     kinds = {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(sorted({each[1] for each in points}))}
-    figure, axes = _canvas(3.8 + 0.12 * (1 + len(series) + len(kinds)))  # room for the legend, two in a row
+    figure, axes = canvas(3.8 + 0.12 * (1 + len(series) + len(kinds)))  # room for the legend, two in a row
     ends = [end for *_, a, b in points for p in (a, b) for end in (p.value, p.low, p.high) if end is not None]
     low, high = min([0.0, *ends]), max([1.0, *ends])
     margin = 0.04 * (high - low)
-    axes.plot([low, high], [low, high], color=_INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    axes.plot([low, high], [low, high], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     for name, kind, a, b in points:
         axes.errorbar(
             [a.value],
@@ -71,22 +71,22 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
     axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(low - margin, high + margin)
     axes.set_aspect("equal")
-    _label(axes, x, y)
-    handles = [_handle("-", _INK, line, dashes=True)]
-    handles += [_handle("s", colour, name) for name, colour in series.items()]
-    handles += [_handle(marker, _INK, name, hollow=True) for name, marker in kinds.items()]
-    _legend(figure, handles)
-    return _svg(figure, f"{y} against {x}")
+    label(axes, x, y)
+    handles = [handle("-", INK, line, dashes=True)]
+    handles += [handle("s", colour, name) for name, colour in series.items()]
+    handles += [handle(marker, INK, name, hollow=True) for name, marker in kinds.items()]
+    legend(figure, handles)
+    return svg(figure, f"{y} against {x}")
 
 
 def ladder(rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[str], x: str) -> str:
     """Return one line per row with a mark for each of ``steps``, joined in that order."""
-    figure, axes = _canvas(1.2 + 0.42 * max(1, len(rows)))
+    figure, axes = canvas(1.2 + 0.42 * max(1, len(rows)))
     colours = dict(zip(steps, PALETTE, strict=False))
     markers = dict(zip(steps, MARKERS, strict=False))
     for place, (_, points) in enumerate(rows):
         there = [points[step] for step in steps if step in points]
-        axes.plot([each.value for each in there], [place] * len(there), color=_INK, linewidth=0.6, zorder=1)
+        axes.plot([each.value for each in there], [place] * len(there), color=INK, linewidth=0.6, zorder=1)
         for step in steps:
             if step in points:
                 axes.errorbar(
@@ -98,34 +98,37 @@ def ladder(rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[s
                     markersize=6,
                     linewidth=1.4,
                 )
-    axes.axvline(0, color=_INK, linewidth=0.8, linestyle=(0, (1, 3)))
-    axes.set_yticks(range(len(rows)), [_label_text(name) for name, _ in rows], parse_math=False)
+    axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
+    axes.set_yticks(range(len(rows)), [label_text(name) for name, _ in rows], parse_math=False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    _label(axes, x, "")
-    _legend(figure, [_handle(markers[step], colours[step], step) for step in steps])
-    return _svg(figure, x)
+    label(axes, x, "")
+    legend(figure, [handle(markers[step], colours[step], step) for step in steps])
+    return svg(figure, x)
 
 
-def _canvas(height: float) -> tuple[Figure, Axes]:
+def canvas(height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure and its axes, as wide as all."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
     axes.patch.set_alpha(0)
-    axes.tick_params(colors=_INK, labelsize=10)
+    axes.tick_params(colors=INK, labelsize=10)
     for name, spine in axes.spines.items():
-        spine.set_color(_INK)
+        spine.set_color(INK)
         spine.set_visible(name in ("left", "bottom"))
     return figure, axes
 
 
-def _label(axes: Axes, x: str, y: str) -> None:
-    axes.set_xlabel(_label_text(x), color=_INK, fontsize=11, parse_math=False)
-    axes.set_ylabel(_label_text(y), color=_INK, fontsize=11, parse_math=False)
+def label(axes: Axes, x: str, y: str) -> None:
+    """Name both axes."""
+    axes.set_xlabel(label_text(x), color=INK, fontsize=11, parse_math=False)
+    axes.set_ylabel(label_text(y), color=INK, fontsize=11, parse_math=False)
 
 
-def _handle(marker: str, colour: str, name: str, *, hollow: bool = False, dashes: bool = False) -> object:
+def handle(marker: str, colour: str, name: str, *, hollow: bool = False, dashes: bool = False) -> object:
+    """Return an entry of a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D(
@@ -136,24 +139,26 @@ def _handle(marker: str, colour: str, name: str, *, hollow: bool = False, dashes
         linestyle=(0, (4, 3)) if dashes else "none",
         markerfacecolor="none" if hollow else colour,
         markersize=7,
-        label=_label_text(name),
+        label=label_text(name),
     )
 
 
-def _legend(figure: Figure, handles: Sequence[object]) -> None:
+def legend(figure: Figure, handles: Sequence[object]) -> None:
+    """Put a legend below the plot."""
     made = figure.legend(
         handles=list(handles),
         loc="outside lower center",
         ncols=2,
         frameon=False,
         fontsize=10,
-        labelcolor=_INK,
+        labelcolor=INK,
     )
     for text in made.get_texts():
         text.set_parse_math(False)
 
 
-def _svg(figure: Figure, label: str) -> str:
+def svg(figure: Figure, label: str) -> str:
+    """Return the figure as SVG for the page; ``label`` says what it shows."""
     import matplotlib as mpl
 
     out = io.StringIO()
@@ -166,19 +171,19 @@ def _svg(figure: Figure, label: str) -> str:
             "ignore", UserWarning
         )  # the reader's fonts draw the text, not those measured with here
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    svg = out.getvalue()
-    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    drawn = out.getvalue()
+    drawn = drawn[drawn.index("<svg") :].replace(INK, "currentColor")
+    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
     # Names of groups repeat from figure to figure; only what is pointed at keeps its own.
-    used = set(re.findall(r"#([\w-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
-    opening = svg[: svg.index(">")]
+    used = set(re.findall(r"#([\w-]+)", drawn))
+    drawn = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
+    opening = drawn[: drawn.index(">")]
     sized = re.sub(r' (width|height)="[^"]*"', "", opening)
     name = "".join(each for each in label if each not in '<>&"')
-    return f'{sized} role="img" aria-label="{name}"{svg[len(opening) :]}'
+    return f'{sized} role="img" aria-label="{name}"{drawn[len(opening) :]}'
 
 
-def _label_text(text: str) -> str:
+def label_text(text: str) -> str:
     """Return ``text`` as it fits beside a plot."""
     plain = printable(text.encode("utf-8", "replace").decode("utf-8"))
     return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"

@@ -8,14 +8,17 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.report import signaldetection
+from metacog_pipeline.report import medley, signaldetection
 from metacog_pipeline.report.html import Part, paragraph, table, words
 from metacog_pipeline.warehouse.leaderboard import legend, notes, sections
 from metacog_pipeline.warehouse.query import board, read_table
 
 PAGE = "index.html"
 #: Benchmark → what the page shows of it beside its board.
-PARTS: Mapping[str, Callable[[Path], Iterator[Part]]] = {"signaldetection": signaldetection.parts}
+PARTS: Mapping[str, Callable[[Path], Iterator[Part]]] = {
+    "signaldetection": signaldetection.parts,
+    "medley": medley.parts,
+}
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #ffffff; --band: #f6f8fa;

@@ -10,6 +10,12 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.medley import instance_scores as medley_instances
+from metacog_pipeline.benchmarks.medley import published as medley_published
+from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
+from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
+from metacog_pipeline.benchmarks.medley.construction import files as medley_items
+from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_comparisons
 from metacog_pipeline.benchmarks.metamedqa import observe as metamedqa_observe
 from metacog_pipeline.benchmarks.metamedqa import scoring as metamedqa_scoring
@@ -78,4 +84,11 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/signaldetection/published/contrasts*.parquet": _arrow(
         signaldetection_comparisons.COMPARISON_SCHEMA
     ),
+    "items/medley*.parquet": medley_items.ITEMS_SCHEMA,
+    "estimates/medley/instances/**/*.parquet": _arrow(medley_instances.INSTANCE_SCHEMA),
+    "estimates/medley/runs/**/*.parquet": _arrow(medley_scoring.ESTIMATE_SCHEMA),
+    "estimates/medley/models/*.parquet": _arrow(medley_scoring.ESTIMATE_SCHEMA),
+    "estimates/medley/comparisons/*.parquet": _arrow(medley_comparisons.COMPARISON_SCHEMA),
+    "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
+    "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
 }
