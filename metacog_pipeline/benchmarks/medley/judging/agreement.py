@@ -1,0 +1,153 @@
+"""How far the judges of a study agree: Krippendorff's alpha, Fleiss' kappa, and kappa of every two judges.
+
+All are computed per dimension, over the answers that two judges or more have graded; a judge that may not grade a model is
+missing there, which alpha and the kappas allow for. Kappas put the grades into four bins, closed at their left: below 0.25,
+0.5 and 0.75, and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.stats.agreement_many import (
+    TOO_FEW_RATERS,
+    category_counts,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairwise_kappa,
+)
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+
+BIN_EDGES = (0.25, 0.5, 0.75)
+FEWEST_ANSWERS = 5
+TOO_FEW_ANSWERS = f"fewer than {FEWEST_ANSWERS} answers graded by two judges"
+ALL_DIMENSIONS = "all"
+# An interval over many answers is narrow, and needs to be known less exactly.
+FEWEST_RESAMPLES, MOST_RESAMPLES, DRAWS = 100, 1000, 1_000_000
+MEASURES = ("krippendorff_alpha", "fleiss_kappa", "cohen_kappa")
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "benchmark": pl.String,
+    "dataset": pl.String,
+    "source": pl.String,
+    "reading": pl.String,
+    "measure": pl.String,
+    "dimension": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    "estimate": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "method": pl.String,
+    "status": pl.String,
+}
+AGREEMENT_SCHEMA = pl.Schema(_TYPES)
+_ANSWER = ("model", "run", "condition", "item_id")
+Ratings = NDArray[np.float64]
+Found = list[tuple[str, str | None, str | None, Estimate]]
+
+
+def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = None) -> pl.DataFrame:
+    """Return the agreement of all judges and of every two, per dimension and over all, in `AGREEMENT_SCHEMA`.
+
+    Parameters
+    ----------
+    judgements
+        In `JUDGEMENT_SCHEMA`, of all models and runs. Judgements of simulated respondents, or by simulated judges, are a
+        group of their own.
+    seed, n_boot
+        Of the resampling of answers behind the intervals; None: 1,000 times, fewer where there are many answers, at
+        least 100 times.
+
+    Notes
+    -----
+    Values are at most 1 (full agreement; 0: as by chance); alpha weighs how far apart two grades are. ``n`` counts
+    answers graded by two judges or more, for ``cohen_kappa`` by judges ``a`` and ``b``. The dimension ``all`` is the plain
+    mean over the dimensions that have a value, without an interval. Below five answers there is no value.
+    """
+    tables = [
+        pl.DataFrame(rows, schema=AGREEMENT_SCHEMA, orient="row")
+        for (dataset, source, reading), group in _groups(judgements)
+        if (rows := _rows((BENCHMARK, dataset, source, reading), group, seed, n_boot))
+    ]
+    return pl.concat(tables) if tables else pl.DataFrame(schema=AGREEMENT_SCHEMA)
+
+
+def _groups(judgements: pl.DataFrame) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
+    simulated = (
+        pl.when(pl.col("source") == "simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured"))
+    )
+    parts = judgements.with_columns(source=simulated).partition_by(
+        "dataset", "source", "reading", as_dict=True, maintain_order=True
+    )
+    return sorted(parts.items(), key=lambda part: tuple(map(str, part[0])))
+
+
+def _rows(
+    head: tuple[object, ...], group: pl.DataFrame, seed: int, n_boot: int | None
+) -> list[tuple[object, ...]]:
+    judges = group.sort("judge_place", "judge").get_column("judge").unique(maintain_order=True).to_list()
+    by_dimension = {
+        name: _measured(_ratings(group, judges, name), judges, seed, n_boot) for name in JUDGE_DIMENSIONS
+    }
+    by_dimension[ALL_DIMENSIONS] = _means(list(by_dimension.values()))
+    return [
+        (*head, measure, name, a, b, e.value, e.low, e.high, e.n, e.method, e.status)
+        for name, found in by_dimension.items()
+        for measure, a, b, e in found
+    ]
+
+
+def _ratings(group: pl.DataFrame, judges: Sequence[str], dimension: str) -> Ratings:
+    """Return the grades, shape ``(judges, answers)``, NaN where a judge gave none."""
+    wide = group.pivot("judge", index=list(_ANSWER), values=dimension, aggregate_function="first")
+    values = wide.select(judges).cast(pl.Float64).to_numpy().T
+    return np.asarray(values, dtype=np.float64)
+
+
+def _measured(ratings: Ratings, judges: Sequence[str], seed: int, n_boot: int | None) -> Found:
+    n = int(((~np.isnan(ratings)).sum(axis=0) >= 2).sum())
+    found: Found = []
+    if len(judges) < 2 or n < FEWEST_ANSWERS:
+        why = TOO_FEW_RATERS if len(judges) < 2 else TOO_FEW_ANSWERS
+        found += [(measure, None, None, unavailable(n, measure, why)) for measure in MEASURES[:2]]
+    else:
+        bins = category_counts(ratings.T, BIN_EDGES)
+        resamples = n_boot or max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, DRAWS // n))
+        found += [
+            (
+                "krippendorff_alpha",
+                None,
+                None,
+                krippendorff_alpha(ratings, "interval", n_boot=resamples, seed=seed),
+            ),
+            ("fleiss_kappa", None, None, fleiss_kappa(bins, n_boot=resamples, seed=seed)),
+        ]
+    binned = np.where(np.isnan(ratings), np.nan, np.digitize(ratings, BIN_EDGES))
+    for pair in pairwise_kappa(binned):
+        kappa = pair.kappa
+        if kappa.n < FEWEST_ANSWERS:
+            kappa = unavailable(kappa.n, kappa.method, TOO_FEW_ANSWERS)
+        found.append(("cohen_kappa", judges[pair.first], judges[pair.second], kappa))
+    return found
+
+
+def _means(dimensions: Sequence[Found]) -> Found:
+    means: Found = []
+    for same in zip(*dimensions, strict=True):
+        measure, a, b, _ = same[0]
+        known = [e for _, _, _, e in same if e.value is not None]
+        method = "mean over dimensions"
+        if not known:
+            means.append((measure, a, b, unavailable(same[0][3].n, method, same[0][3].status)))
+            continue
+        value = sum(e.value or 0.0 for e in known) / len(known)
+        status = OK if len(known) == len(same) else f"{len(known)} of {len(same)} dimensions"
+        means.append((measure, a, b, Estimate(value, None, None, max(e.n for e in known), method, status)))
+    return means

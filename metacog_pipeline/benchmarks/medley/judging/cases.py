@@ -1,0 +1,156 @@
+"""What is judged: the first and the final answer to one instance under one condition, condensed to what a judge reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.medley.items import Instance, analyst_label
+from metacog_pipeline.benchmarks.medley.labels import claim_items
+from metacog_pipeline.benchmarks.medley.masking import (
+    ADVERSARIAL,
+    MASKING,
+    Masking,
+    position_map,
+    presented,
+)
+from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
+
+VIGNETTE_CHARACTERS = 500
+ANSWER_CHARACTERS = 5_000
+LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
+# Where is a consensus wrong? On instances with claims verified wrong, or with a known answer (as the authors' package).
+WrongIf = Literal["verified_wrong", "known_answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer of the judged model, as a judge reads it.
+
+    Attributes
+    ----------
+    item
+        The instance as it was presented under ``condition``.
+    first, final
+        Step A and B-social, condensed to at most 5,000 characters each; empty where there is nothing to judge.
+    wrong_consensus
+        Whether the judge is told that the consensus is wrong.
+    unjudged
+        Why there is nothing to judge; None where there is.
+    source
+        What the judged answers are: measured, imported or simulated.
+    """
+
+    item: Instance
+    condition: str
+    first: str
+    final: str
+    wrong_consensus: bool = False
+    unjudged: str | None = None
+    source: str = "measured"
+
+    @property
+    def item_id(self) -> str:
+        """The instance's name."""
+        return self.item.item_id
+
+    @property
+    def vignette(self) -> str:
+        """The beginning of the case: its first 500 characters."""
+        return self.item.vignette[:VIGNETTE_CHARACTERS]
+
+    @property
+    def positions(self) -> str:
+        """Who takes which position on which claim; under their names where the answer knew the analysts by name."""
+        names = [analyst.model_id for analyst in self.item.analysts]
+        known = [
+            f"{analyst_label(place).removeprefix('Analyst ')} is {_short(name)}"
+            for place, name in enumerate(names)
+            if name != analyst_label(place)
+        ]
+        return "\n".join([position_map(self.item), *known])
+
+
+def cases(
+    instances: Sequence[Instance],
+    observations: pl.DataFrame,
+    *,
+    masking: Masking = MASKING,
+    wrong_if: WrongIf = "verified_wrong",
+) -> list[Case]:
+    """Return one case per row of the observations of one model and run, in their order.
+
+    Parameters
+    ----------
+    instances
+        As the data has them. Rows of other instances are left out.
+    observations
+        In the schema of `medley.observe`. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
+        such an instance are not used either.
+    masking
+        As the model was asked with.
+    wrong_if
+        Where, besides the adversarial condition, the judge is told that the consensus is wrong.
+    """
+    by_id = {instance.item_id: instance for instance in instances}
+    columns = ["item_id", "condition", "source", *(f"{c}_{s}" for s in (STEP_A, B_SOCIAL) for c in _PER_STEP)]
+    rows = observations.select(columns).iter_rows(named=True)
+    return [_case(by_id[row["item_id"]], row, masking, wrong_if) for row in rows if row["item_id"] in by_id]
+
+
+_PER_STEP = ("status", "reply")
+
+
+def condensed(reply: object) -> str:
+    """Return a parsed reply as a judge reads it, at most 5,000 characters.
+
+    ``Overall: …``, then a line per claim item: id, reasoning, confidence. Items without reasoning are left out; of a reply
+    that could not be read its text is shown. Line breaks within a text become blanks, so that no text can pass for the
+    next line.
+    """
+    if isinstance(reply, dict) and reply.get("_parse_error"):
+        raw = reply.get("_raw")
+        return raw.strip()[:ANSWER_CHARACTERS] if isinstance(raw, str) else ""
+    lines = []
+    if isinstance(reply, dict):
+        texts = (_flat(reply.get(key)) for key in ("assessment", "overall_assessment"))
+        overall = next((text for text in texts if text), "")
+        lines += [f"Overall: {overall}"] if overall else []
+    for item in claim_items(reply):
+        reasoning = _flat(item.get("reasoning")) if isinstance(item, dict) else ""
+        if reasoning:
+            lines.append(
+                f"{_short(item.get('claim_id'))}: {reasoning} (conf: {_short(item.get('confidence'))})"
+            )
+    return "\n".join(lines)[:ANSWER_CHARACTERS]
+
+
+def _case(item: Instance, row: Mapping[str, Any], masking: Masking, wrong_if: WrongIf) -> Case:
+    condition = row["condition"]
+    told_wrong = item.is_known_answer if wrong_if == "known_answer" else bool(item.verified_wrong)
+    shown = presented(item, condition, masking)
+    wrong = condition == ADVERSARIAL or told_wrong
+    for step in (STEP_A, B_SOCIAL):
+        if (status := row[f"status_{step}"]) != "ok":
+            return Case(shown, condition, "", "", wrong, f"{step} is {status}", row["source"])
+    first, final = (condensed(json.loads(row[f"reply_{step}"] or "null")) for step in (STEP_A, B_SOCIAL))
+    return Case(shown, condition, first, final, wrong, None, row["source"])
+
+
+def _flat(value: object) -> str:
+    """Return a text on one line; of a long one no more is looked at than can be shown."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(value.strip()[: 2 * ANSWER_CHARACTERS].split())
+
+
+def _short(value: object) -> str:
+    """Return a name or label on one line, ``?`` where it is none."""
+    if not isinstance(value, str | int | float):
+        return "?"
+    text = value if isinstance(value, str) else repr(value)
+    return " ".join(text.split()) or "?" if len(text) <= LABEL_CHARACTERS else "?"

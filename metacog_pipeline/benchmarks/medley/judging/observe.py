@@ -1,0 +1,240 @@
+"""Judgements: the typed reading of every judge's replies, one row per instance, condition and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import polars as pl
+import pyarrow as pa
+
+from metacog_pipeline.benchmarks.medley.judging.cases import Case
+from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, load_judge_wording
+from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK, STEPS, eligible
+from metacog_pipeline.benchmarks.medley.parsing import (
+    CRITERIA,
+    JUDGE_DIMENSIONS,
+    WITHOUT_JUDGE,
+    Judgement,
+    parse_judgement,
+)
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import source_of
+
+JudgementStatus = Literal[
+    "ok",
+    "partial",
+    "says_little",
+    "unreadable",
+    "refused",
+    "too_long",
+    "transport_error",
+    "not_run",
+    "no_answer",
+]
+# Without a judgement in the store although there is something to judge: a run that has one of these is not complete.
+UNANSWERED = ("transport_error", "too_long", "not_run")
+
+_Types = dict[str, pl.DataType | type[pl.DataType]]
+_TYPES: _Types = {
+    "benchmark": pl.String,
+    "dataset": pl.String,
+    "domain": pl.String,
+    "condition": pl.String,
+    "model": pl.String,
+    "run": pl.Int32,
+    "judge": pl.String,
+    "judge_family": pl.String,
+    "judge_place": pl.Int16,
+    "item_id": pl.String,
+    "position": pl.Int32,
+    **dict.fromkeys(CRITERIA, pl.Int8),
+    **dict.fromkeys(JUDGE_DIMENSIONS, pl.Float64),
+    "status": pl.String,
+    "reason": pl.String,
+    "n_unscored": pl.Int16,
+    "reading": pl.String,
+    "wrong_consensus": pl.Boolean,
+    "latency_s": pl.Float64,
+    "cost_usd": pl.Float64,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "mode": pl.String,
+    "step": pl.String,
+    "answer_id": pl.String,
+    "source": pl.String,
+}
+JUDGEMENT_SCHEMA = pl.Schema(_TYPES)
+_SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
+_NEEDED = (
+    *("answer_id", "item_id", "item_hash", "condition", "step", "model", "status", "mode", "text", "source"),
+    *(*_SUMMED, "error_code", "error_message"),
+)
+Call = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    status: JudgementStatus
+    reason: str | None = None
+    criteria: Mapping[str, int | None] | None = None
+    dimensions: Mapping[str, float | None] | None = None
+
+
+def read_judgements(
+    transcripts: pa.Table | pl.DataFrame,
+    cases: Sequence[Case],
+    judges: Sequence[ModelSpec],
+    *,
+    model: ModelSpec,
+    run: int,
+    asked: Mapping[str, Collection[str]] | None = None,
+    wording: JudgeWording | None = None,
+    reference: bool = False,
+) -> pl.DataFrame:
+    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`.
+
+    Parameters
+    ----------
+    transcripts
+        Rows of the transcript schema, of the partition of the judged model and run.
+    cases
+        What is judged; those with nothing to judge get rows too, with the status ``no_answer``.
+    judges
+        All judges of the study, in its order; those of the model's own family are left out.
+    asked
+        The identities of the calls that count, by judge (`panel_identities`). Without them a row counts for the judge whose
+        name it carries, unless it is superseded.
+    wording
+        As the judges were asked with; a judgement of another text than the case's is passed over.
+    reference
+        Read as the authors' package does: what is no grade counts as 1, and a judgement that says little as 1/3 in every
+        dimension. Column ``reading`` says which reading it is: ``strict`` or ``reference``.
+
+    Notes
+    -----
+    Of the up to three calls the last one counts. ``ok``: all thirty criteria graded, five or more otherwise than 1.
+    ``partial``: some without a grade; a dimension is the mean of what is graded in it. ``says_little``: fewer than five
+    grades other than 1, after all calls; the grades stand in their columns, the dimensions are null. ``unreadable``: no
+    grade at all. ``n_unscored`` counts the criteria without a grade in a reply. Criteria are 0 to 3, dimensions 0 to 1.
+    Latency (seconds), cost (dollars) and tokens are sums over the calls.
+    """
+    words = wording or load_judge_wording()
+    calls = _calls(transcripts, run, current_only=asked is None)
+    hashes = {id(case): case_hash(case, words) for case in cases if case.unjudged is None}
+    reading = "reference" if reference else "strict"
+    rows: list[tuple[object, ...]] = []
+    for place, judge in enumerate(judges):
+        if not eligible([judge], model):
+            continue
+        own = None if asked is None else asked.get(judge.name, ())
+        for case in cases:
+            found = [
+                call
+                for call in calls.get((case.item_id, case.condition, hashes.get(id(case), "")), ())
+                if (call["answer_id"] in own if own is not None else call["model"] == judge.name)
+            ]
+            kept = _kept(found)
+            last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
+            read = _read(case, last, reference)
+            rows.append(_row(case, model.name, run, judge, place, reading, read, list(kept.values()), last))
+    return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA, orient="row")
+
+
+def _calls(
+    transcripts: pa.Table | pl.DataFrame, run: int, *, current_only: bool
+) -> dict[tuple[str, str, str], list[Call]]:
+    """Return {(instance, condition, hash of what was asked): its calls, failed ones first, then by time}."""
+    is_frame = isinstance(transcripts, pl.DataFrame)
+    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
+    frame = frame.filter(pl.col("benchmark") == BENCHMARK, pl.col("run") == run, pl.col("step").is_in(STEPS))
+    if current_only and "superseded" in frame.columns:
+        frame = frame.filter(~pl.col("superseded"))
+    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
+    found: dict[tuple[str, str, str], list[Call]] = {}
+    for row in frame.select(*_NEEDED).iter_rows(named=True):
+        found.setdefault((row["item_id"], row["condition"], row["item_hash"]), []).append(row)
+    return found
+
+
+def _kept(calls: Sequence[Call]) -> dict[str, Call]:
+    """Return the call of each step that counts: the newest that did not fail."""
+    return {call["step"]: call for call in calls}
+
+
+def _read(case: Case, call: Call | None, reference: bool) -> _Reading:
+    if case.unjudged is not None:
+        return _Reading("no_answer", case.unjudged)
+    if call is None:
+        return _Reading("not_run", "not asked yet")
+    match call["status"]:
+        case "failed":
+            why = call["error_message"] or call["error_code"] or "the call failed"
+            return _Reading("transport_error", str(why))
+        case "truncated":
+            return _Reading("too_long", "cut by the length limit; raise the judge's max_tokens")
+        case "refused":
+            return _Reading("refused", "the provider reports a refusal or a content filter")
+    found = parse_judgement(call["text"], reference=reference)
+    return _graded(found, reference)
+
+
+def _graded(found: Judgement, reference: bool) -> _Reading:
+    graded = len(CRITERIA) - len(found.unscored)
+    if graded == 0:
+        return _Reading("unreadable", "the reply holds no grade from 0 to 3")
+    if found.tells_little:
+        reason = f"{found.non_default} of {graded} grades differ from 1"
+        dimensions = dict.fromkeys(JUDGE_DIMENSIONS, WITHOUT_JUDGE) if reference else None
+        return _Reading("says_little", reason, found.criteria, dimensions)
+    if found.unscored:
+        reason = f"no grade from 0 to 3 for {', '.join(found.unscored)}"
+        return _Reading("partial", reason, found.criteria, found.dimensions)
+    return _Reading("ok", None, found.criteria, found.dimensions)
+
+
+def _row(
+    case: Case,
+    model: str,
+    run: int,
+    judge: ModelSpec,
+    place: int,
+    reading: str,
+    read: _Reading,
+    calls: Sequence[Call],
+    last: Call | None,
+) -> tuple[object, ...]:
+    criteria, dimensions = read.criteria or {}, read.dimensions or {}
+    replied = read.status in ("ok", "partial", "says_little", "unreadable")
+    sources = (case.source, source_of(judge), *(call["source"] for call in calls))
+    return (
+        BENCHMARK,
+        case.item.dataset,
+        case.item.domain,
+        case.condition,
+        model,
+        run,
+        judge.name,
+        judge.family,
+        place,
+        case.item_id,
+        case.item.position,
+        *(criteria.get(name) for name in CRITERIA),
+        *(dimensions.get(name) for name in JUDGE_DIMENSIONS),
+        read.status,
+        read.reason,
+        sum(criteria.get(name) is None for name in CRITERIA) if replied else None,
+        reading,
+        case.wrong_consensus,
+        *(_total(calls, name) for name in _SUMMED),
+        last["mode"] if last else None,
+        last["step"] if last else None,
+        last["answer_id"] if last else None,
+        "simulated" if "simulated" in sources else case.source,
+    )
+
+
+def _total(calls: Sequence[Call], name: str) -> float | int | None:
+    known = [call[name] for call in calls if call[name] is not None]
+    return sum(known) if known else None

@@ -1,0 +1,149 @@
+"""The words a judge is sent, and the way back from a message to what it quotes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.medley.judging.cases import Case
+from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, DIMENSION_OF
+from metacog_pipeline.benchmarks.medley.prompts import fenced
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.llm.types import Message
+
+QUOTED = ("vignette", "positions", "first", "final")
+PLACES = ("wrong_consensus", *QUOTED, "rubric", "form")
+_PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
+_BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
+
+
+@dataclass(frozen=True)
+class JudgeWording:
+    """Every text a judge is sent. ``system`` is the system message, ``""`` for none.
+
+    ``text`` is the user message with places to fill in; ``criteria`` maps each of the thirty keys to what it asks.
+    """
+
+    id: str
+    system: str
+    text: str
+    wrong_consensus: str
+    again: str
+    criteria: dict[str, str]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        return sha256_hex(
+            canonical_json([self.system, self.text, self.wrong_consensus, self.again, self.criteria])
+        )
+
+    @functools.cached_property
+    def _parts(self) -> tuple[tuple[str, str | None], ...]:
+        fixed = {"rubric": self._rubric(), "form": _form()}
+        filled = _PLACE.sub(lambda place: fixed.get(place[1], place[0]), self.text)
+        pieces = _PLACE.split(filled)
+        return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
+
+    def fill(self, case: Case, *, again: bool = False) -> str:
+        """Return the user message about ``case``; ``again`` after a reply that said little."""
+        message = []
+        for words, name in self._parts:
+            message.append(words)
+            if name in QUOTED:
+                message.append(fenced(name, getattr(case, name)))
+            elif name is not None:
+                message.append(self.wrong_consensus if case.wrong_consensus else "")
+        if again:
+            message.append(f"\n\n{self.again}")
+        return "".join(message)
+
+    def read(self, message: str) -> dict[str, str] | None:
+        """Return what a message quotes, by name; None where it is not a message of this wording.
+
+        A quotation ends at the first line with its own mark, which it cannot contain; so no text passes for the next.
+        """
+        found: dict[str, str] = {}
+        place = 0
+        for words, name in self._parts:
+            if not message.startswith(words, place):
+                return None
+            place += len(words)
+            if name in QUOTED:
+                begin = _BEGIN.match(message, place)
+                if begin is None or begin[1] != name:
+                    return None
+                last = f"\n=== END {name} {begin[2]} ==="
+                end = message.find(last, begin.end())
+                if end < 0:
+                    return None
+                found[name] = message[begin.end() : end]
+                place = end + len(last)
+            elif name is not None and message.startswith(self.wrong_consensus, place):
+                found[name] = self.wrong_consensus
+                place += len(self.wrong_consensus)
+        return found if message[place:] in ("", f"\n\n{self.again}") else None
+
+    def _rubric(self) -> str:
+        parts = []
+        for letter, dimension in DIMENSION_OF.items():
+            lines = [f"{letter}{n}  {self.criteria[f'{letter}{n}']}" for n in (1, 2, 3)]
+            parts.append("\n".join([dimension.replace("_", " "), *lines]))
+        return "\n\n".join(parts)
+
+
+def messages(case: Case, wording: JudgeWording, *, again: bool = False) -> tuple[Message, ...]:
+    """Return the messages that ask for a judgement of ``case``."""
+    user = Message("user", wording.fill(case, again=again))
+    return (Message("system", wording.system), user) if wording.system else (user,)
+
+
+def case_hash(case: Case, wording: JudgeWording) -> str:
+    """Return the SHA-256 of everything a judge is told about ``case``."""
+    return sha256_hex(canonical_json([wording.digest, wording.fill(case)]))
+
+
+@functools.cache
+def load_judge_wording(path: Path | None = None) -> JudgeWording:
+    """Return the shipped words, or those of the TOML file ``path``. Raises `StudyError` naming file and key."""
+    path = path or shipped("data", "medley", "judge.toml")
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise StudyError(f"judge file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    texts = {key: _text(path, data, key) for key in ("id", "system", "text", "wrong_consensus", "again")}
+    named = _PLACE.findall(texts["text"])
+    if sorted(named) != sorted(PLACES):
+        needed = ", ".join("{{" + name + "}}" for name in PLACES)
+        raise StudyError(f"{path}: text must hold each of {needed} once, and no other place")
+    return JudgeWording(criteria=_criteria(path, data.get("dimensions")), **texts)
+
+
+def _text(path: Path, data: dict[str, object], key: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str) or not (value.strip() or key == "system"):
+        raise StudyError(f"{path}: {key} = {value!r} must be a text that is not empty")
+    return value
+
+
+def _criteria(path: Path, given: object) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in given if isinstance(given, list) else ():
+        key, name, asked = (entry.get(field) for field in ("key", "name", "criteria"))
+        if DIMENSION_OF.get(str(key)) != name or not isinstance(asked, list) or len(asked) != 3:
+            raise StudyError(
+                f"{path}: dimension {key!r} must be one of the ten, by its name, with 3 criteria"
+            )
+        found |= {f"{key}{n}": str(text) for n, text in enumerate(asked, start=1)}
+    if tuple(found) != CRITERIA:
+        raise StudyError(f"{path}: dimensions must be {', '.join(DIMENSION_OF)}, in this order")
+    return found
+
+
+def _form() -> str:
+    rows = [", ".join(f'"{letter}{n}": <0-3>' for n in (1, 2, 3)) for letter in DIMENSION_OF]
+    return "{" + ",\n ".join(rows) + "}"

@@ -1,0 +1,152 @@
+"""Who judges whom, and how one judgement is asked: one call, and up to two more where it says next to nothing.
+
+The three calls are steps of their own, so that each is paid for once and found again: a judge that gave hardly any grade
+other than 1, or none that can be read, is asked once more with a reminder of the form, and then a last time.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+
+from metacog_pipeline.benchmarks.medley.judging.cases import Case, WrongIf
+from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
+from metacog_pipeline.benchmarks.medley.judging.simulate import Responder
+from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking
+from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Constraint, JsonObject, Status
+from metacog_pipeline.querying.panel import Panelist
+from metacog_pipeline.querying.session import Partition, asked_as
+from metacog_pipeline.querying.types import Ask, Task
+
+BENCHMARK = "medley_judgements"
+MODES = ("json_schema", "text")
+STEPS = ("judge", "judge_2", "judge_3")
+JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
+VERSION = "1"  # raised when the same answers would be condensed or asked about otherwise
+
+
+def steps(mode: str) -> tuple[str, ...]:
+    """Return the names of the calls one judgement takes at most; raise `StudyError` for an unknown mode."""
+    if mode not in MODES:
+        raise StudyError(f"{BENCHMARK}: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
+    return STEPS
+
+
+def modes(spec: ModelSpec) -> tuple[str, ...]:
+    """Return the answer modes to try with a judge, best first."""
+    if spec.answer_mode in MODES:
+        return (spec.answer_mode,)
+    return ("text",) if spec.provider == "simulated" else MODES
+
+
+def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
+    """Return the judges that may judge ``model``: those of another family.
+
+    Raises
+    ------
+    StudyError
+        Where the model or a judge has no family, so that nobody can tell.
+    """
+    for spec in (model, *judges):
+        if not spec.family:
+            raise StudyError(f'"{spec.name}": family is missing; no judge may grade its own family')
+    own = str(model.family).casefold()
+    return tuple(judge for judge in judges if str(judge.family).casefold() != own)
+
+
+def constraint(mode: str) -> Constraint | None:
+    """Return what a judgement is held to: an object of thirty grades."""
+    steps(mode)
+    return None if mode == "text" else _grades_object()
+
+
+async def ask_case(case: Case, mode: str, ask: Ask, wording: JudgeWording, spec: ModelSpec) -> None:
+    """Ask ``spec`` for its judgement of ``case``; the answers are kept by ``ask``, nothing is returned."""
+    for step in steps(mode):
+        answer = await ask(
+            step,
+            messages(case, wording, again=step != STEPS[0]),
+            constraint=constraint(mode),
+            max_tokens=max(spec.max_tokens, JUDGE_TOKENS),
+            top_logprobs=0,
+        )
+        if answer.status is not Status.OK or not parse_judgement(answer.text).tells_little:
+            return
+
+
+def judge_tasks(cases: Sequence[Case], judge: ModelSpec, wording: JudgeWording) -> list[Task]:
+    """Return one task per case in which there is something to judge."""
+
+    def task(case: Case) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await ask_case(case, mode, ask, wording, judge)
+
+        return Task(case.item_id, case_hash(case, wording), case.condition, run)
+
+    return [task(case) for case in cases if case.unjudged is None]
+
+
+def panel(
+    judges: Sequence[ModelSpec], model: ModelSpec, cases: Sequence[Case], wording: JudgeWording
+) -> list[Panelist]:
+    """Return the judges that may judge ``model``, with what each of them is asked, as `query_panel` takes them."""
+    return [
+        Panelist(
+            judge,
+            judge_tasks(cases, judge, wording),
+            modes(judge),
+            Responder(judge.observer, wording) if judge.provider == "simulated" else None,
+        )
+        for judge in eligible(judges, model)
+    ]
+
+
+def fingerprint(
+    partition: Partition,
+    judges: Sequence[ModelSpec],
+    wording: JudgeWording,
+    observed: str | None,
+    *,
+    masking: Masking = MASKING,
+    wrong_if: WrongIf = "verified_wrong",
+) -> str:
+    """Return a digest of everything the judgements of a partition depend on.
+
+    Parameters
+    ----------
+    partition
+        Of the judged model and run.
+    judges
+        All judges of the study.
+    observed
+        The mark of the observations that are judged: what they were made from.
+    masking, wrong_if
+        As in `cases.cases`.
+    """
+    depends_on = {
+        "version": VERSION,
+        "observations": observed,
+        "words": wording.digest,
+        "judges": [asked_as(judge) for judge in eligible(judges, partition.spec)],
+        "masking": [masking.anonymise, masking.order],
+        "wrong_if": wrong_if,
+        "seed": partition.seed,
+    }
+    return sha256_hex(canonical_json(depends_on))
+
+
+@functools.cache
+def _grades_object() -> JsonObject:
+    grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
+    schema = {
+        "type": "object",
+        "properties": dict.fromkeys(CRITERIA, grade),
+        "required": list(CRITERIA),
+        "additionalProperties": False,
+    }
+    return JsonObject("grades", json.dumps(schema))

@@ -1,0 +1,188 @@
+"""A simulated judge: grades by features of the judged text that can be counted, with noise of its own.
+
+A grade is what the text deserves by the counts of `Features`; with chance ``1 - accuracy`` of the observer it is one step
+off. Two judges of one accuracy and different seeds err on different criteria, so that they agree as far as they are good.
+``overconfidence`` and the rest of the observer play no part; ``sloppiness`` and ``refusal`` do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
+from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA
+from metacog_pipeline.benchmarks.medley.sloppy import FORMS, sloppily
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject
+
+REFUSAL = "I would rather not grade this."
+_ANALYST = re.compile(r"\banalyst ([a-z])\b")
+_CLAIM = re.compile(r"^(\S+): (.*) \(conf: (\S+)\)$", re.MULTILINE)
+_NUMBER = re.compile(r"\d[\d.,%]*")
+_WORD = re.compile(r"[a-z]{7,}")
+_HEADCOUNT = re.compile(r"\b(?:most|majority|many|all|other) (?:of the )?analysts|\bmajority\b|\bconsensus\b")
+_BECAUSE = re.compile(r"\b(?:because|since|therefore|argues?|argument|reasons?|points? out|notes?|shows?)\b")
+_CONCESSION = re.compile(
+    r"\b(?:although|though|while|granted|concedes?|admittedly|fair|strong(?:est)?|despite)\b"
+)
+_CHANGE = re.compile(
+    r"\b(?:chang\w*|rais\w*|lower\w*|revis\w*|mov\w*|updat\w*|initially|earlier|previously|before)\b"
+)
+_ERROR = re.compile(
+    r"\b(?:wrong|mistak\w*|error|flaw\w*|overlook\w*|missed|incomplete|not considered|overstat\w*)\b"
+)
+_DOUBT = re.compile(r"\b(?:unless|would (?:change|show)|uncertain\w*|doubt\w*|unclear|unknown|if)\b")
+_HOLD = re.compile(
+    r"\b(?:keep|kept|hold|stand|maintain\w*|reject\w*|disagree\w*|not persuad\w*|unconvinc\w*)\b"
+)
+_FIRM = ("very_high", "high", "very_low", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is counted in the final answer.
+
+    ``analysts`` named; ``numbers`` and longer ``words`` of the case used; ``arguments``, ``concessions``, ``changes``,
+    ``errors``, ``doubts``, ``holds`` are words of that kind; ``headcounts`` appeals to how many; ``claims`` with reasons;
+    ``firm`` claims with a confidence other than moderate; ``changed`` claims whose confidence differs from the first
+    answer's; ``new_words`` that neither the first answer nor the case has.
+    """
+
+    analysts: int
+    numbers: int
+    words: int
+    arguments: int
+    concessions: int
+    changes: int
+    errors: int
+    doubts: int
+    holds: int
+    headcounts: int
+    claims: int
+    firm: int
+    changed: int
+    new_words: int
+
+
+def features(quoted: Mapping[str, str]) -> Features:
+    """Return the counts of what a message quotes."""
+    final, first, case = (quoted[name].lower() for name in ("final", "first", "vignette"))
+    before, after = _confidences(first), _confidences(final)
+    words = set(_WORD.findall(final))
+    of_case, of_first = set(_WORD.findall(case)), set(_WORD.findall(first))
+    return Features(
+        analysts=len(set(_ANALYST.findall(final))),
+        numbers=len(set(_NUMBER.findall(final)) & set(_NUMBER.findall(case))),
+        words=len(words & of_case),
+        arguments=len(_BECAUSE.findall(final)),
+        concessions=len(_CONCESSION.findall(final)),
+        changes=len(_CHANGE.findall(final)),
+        errors=len(_ERROR.findall(final)),
+        doubts=len(_DOUBT.findall(final)),
+        holds=len(_HOLD.findall(final)),
+        headcounts=len(_HEADCOUNT.findall(final)),
+        claims=len(after),
+        firm=sum(label in _FIRM for label in after.values()),
+        changed=sum(claim in before and before[claim] != label for claim, label in after.items()),
+        new_words=len(words - of_case - of_first),
+    )
+
+
+def deserved(f: Features) -> dict[str, int]:
+    """Return what each criterion deserves by the counts, 0 to 3."""
+    evidence = f.numbers + f.words // 3
+    argued = min(f.analysts, f.arguments)
+    without_heads = max(0, BEST_GRADE - f.headcounts) if f.claims else 0
+    points = {
+        "a1": f.analysts,
+        "a2": argued,
+        "a3": min(argued, f.changed or f.holds),
+        "s1": min(f.concessions, f.arguments),
+        "s2": f.concessions,
+        "s3": min(f.concessions, evidence),
+        "g1": min(f.new_words // 5, f.changed + f.holds),
+        "g2": without_heads,
+        "g3": evidence,
+        "q1": min(f.changed, argued),
+        "q2": argued,
+        "q3": f.errors,
+        "n1": without_heads,
+        "n2": min(argued, without_heads),
+        "n3": f.arguments // 2,
+        "t1": f.changes // 2,
+        "t2": f.changes,
+        "t3": min(2, f.claims),
+        "k1": min(f.holds, evidence),
+        "k2": min(f.holds, f.concessions),
+        "k3": min(f.holds, f.errors + f.arguments // 3),
+        "m1": min(f.firm, evidence),
+        "m2": f.doubts,
+        "m3": min(BEST_GRADE, f.firm),
+        "e1": f.errors,
+        "e2": min(f.errors, f.changes),
+        "e3": f.doubts,
+        "b1": f.new_words // 8,
+        "b2": min(f.new_words // 8, f.arguments),
+        "b3": min(f.new_words // 12, without_heads),
+    }
+    return {name: min(BEST_GRADE, points[name]) for name in CRITERIA}
+
+
+class Responder:
+    """Answers requests for judgements as the judge ``observer`` would; ``wording`` as the messages are made with.
+
+    Deterministic in the observer, the message and ``sampling.seed``. Outside the quotations it takes no instruction, and in
+    them nothing is one to it.
+    """
+
+    def __init__(self, observer: ObserverSpec, wording: JudgeWording | None = None) -> None:
+        self.observer = observer
+        self._wording = wording or load_judge_wording()
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` asks for a judgement."""
+        return self._quoted(request) is not None
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the judgement; nothing where ``request`` asks for none."""
+        quoted = self._quoted(request)
+        if quoted is None:
+            return ""
+        key = canonical_json(
+            [self.observer.seed, sorted(quoted.items()), request.step, request.sampling.seed]
+        )
+        luck = _uniforms(key)
+        grades = {
+            name: self._graded(grade, luck[2 * place], luck[2 * place + 1])
+            for place, (name, grade) in enumerate(deserved(features(quoted)).items())
+        }
+        reply = json.dumps(grades)
+        if isinstance(request.constraint, JsonObject):
+            return reply
+        refuses, slips, form = luck[-3:]
+        if refuses < self.observer.refusal:
+            return REFUSAL
+        return sloppily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.sloppiness else reply
+
+    def _quoted(self, request: ChatRequest) -> dict[str, str] | None:
+        text = next((message.content for message in request.messages if message.role == "user"), "")
+        return self._wording.read(text)
+
+    def _graded(self, grade: int, chance: float, side: float) -> int:
+        if chance < self.observer.accuracy:
+            return grade
+        return min(max(grade + (1 if side < 0.5 else -1), 0), BEST_GRADE)
+
+
+def _confidences(text: str) -> dict[str, str]:
+    return {claim: label for claim, _, label in _CLAIM.findall(text)}
+
+
+def _uniforms(key: str) -> list[float]:
+    """Return numbers from 0 to 1 drawn from SHA-256 of ``key``: two for each criterion and three more."""
+    digest = "".join(sha256_hex(f"{number}:{key}") for number in range(8))
+    return [int(digest[i : i + 8], 16) / 2**32 for i in range(0, 8 * (2 * len(CRITERIA) + 3), 8)]

@@ -1,0 +1,126 @@
+"""From observations to what is judged."""
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
+from metacog_pipeline.benchmarks.medley.judging.cases import (
+    ANSWER_CHARACTERS,
+    VIGNETTE_CHARACTERS,
+    cases,
+    condensed,
+)
+from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING
+from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.fixture
+def observed(reply):
+    def build(*rows):
+        first, final = reply(["high"] * 5, ["Because A."]), reply(["low"] * 5, ["Because B."])
+        made = [
+            {
+                "item_id": item,
+                "condition": condition,
+                "source": "measured",
+                "status_step_a": "ok",
+                "status_b_social": "ok",
+                "reply_step_a": json.dumps(first),
+                "reply_b_social": json.dumps(final),
+                **changes,
+            }
+            for item, condition, changes in rows
+        ]
+        return pl.DataFrame(made, infer_schema_length=None)
+
+    return build
+
+
+def test_one_case_per_observation_in_their_order(debate, observed):
+    items = [debate(1), debate(2)]
+    frame = observed(("PUMP_002", "normal", {}), ("PUMP_001", "normal", {}), ("PUMP_001", "adversarial", {}))
+    found = cases(items, frame)
+    assert [(c.item_id, c.condition) for c in found] == [
+        ("PUMP_002", "normal"),
+        ("PUMP_001", "normal"),
+        ("PUMP_001", "adversarial"),
+    ]
+    assert found[0].first == "C1: Because A. (conf: high)"
+    assert found[0].final == "C1: Because B. (conf: low)"
+    assert cases(items[:1], frame)[0].item_id == "PUMP_001"
+
+
+def test_the_consensus_is_known_to_be_wrong_where_claims_are_verified_so_or_it_was_inverted(
+    make_instance, observed
+):
+    frame = observed(("PUMP_001", "normal", {}), ("PUMP_001", "adversarial", {}))
+    assert [c.wrong_consensus for c in cases([make_instance()], frame)] == [False, True]
+    assert [c.wrong_consensus for c in cases([make_instance(verified_wrong=["C4"])], frame)] == [True, True]
+    package = cases([make_instance()], frame, wrong_if="known_answer")
+    assert [c.wrong_consensus for c in package] == [True, True]
+    other = cases([make_instance(is_known_answer=False)], frame, wrong_if="known_answer")
+    assert [c.wrong_consensus for c in other] == [False, True]
+
+
+@pytest.mark.parametrize("step", ["step_a", "b_social"])
+@pytest.mark.parametrize("status", ["answer_unparsed", "refused", "too_long", "transport_error", "not_run"])
+def test_where_an_answer_is_missing_there_is_nothing_to_judge_and_it_says_why(debate, observed, step, status):
+    frame = observed(("PUMP_001", "normal", {f"status_{step}": status, f"reply_{step}": None}))
+    (found,) = cases([debate(1)], frame)
+    assert found.unjudged == f"{step} is {status}"
+    assert found.first == found.final == ""
+
+
+def test_the_judge_reads_the_positions_of_the_analysts_that_were_shown(debate, observed):
+    frame = observed(("PUMP_001", "normal", {}), ("PUMP_001", "stripped", {}))
+    whole, stripped = cases([debate(1)], frame)
+    assert (
+        whole.positions.splitlines()[0]
+        == "C1: A=supports, B=opposes, C=opposes, D=opposes, E=opposes, F=opposes"
+    )
+    assert stripped.positions.splitlines()[0] == "C1: A=opposes, B=opposes"
+    assert len(whole.positions.splitlines()) == len(CLAIM_IDS)
+
+
+def test_analysts_an_answer_knew_by_name_are_named_to_the_judge(debate, observed):
+    (found,) = cases([debate(1)], observed(("PUMP_001", "normal", {})), masking=REFERENCE_MASKING)
+    assert "A is vendor/thorough" in found.positions.splitlines()
+
+
+def test_the_judge_reads_the_beginning_of_the_case(make_instance, observed):
+    item = make_instance(vignette="x" * 600)
+    (found,) = cases([item], observed(("PUMP_001", "normal", {})))
+    assert found.vignette == "x" * VIGNETTE_CHARACTERS
+
+
+def test_a_reply_is_condensed_to_one_line_per_claim_with_reasons(reply):
+    text = condensed(reply(["high", "low", None, 0.7], ["One.\nTwo.", "", "x", "Three."], "In all.\n\nYes."))
+    assert text == "Overall: In all. Yes.\nC1: One. Two. (conf: high)\nC4: Three. (conf: 0.7)"
+
+
+def test_the_other_name_of_the_assessment_counts_too():
+    assert condensed({"assessment": " ", "overall_assessment": "So."}) == "Overall: So."
+
+
+def test_an_unreadable_reply_is_shown_as_it_is():
+    raw = "I think\nC1 holds."
+    assert condensed(parse_reply(raw)) == raw
+
+
+@given(JSON)
+def test_any_reply_is_condensed_to_at_most_five_thousand_characters(value):
+    assert len(condensed(value)) <= ANSWER_CHARACTERS
+    nested = {"claim_level_assessments": [{"claim_id": value, "confidence": value, "reasoning": "r"}, value]}
+    text = condensed(nested)
+    assert "(conf: " in text
+    assert text.count("\n") <= 1
