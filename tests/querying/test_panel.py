@@ -187,7 +187,7 @@ def test_a_judge_that_fails_does_not_keep_the_others_from_answering(
     assert (outcome.tasks, outcome.answered, outcome.complete) == (6, 4, False)
     assert {row["model"] for row in rows(partition) if row["status"] == "ok"} == {"judge-a", "judge-c"}
     assert partition.manifest()["fingerprint"] is None
-    assert "judge-b" in str(outcome.stopped or partition.manifest()["judges"])
+    assert str(outcome.stopped).startswith("judge-b: ")
     del court.replies["judge-b"]
     court.asked.clear()
     assert query(partition, panel("abc", CASES)).complete
