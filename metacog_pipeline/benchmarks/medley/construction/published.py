@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.medley.construction.reading import read_json, r
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 
+_NAMES = ("instance_id", "claim_id", "majority_verdict")
 FLAGS = ("is_trap", "is_dose_response", "is_minimal_instruction", "is_counterfactual")
 
 
@@ -142,8 +143,8 @@ def _verification(path: Path) -> dict[str, dict[str, _Verified]]:
     found: dict[str, dict[str, _Verified]] = {}
     for key, row in _optional(path).items():
         judges = row.get("judges") if isinstance(row, dict) else None
-        names = [row.get("instance_id"), row.get("claim_id"), row.get("majority_verdict")] if judges else []
-        if not isinstance(judges, dict) or not all(isinstance(name, str) for name in names):
+        names = [row.get(part) for part in _NAMES] if isinstance(judges, dict) and judges else []
+        if not isinstance(judges, dict) or not names or not all(isinstance(name, str) for name in names):
             raise SourceError(
                 f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); mend the file"
             )

@@ -57,7 +57,10 @@ def text_of(given: Mapping[str, Any], key: str, where: str) -> str:
 
 def _parsed(path: Path, raw: bytes) -> Any:
     try:
-        return json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse)
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse)
+        if b"\\u" in raw:  # half of a pair of surrogates is JSON but no text
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except UnicodeDecodeError as error:
         raise SourceError(
             f"{path}: not UTF-8 ({error.reason} at byte {error.start}); replace the file"

@@ -1,0 +1,196 @@
+"""Disagreement, consensus and selection of MEDLEY-BENCH against the authors' package and the published data.
+
+Reads ``$METACOG_GOLDEN/medley`` and ``$METACOG_DATA/medley/v1.0``, file by file; what is absent is skipped. Everything
+expected comes from these files, so other fixtures of the same layout can be put in their place; what this project says of
+the published set itself is checked where the files are those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.medley import sources
+from metacog_pipeline.benchmarks.medley.construction import construct
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    PUBLISHED_VALUES,
+    label_median,
+    numeric_median,
+)
+from metacog_pipeline.benchmarks.medley.construction.disagreement import counts_behind, disagreement, spread
+from metacog_pipeline.benchmarks.medley.construction.published import PublishedSet, read_set
+from metacog_pipeline.benchmarks.medley.construction.reproduction import Line, reproduction_report
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
+from metacog_pipeline.benchmarks.medley.construction.simulated import read_sample
+from metacog_pipeline.benchmarks.medley.construction.staged import stage_models
+from metacog_pipeline.benchmarks.medley.labels import num
+from metacog_pipeline.errors import SourceError
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley"
+DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "medley" / "v1.0"
+CLOSE = 1e-9
+SHINGLE = 8  # words in a row that would make a sentence a copy
+PARTS = {
+    "score": "total",
+    "diversity": "diversity",
+    "coverage": "coverage",
+    "family": "family",
+    "quality": "quality",
+}
+
+
+def need(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+def rows(name: str) -> list[dict]:
+    lines = need(GOLDEN / name).read_text(encoding="utf-8").splitlines()
+    found = [json.loads(line) for line in lines if line.strip()]
+    assert found, f"{name} is empty"
+    return found
+
+
+@pytest.fixture(scope="module")
+def published() -> PublishedSet:
+    need(DATA / "instances")
+    return read_set(DATA)
+
+
+@pytest.fixture(scope="module")
+def report(published: PublishedSet) -> dict[str, Line]:
+    return {line.what: line for line in reproduction_report(published)}
+
+
+def test_published_disagreement_follows_from_one_set_of_counts() -> None:
+    given = rows("jsd_published.jsonl")
+    values = disagreement([row["implied_sorted_counts"] for row in given])
+    assert max(abs(values - [row["jsd_score"] for row in given])) <= CLOSE
+    for row in given:
+        assert sum(row["implied_sorted_counts"]) == row["n_rated"]
+        assert counts_behind(row["jsd_score"], row["n_rated"]) == [tuple(row["implied_sorted_counts"])]
+
+
+def test_disagreement_of_counts_is_that_of_the_package() -> None:
+    for row in rows("jsd_counts.jsonl"):
+        assert sum(row["counts_very_low_to_very_high"]) == row["n"]
+        value = disagreement(row["counts_very_low_to_very_high"])
+        assert value == pytest.approx(row["jsd_nat"], abs=CLOSE), row["case"]
+
+
+def test_label_consensus_is_that_of_the_package() -> None:
+    for row in rows("consensus.jsonl"):
+        found, expected = (
+            label_median(row["analyst_labels"], row["claim_ids"]),
+            row["adaptive_label_consensus"],
+        )
+        assert found.method == expected["method"] and found.claim_details == expected["claim_details"], row[
+            "case"
+        ]
+        numbers = {claim: PUBLISHED_VALUES[label] for claim, label in expected["claim_confidences"].items()}
+        assert found.claim_confidences == numbers, row["case"]
+
+
+def test_numeric_median_and_older_statistics_are_those_of_the_package() -> None:
+    for row in rows("consensus.jsonl"):
+        values = [{claim: num(label) for claim, label in labels.items()} for labels in row["analyst_labels"]]
+        found, expected = numeric_median(values, row["claim_ids"]), row["numeric_median_consensus"]
+        assert found.method == expected["method"]
+        assert found.claim_confidences == pytest.approx(expected["claim_confidences"], abs=CLOSE), row["case"]
+        for claim, details in expected["claim_details"].items():
+            assert found.claim_details[claim] == pytest.approx(details, abs=CLOSE), (row["case"], claim)
+        for older in row["step2_claim_statistics"]:
+            strength, value = spread(
+                [each[older["claim_id"]] for each in values if older["claim_id"] in each]
+            )
+            assert strength == older["majority_strength"], (row["case"], older["claim_id"])
+            assert value == pytest.approx(older["jsd_score"], abs=CLOSE), (row["case"], older["claim_id"])
+
+
+def test_panels_and_stages_are_those_of_the_package() -> None:
+    for row in rows("selection.jsonl"):
+        pool = [Candidate(each["model_id"], each["family"], each["labels"]) for each in row["pool"]]
+        found, expected = select(Pool(pool, row["verification"]), row["K"]), row["expected"]
+        assert list(found.selected_models) == expected["selected_models"], row["case"]
+        for name, part in PARTS.items():
+            assert getattr(found.scores, part) == pytest.approx(expected[name], abs=CLOSE), (
+                row["case"],
+                name,
+            )
+        for name in ("strong_wrong_included", "family_counts", "position_summary"):
+            assert getattr(found, name) == expected[name], (row["case"], name)
+        for stage, models in row["expected_stage_models"].items():
+            shown = stage_models(pool, int(stage), verdicts=row["verification"])
+            assert list(shown) == models, (row["case"], stage)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "disagreement from label counts",
+        "consensus, every field",
+        "selection scores",
+        "analysts shown are those selected",
+        "majority verdict",
+    ],
+)
+def test_published_values_follow_from_their_own_parts(what: str, report: dict[str, Line]) -> None:
+    line = report[what]
+    if not line.total:
+        pytest.skip(f"{DATA} holds nothing to compare {what} with")
+    assert line.matched == line.total, line.render()
+
+
+def test_report_prints_a_line_for_every_quantity(report: dict[str, Line]) -> None:
+    assert all(0 <= line.matched <= line.total and "\n" not in line.render() for line in report.values())
+    assert report["majority of the pool kept under every deletion"].total == 0
+
+
+def test_of_version_1_0_the_report_says_what_cannot_be_made_again(report: dict[str, Line]) -> None:
+    for file, digest in sources.SOURCES[sources.PUBLISHED].digests.items():
+        if hashlib.sha256(need(DATA / file).read_bytes()).hexdigest() != digest:
+            pytest.skip(f"{DATA / file} is not that of version 1.0")
+    counts = {what: (line.matched, line.total) for what, line in report.items()}
+    assert counts == {
+        "disagreement from label counts": (650, 650),
+        "disagreement from the analysts shown": (0, 650),
+        "consensus, every field": (650, 650),
+        "selection scores": (130, 130),
+        "analysts shown are those selected": (130, 130),
+        "order of selection": (127, 130),
+        "majority verdict": (650, 650),
+        "agreed by the paper's strict rule": (515, 650),
+        "claims listed as wrong": (17, 43),
+        "consensus values of the verification": (262, 650),
+        "the same, left out in turn among those shown": (198, 650),
+        "majority of the pool kept under every deletion": (0, 0),
+    }
+
+
+def test_published_files_are_fetched_from_a_folder_and_built(tmp_path: Path, published: PublishedSet) -> None:
+    try:
+        sources.fetch(tmp_path, folder=need(DATA))
+    except SourceError as error:
+        pytest.skip(f"not version 1.0: {error}")
+    built = construct(tmp_path)
+    assert built.instances == published.instances and built.violations == ()
+    failed = {gate.name for gate in built.gates if gate.severity == "warns" and gate.status == "failed"}
+    assert failed == {"G3", "G9", "G11"}
+
+
+def test_no_sample_case_is_taken_from_the_published_set(published: PublishedSet) -> None:
+    known = {piece for instance in published.instances for piece in shingles(instance.vignette)}
+    for draft in read_sample().drafts:
+        assert not known & shingles(draft.vignette), draft.draft_id
+
+
+def shingles(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[place : place + SHINGLE]) for place in range(len(words) - SHINGLE + 1)}

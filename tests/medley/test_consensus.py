@@ -1,0 +1,148 @@
+"""Four rules of consensus, each by its own definition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import mean, median
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.construction.consensus import (
+    PUBLISHED_VALUES,
+    jackknife_majority,
+    label_median,
+    leave_one_out_median,
+    numeric_median,
+    stable_majority,
+)
+from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, position, rank, ranks, rated_labels
+
+labels = st.sampled_from(SCALE)
+pools = st.lists(labels, max_size=30)
+
+
+def of(given_labels: list[str]) -> list[dict[str, str]]:
+    return [{"C1": label} for label in given_labels]
+
+
+@settings(max_examples=100)
+@given(pools)
+def test_label_median_is_the_upper_median_and_counts_positions(given_labels: list[str]) -> None:
+    found = label_median(of(given_labels), ["C1"])
+    detail = found.claim_details["C1"]
+    counts = Counter(map(position, given_labels))
+    assert detail["total_analysts"] == len(given_labels)
+    assert detail["position_distribution"] == {p: counts[p] for p in ("support", "oppose", "uncertain")}
+    if given_labels:
+        expected = sorted(given_labels, key=rank)[len(given_labels) // 2]
+        assert detail["median_confidence"] == expected
+        assert detail["majority_strength"] == max(counts.values())
+    else:
+        expected = "moderate"
+        assert (detail["majority_position"], detail["majority_strength"]) == ("uncertain", 0)
+    assert found.claim_confidences["C1"] == PUBLISHED_VALUES[expected]
+
+
+def test_equal_counts_go_to_support_then_oppose_then_uncertain() -> None:
+    majority = [
+        label_median(of(given), ["C1"]).claim_details["C1"]["majority_position"]
+        for given in (["high", "low", "moderate"], ["low", "moderate"], ["moderate", "high"])
+    ]
+    assert majority == ["support", "oppose", "support"]
+
+
+def test_numeric_median_ignores_who_is_missing() -> None:
+    found = numeric_median([{"C1": 0.95}, {"C1": 0.35}, {}, {"C1": None}], ["C1", "C2"])
+    assert found.claim_confidences == {"C1": 0.65, "C2": 0.5}
+    assert found.claim_details["C1"] == {
+        "median": 0.65, "mean": 0.65, "min": 0.35, "max": 0.95, "std": 0.3, "n_analysts": 2
+    }  # fmt: skip
+    assert found.claim_details["C2"]["n_analysts"] == 0
+
+
+def literally_stable(given_labels: list[str], least: float) -> bool:
+    """Leave out one analyst after the other."""
+
+    def majority(kept: list[str]) -> str | None:
+        ordered = Counter(map(position, kept)).most_common()
+        if not ordered or (len(ordered) > 1 and ordered[0][1] == ordered[1][1]):
+            return None
+        return ordered[0][0] if ordered[0][1] > least * len(kept) else None
+
+    first = majority(given_labels)
+    deleted = [given_labels[:i] + given_labels[i + 1 :] for i in range(len(given_labels))]
+    return first is not None and all(majority(kept) == first for kept in deleted)
+
+
+@settings(max_examples=200)
+@given(pools, st.sampled_from([0.0, 0.5]))
+def test_majority_is_kept_only_if_every_deletion_agrees(given_labels: list[str], least: float) -> None:
+    found = jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"], least).claim_details["C1"]
+    assert found["stable"] is literally_stable(given_labels, least)
+    if not found["stable"]:
+        assert found["majority_position"] == "uncertain"
+
+
+@settings(max_examples=100)
+@given(pools)
+def test_confidence_lies_on_the_side_of_the_majority(given_labels: list[str]) -> None:
+    found = jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"])
+    value, detail = found.claim_confidences["C1"], found.claim_details["C1"]
+    side = {"support": value > 0.5, "oppose": value < 0.5, "uncertain": value == 0.5}
+    assert side[detail["majority_position"]] and 0 <= value <= 1
+
+
+@pytest.mark.parametrize(
+    ("support", "oppose", "value", "stable"),
+    [
+        (15, 13, 15 / 28, True),
+        (14, 14, 0.5, False),
+        (28, 0, 1.0, True),
+        (3, 25, 3 / 28, True),
+        (14, 13, 0.5, False),
+    ],
+)
+def test_the_smallest_majority_of_28_is_15(support: int, oppose: int, value: float, stable: bool) -> None:
+    table = ranks(of(["high"] * support + ["low"] * oppose), ["C1"])
+    found = jackknife_majority(table, ["C1"])
+    assert (
+        found.claim_confidences["C1"] == pytest.approx(value)
+        and found.claim_details["C1"]["stable"] is stable
+    )
+
+
+def test_nobody_and_one_alone_have_no_stable_majority() -> None:
+    assert stable_majority([[0, 0, 0], [1, 0, 0], [2, 0, 0]]).tolist() == [False, False, True]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.75, 0.9]), min_size=2, max_size=12))
+def test_leave_one_out_median_is_the_mean_of_medians(values: list[float]) -> None:
+    expected = mean(median(values[:i] + values[i + 1 :]) for i in range(len(values)))
+    assert leave_one_out_median(values) == pytest.approx(expected, abs=0.00051)
+
+
+def test_leave_one_out_median_of_one_or_none() -> None:
+    assert (leave_one_out_median([0.75]), leave_one_out_median([])) == (0.75, 0.5)
+    assert leave_one_out_median(np.array([0.5, 0.5, 0.9])) == 0.633
+
+
+@pytest.mark.parametrize(
+    "reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]]
+)
+def test_replies_without_claims_rate_nothing(reply: object) -> None:
+    assert rated_labels(reply) == {}
+
+
+def test_claims_without_a_label_count_as_rated_and_moderate() -> None:
+    found = rated_labels(
+        {"claim_level_assessments": [{"claim_id": "C1"}, {"claim_id": "C2", "confidence": ["high"]}]}
+    )
+    assert {claim: position(label) for claim, label in found.items()} == {
+        "C1": "uncertain",
+        "C2": "uncertain",
+    }
+    assert rated_labels([{"claim_id": "C9", "confidence": "low"}], ["C1"]) == {}

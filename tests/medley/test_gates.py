@@ -1,0 +1,223 @@
+"""Gates find what is there: they pass on a set that has everything and fail, one by one, where something is taken away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
+from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate, released
+from metacog_pipeline.benchmarks.medley.construction.invariants import check
+from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
+from metacog_pipeline.benchmarks.medley.items import (
+    CLAIM_IDS,
+    DOMAINS,
+    Analyst,
+    Claim,
+    Consensus,
+    Instance,
+    KnownAnswer,
+)
+
+TEXTS = {claim: f"Statement {claim} holds." for claim in CLAIM_IDS}
+
+
+def analyst(name: str, **changes: object) -> Analyst:
+    items = [
+        {"claim_id": c, "claim_text": t, "confidence": "high", "reasoning": "x"} for c, t in TEXTS.items()
+    ]
+    return Analyst(name, {"claim_level_assessments": items, **changes})
+
+
+def instance(place: int) -> Instance:
+    known = KnownAnswer("a", "C2") if place % 4 == 0 else None
+    return Instance(
+        f"I{place:03}",
+        DOMAINS[place % 5],
+        "Some case.",
+        known is not None,
+        place % 16 == 0,
+        tuple(Claim(claim, text, 28, 0.3) for claim, text in TEXTS.items()),
+        (analyst("m1"), analyst("m2"), analyst("m3")),
+        Consensus(dict.fromkeys(CLAIM_IDS, 0.7), {}, "jackknife_majority"),
+        known_answer=known,
+        selected_models=("m3", "m1", "m2"),
+        position=place,
+    )
+
+
+@pytest.fixture
+def instances() -> list[Instance]:
+    return [instance(place) for place in range(80)]
+
+
+@pytest.fixture
+def evidence(instances: list[Instance]) -> Evidence:
+    names = [each.instance_id for each in instances]
+    return Evidence(
+        difficulty=dict.fromkeys(names, "hard"),
+        judge_kappa=0.7,
+        sophistry_kappa=-0.1,
+        traps=names[:12],
+        minimal_probes=names[12:20],
+        prompt_versions=list("abcde"),
+        verdicts={name: dict.fromkeys(CLAIM_IDS, ("AGREE",) * 3) for name in names},
+        families={"m1": "x", "m2": "x", "m3": "y"},
+        anonymised=True,
+    )
+
+
+def failing(instances: list[Instance], evidence: Evidence) -> set[str]:
+    return {gate.name for gate in evaluate(instances, evidence) if gate.status != "passed"}
+
+
+def test_a_whole_set_passes_every_gate(instances: list[Instance], evidence: Evidence) -> None:
+    gates = evaluate(instances, evidence)
+    assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 7)]
+    assert failing(instances, evidence) == set() and released(gates)
+    assert all("\n" not in gate.render() for gate in gates)
+
+
+@pytest.mark.parametrize(
+    ("taken", "gates"),
+    [
+        ({"difficulty": {}}, {"G3"}),
+        ({"judge_kappa": 0.5}, {"G8"}),
+        ({"judge_kappa": 0.1}, {"G7", "G8"}),
+        ({"judge_kappa": None}, {"G7", "G8"}),
+        ({"sophistry_kappa": None}, {"G15"}),
+        ({"traps": ["I000"] * 20}, {"G9"}),
+        ({"minimal_probes": None}, {"G11"}),
+        ({"prompt_versions": ["a"] * 9}, {"G13"}),
+        ({"verdicts": {}}, {"X5"}),
+        ({"families": {"m1": "x", "m2": "x", "m3": "x"}}, {"X4"}),
+        ({"families": {}}, {"X4"}),
+        ({"anonymised": False}, {"X6"}),
+        ({"anonymised": None}, {"X6"}),
+    ],
+)
+def test_evidence_that_is_missing_never_passes(
+    taken: dict[str, object], gates: set[str], instances: list[Instance], evidence: Evidence
+) -> None:
+    assert failing(instances, replace(evidence, **taken)) == gates  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "gates"),
+    [
+        (lambda i: replace(i, analysts=()), {"G4"}),
+        (lambda i: replace(i, analysts=(Analyst("m1", {}),)), {"G4", "X3"}),
+        (lambda i: replace(i, claims=()), {"G5", "X1", "X5"}),
+        (lambda i: replace(i, consensus=Consensus({}, {}, "x")), {"G6"}),
+        (lambda i: replace(i, vignette=""), {"G14"}),
+        (lambda i: replace(i, claims=tuple(replace(c, claim_text="") for c in i.claims)), {"X1"}),
+        (
+            lambda i: replace(
+                i,
+                analysts=(analyst("m1", claim_level_assessments=[{"claim_id": "C1", "confidence": "high"}]),),
+            ),
+            {"X3"},
+        ),
+        (
+            lambda i: replace(
+                i,
+                analysts=(
+                    Analyst(
+                        "m",
+                        {
+                            "claim_level_assessments": [
+                                {"claim_id": c, "confidence": "High"} for c in CLAIM_IDS
+                            ]
+                        },
+                    ),
+                ),
+            ),
+            {"X2"},
+        ),
+        (
+            lambda i: replace(
+                i,
+                analysts=(
+                    Analyst(
+                        "m",
+                        {
+                            "claim_level_assessments": [
+                                {"claim_id": c, "confidence": "high", "claim_text": "mine"} for c in CLAIM_IDS
+                            ]
+                        },
+                    ),
+                ),
+            ),
+            {"X1"},
+        ),
+    ],
+)
+def test_one_instance_with_a_fault_fails_its_gate(
+    change: object, gates: set[str], instances: list[Instance], evidence: Evidence
+) -> None:
+    changed = [change(instances[0]), *instances[1:]]  # type: ignore[operator]
+    assert failing(changed, evidence) == gates
+
+
+def test_sets_that_are_too_small_fail_on_size(instances: list[Instance], evidence: Evidence) -> None:
+    assert failing(instances[:60], evidence) == {"G1", "G2", "G10"}
+    assert failing([each for each in instances if each.domain != "medical"], evidence) >= {"G1", "G2"}
+    assert {"G1", "G2", "G4", "G5", "G6", "G14", "X1"} <= failing([], evidence)
+
+
+def test_warnings_do_not_stop_a_set_and_blocks_do(instances: list[Instance], evidence: Evidence) -> None:
+    warned = replace(evidence, traps=None, judge_kappa=None, minimal_probes=None)
+    assert released(evaluate(instances, warned))
+    assert not released(evaluate(instances, replace(evidence, prompt_versions=())))
+
+
+def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instances: list[Instance]) -> None:
+    assert check(instances) == []
+    for changes, said in (
+        ({"domain": "law"}, "domain 'law'"),
+        ({"vignette": " "}, "vignette"),
+        ({"claims": instances[0].claims[:4]}, "claims are C1"),
+        ({"analysts": instances[0].analysts[:1] * 2, "selected_models": ()}, "stands twice"),
+        ({"analysts": ()}, "no analysts"),
+        ({"consensus": Consensus(dict.fromkeys(CLAIM_IDS, 1.5))}, "within 0 and 1"),
+        ({"consensus": Consensus({"C1": 0.5})}, "no consensus"),
+        ({"verified_wrong": frozenset({"C7"})}, "found wrong"),
+        ({"known_answer": None}, "known answer"),
+        ({"known_answer": KnownAnswer("a", "C9")}, "target"),
+        ({"selected_models": ("m9",)}, "selected analysts"),
+        ({"instance_id": "I001"}, "given twice"),
+        ({"position": 3}, "positions"),
+    ):
+        lines = check([replace(instances[0], **changes), *instances[1:]])  # type: ignore[arg-type]
+        assert any(said in line for line in lines), (changes, lines)
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [([], (0.5, "medium")), (["easy"], (0.0, "easy")), (["hard", "hard"], (1.2, "medium")),
+     (["easy", "hard"], (2.6, "hard")), (["Moderate", "odd"], (0.6, "easy"))],
+)  # fmt: skip
+def test_difficulty_joins_what_designers_say_and_how_they_differ(
+    levels: list[str], expected: tuple[float, str]
+) -> None:
+    assert difficulty(levels) == expected
+
+
+def test_only_open_cases_are_kept_unless_the_answer_is_known() -> None:
+    assert ambiguity([0.2] * 5, CLAIM_IDS).kept
+    assert not ambiguity([0.19] * 5, CLAIM_IDS).kept
+    closed = ambiguity([0.4, 0.4, 0.0, 0.4, 0.4], CLAIM_IDS)
+    assert not closed.kept and closed.unanimous == ("C3",) and "C3" in closed.reason
+    assert ambiguity([0.0] * 5, CLAIM_IDS, known_answer=True).kept
+
+
+def test_probes_are_drawn_once_among_ordinary_cases_without_overlap(instances: list[Instance]) -> None:
+    drawn = draw_probes(instances, 3)
+    assert drawn == draw_probes(instances, 3) != draw_probes(instances, 4)
+    assert {name: len(ids) for name, ids in drawn.items()} == {
+        "dose_response": 25, "trap": 25, "minimal": 10, "counterfactual": 10
+    }  # fmt: skip
+    known = {each.instance_id for each in instances if each.known_answer}
+    assert not set(drawn["trap"]) & set(drawn["dose_response"])
+    assert not known & {name for ids in drawn.values() for name in ids}

@@ -1,0 +1,400 @@
+"""The whole construction runs on the sample, is the same everywhere, and survives whatever the pool or a file says."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.construction import (
+    construct,
+    input_digests,
+    items_path,
+    needed_sources,
+)
+from metacog_pipeline.benchmarks.medley.construction.designs import (
+    Seed,
+    designer_tasks,
+    draft_of,
+    read_design,
+    read_seeds,
+)
+from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
+from metacog_pipeline.benchmarks.medley.construction.generate import generate, opinions_of
+from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited
+from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks, read_analyst
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, analyst_reply, read_sample
+from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
+from metacog_pipeline.benchmarks.medley.construction.wording import load_words
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.querying.types import Answer, Task
+
+WORDS = load_words()
+
+
+@pytest.fixture(scope="module")
+def sample() -> Sample:
+    return read_sample()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return construct(tmp_path_factory.mktemp("home"), "sample")
+
+
+def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
+    """Run tasks with answers from a function of (step, prompt); return what was asked."""
+    asked: list[tuple[str, str]] = []
+
+    async def ask(step: str, messages: Sequence[Message], **_: object) -> Answer:
+        asked.append((step, messages[0].content))
+        return Answer(Status.OK, reply(step, messages[0].content))  # type: ignore[operator]
+
+    for task in tasks:
+        asyncio.run(task.run(ask, "text"))
+    return asked
+
+
+# --- the sample --------------------------------------------------------------------------------------------------
+
+
+def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(sample: Sample, built: Built) -> None:
+    assert [i.instance_id for i in built.instances] == [d.draft_id for d in sample.drafts]
+    assert built.violations == () and built.left_out == {}
+    for instance, draft in zip(built.instances, sample.drafts, strict=True):
+        assert tuple(c.claim_text for c in instance.claims) == draft.claim_texts
+        assert len(instance.analysts) == 8 == len(set(instance.selected_models))
+        assert instance.consensus.method == "jackknife_majority" and instance.dataset == "sample"
+        assert [c.n_rated for c in instance.claims] == [len(sample.analysts)] * 5
+
+
+def test_the_crowd_is_wrong_where_the_answer_is_known(built: Built) -> None:
+    known = [instance for instance in built.instances if instance.known_answer]
+    for instance in known:
+        assert instance.known_answer is not None
+        target = instance.known_answer.target_wrong_claim
+        assert instance.consensus.claim_confidences[target] > 0.5 and target in instance.verified_wrong
+    assert built.counts["known_answer"] == len(known) == 2
+
+
+def test_sample_fails_the_gates_on_size_and_no_other_that_was_evaluated(built: Built) -> None:
+    failed = {gate.name for gate in built.gates if gate.status == "failed"}
+    assert failed == {"G1", "G2", "G10", "G12"}
+    unknown = {gate.name for gate in built.gates if gate.status == "not_evaluated"}
+    assert unknown == {"G7", "G8", "G9", "G11", "G15"}
+
+
+def test_the_same_seed_gives_the_same_instances_and_another_seed_others(tmp_path: Path, built: Built) -> None:
+    again = construct(tmp_path / "a", "sample", seed=0)
+    assert [i.item_hash for i in again.instances] == [i.item_hash for i in built.instances]
+    other = construct(tmp_path / "b", "sample", seed=1)
+    assert not {i.item_hash for i in other.instances} & {i.item_hash for i in built.instances}
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, built: Built) -> None:
+    construct(tmp_path, "sample")
+    assert read_items(items_path(tmp_path)) == list(built.instances)
+
+
+def test_a_larger_limit_only_adds(tmp_path: Path, built: Built) -> None:
+    names = [{i.instance_id for i in limited(built.instances, k, 7)} for k in (0, 1, 4, 9, 99)]
+    assert all(small <= large for small, large in itertools.pairwise(names))
+    assert [len(each) for each in names] == [0, 1, 4, 9, 12]
+    assert [i.position for i in construct(tmp_path, "sample", limit=4).instances] == [0, 1, 2, 3]
+
+
+def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sample) -> None:
+    first = [analyst_reply(sample, d, a, 0) for d in sample.drafts for a in sample.analysts]
+    assert len(set(first)) == len(first)
+    drafts = [d for d in sample.drafts for _ in sample.analysts]
+    readable = [read_analyst(text, draft) is not None for text, draft in zip(first, drafts, strict=True)]
+    assert 0.9 < sum(readable) / len(readable) < 1
+    second = [analyst_reply(sample, d, a, 0, attempt=2) for d in sample.drafts for a in sample.analysts]
+    assert all(read_analyst(text, draft) for text, draft in zip(second, drafts, strict=True))
+    assert not any(
+        "{" in item["reasoning"] for text in second for item in json.loads(text)["claim_level_assessments"]
+    )
+
+
+# --- the stages --------------------------------------------------------------------------------------------------
+
+
+def test_drafts_nobody_disagrees_about_are_left_out_and_named(sample: Sample) -> None:
+    draft = sample.drafts[0]
+    text = json.dumps({"claim_level_assessments": [{"claim_id": c, "confidence": "high"} for c in CLAIM_IDS]})
+    opinions = opinions_of(draft, {f"m{n}": [text] for n in range(9)}, {})
+    made = generate([opinions], lambda *_: {}, dataset="custom")
+    assert made.instances == () and "nobody disagrees" in made.left_out[draft.draft_id]
+    known = replace(draft, known_answer=KnownAnswer("x", "C1"))
+    kept = generate([replace(opinions, draft=known)], lambda *_: {}, dataset="custom").instances
+    assert len(kept) == 1 and kept[0].is_known_answer and kept[0].consensus.claim_confidences["C1"] == 1.0
+
+
+def test_analysts_who_cannot_be_read_are_not_counted_as_raters(sample: Sample) -> None:
+    draft = sample.drafts[0]
+    texts = {a.name: [analyst_reply(sample, draft, a, 0, attempt=2)] for a in sample.analysts}
+    texts[sample.analysts[0].name] = ["sorry", "no"]
+    made = generate([opinions_of(draft, texts, {})], lambda *_: {}, dataset="custom").instances[0]
+    assert {claim.n_rated for claim in made.claims} == {len(sample.analysts) - 1}
+
+
+@settings(max_examples=150)
+@given(
+    st.text()
+    | st.recursive(
+        st.none() | st.text() | st.floats(),
+        lambda x: (
+            st.lists(x)
+            | st.dictionaries(st.sampled_from(["claim_level_assessments", "claim_id", "confidence"]), x)
+        ),
+    ).map(json.dumps)
+)
+def test_any_reply_is_read_or_refused_whole(text: str) -> None:
+    draft = read_sample().drafts[0]
+    found = read_analyst(text, draft)
+    if found is not None:
+        assert [item["claim_id"] for item in found["claim_level_assessments"]] == list(CLAIM_IDS)
+    read_design(text)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda items: items[:4],
+        lambda items: [*items, items[0]],
+        lambda items: [*items[:4], items[0]],
+        lambda items: [*items[:4], {**items[4], "claim_id": "C6"}],
+        lambda items: [*items[:4], {**items[4], "confidence": "likely"}],
+        lambda items: [*items[:4], {**items[4], "confidence": 0.7}],
+        lambda items: [*items[:4], "C5 high"],
+    ],
+)
+def test_a_reply_must_rate_exactly_the_five_claims(spoil: object, sample: Sample) -> None:
+    draft = sample.drafts[0]
+    reply = json.loads(analyst_reply(sample, draft, sample.analysts[1], 0))
+    assert read_analyst(json.dumps(reply), draft)
+    reply["claim_level_assessments"] = spoil(reply["claim_level_assessments"])  # type: ignore[operator]
+    assert read_analyst(json.dumps(reply), draft) is None
+
+
+def test_claims_keep_their_own_texts_and_labels_one_spelling(sample: Sample) -> None:
+    draft = sample.drafts[0]
+    items = [{"claim_id": c, "confidence": "Very High", "claim_text": "mine"} for c in reversed(CLAIM_IDS)]
+    found = read_analyst(json.dumps({"claim_level_assessments": items}), draft)
+    assert found is not None
+    assert [item["claim_text"] for item in found["claim_level_assessments"]] == list(draft.claim_texts)
+    assert {item["confidence"] for item in found["claim_level_assessments"]} == {"very_high"}
+
+
+def test_analysts_are_asked_again_only_where_they_cannot_be_read(sample: Sample) -> None:
+    drafts = sample.drafts[:2]
+    good = analyst_reply(sample, drafts[1], sample.analysts[1], 0)
+    asked = ask_all(
+        pool_tasks(drafts, WORDS), lambda step, prompt: good if drafts[1].vignette in prompt else "no"
+    )
+    assert [step for step, _ in asked] == ["analyse", "analyse_again", "analyse"]
+    assert asked[1][1].startswith(asked[0][1]) and asked[1][1] != asked[0][1]
+    for draft in drafts:
+        shown = [prompt for _, prompt in asked if draft.vignette in prompt]
+        assert shown and all(f"{c}: {text}" in shown[0] for c, text in draft.claims.items())
+
+
+def test_texts_that_look_like_places_are_not_filled_in(sample: Sample) -> None:
+    odd = replace(sample.drafts[0], vignette="Case with {{claims}} and {{scale}}.")
+    ((_, prompt), _) = ask_all(pool_tasks([odd], WORDS), lambda *_: "no")
+    assert "Case with {{claims}} and {{scale}}." in prompt
+
+
+def test_judges_are_asked_once_per_claim_and_see_the_view_of_the_pool(sample: Sample) -> None:
+    draft = sample.drafts[0]
+    consensus = Consensus(dict(zip(CLAIM_IDS, (0.9, 0.1, 0.5, 0.6, 0.4), strict=True)))
+    tasks = verification_tasks([(draft, consensus)], WORDS)
+    asked = ask_all(tasks, lambda *_: '{"verdict": "AGREE"}')
+    assert [task.item_id for task in tasks] == [verdict_id(draft.draft_id, claim) for claim in CLAIM_IDS]
+    assert len(asked) == 5 and all(
+        text in prompt for text, (_, prompt) in zip(draft.claim_texts, asked, strict=True)
+    )
+    assert len({task.item_hash for task in tasks}) == 5
+
+
+# --- seeds and designers -----------------------------------------------------------------------------------------
+
+SEED = Seed("S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5)))
+
+
+def test_the_longest_vignette_becomes_the_draft_with_the_claims_of_its_designer() -> None:
+    claims = [{"claim_text": f"Own {n}."} for n in range(5)]
+    long = json.dumps({"vignette": "One two three.", "claims": claims, "difficulty_assessment": "Hard"})
+    short = json.dumps({"vignette": "One.", "difficulty_assessment": "unclear"})
+    draft = draft_of(SEED, ["nothing", short, long])
+    assert (
+        draft is not None and draft.vignette == "One two three." and draft.difficulty == ("moderate", "hard")
+    )
+    assert draft.claim_texts == tuple(f"Own {n}." for n in range(5))
+    known = replace(SEED, known_answer=KnownAnswer("x", "C2"))
+    assert draft_of(known, [long]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert draft_of(SEED, [short]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert draft_of(SEED, ["", "{}", '{"vignette": 3}']) is None
+
+
+def test_designers_see_the_seed_and_a_known_answer_only_where_there_is_one() -> None:
+    known = replace(SEED, seed_id="S2", known_answer=KnownAnswer("malaria", "C2"), why_wrong="season")
+    plain, told = ask_all(designer_tasks([SEED, known], WORDS), lambda *_: "{}")
+    assert "malaria" not in plain[1] and "malaria" in told[1] and "season" in told[1]
+    assert all(text in plain[1] for text in (SEED.scenario, SEED.ambiguity, *SEED.claims))
+    assert "{{" not in plain[1] + told[1]
+
+
+def seed_file(path: Path, **changes: object) -> Path:
+    seed = {"seed_id": "S1", "domain": "medical", "scenario": "x", "ambiguity": "y", "intended_difficulty": "easy",
+            "claims": list("abcde"), **changes}  # fmt: skip
+    path.write_text(json.dumps({"seeds": [seed]}))
+    return path
+
+
+def test_seeds_are_read_with_what_a_known_answer_and_an_error_need(tmp_path: Path) -> None:
+    path = tmp_path / "seeds.json"
+    assert read_seeds(seed_file(path))[0].claims == tuple("abcde")
+    answer = {"known_answer": "z", "target_wrong_claim": "C1", "why_ensemble_gets_wrong": "w"}
+    assert read_seeds(seed_file(path, **answer))[0].why_wrong == "w"
+    for wrong in ({"claims": list("abcd")}, {"claims": list("aabcd")}, {"claims": "abcde"}, {"domain": "law"},
+                  {"scenario": ""}, {"intended_difficulty": 3}, {"known_answer": "z"}, {"target_wrong_claim": "C1"},
+                  {**answer, "target_wrong_claim": "C9"}, {"error_description": "e"}):  # fmt: skip
+        with pytest.raises(SourceError) as caught:
+            read_seeds(seed_file(path, **wrong))
+        assert "\n" not in str(caught.value) and "seeds.json" in str(caught.value)
+
+
+# --- files of a user ---------------------------------------------------------------------------------------------
+
+
+def user_folder(place: Path, **files: object) -> Path:
+    items = [{"claim_id": c, "confidence": "high", "reasoning": "r"} for c in CLAIM_IDS]
+    instance = {
+        "instance_id": "U1", "domain": "medical", "vignette": "v", "key_claims": [{"claim_id": c} for c in CLAIM_IDS],
+        "ensemble_outputs": [{"model_id": f"m{n}", "response": {"claim_level_assessments": items}} for n in range(3)],
+    }  # fmt: skip
+    consensus = {"U1": {"claim_confidences": dict.fromkeys(CLAIM_IDS, 0.6)}}
+    contents = {"instances/medical.json": [instance], "consensus/medical.json": consensus, **files}
+    for name, content in contents.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return place
+
+
+def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
+    folder = user_folder(tmp_path / "mine")
+    built = construct(tmp_path / "home", "custom", folder=folder)
+    assert [i.instance_id for i in built.instances] == ["U1"] and built.violations == ()
+    assert built.instances[0].dataset == "custom"
+    before = input_digests(tmp_path / "home", "custom", folder)
+    user_folder(folder, **{"known_answers.json": {}})
+    assert input_digests(tmp_path / "home", "custom", folder) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("instances/medical.json", "{"),
+        ("instances/medical.json", "{}"),
+        ("instances/medical.json", "[]"),
+        ("instances/medical.json", "[3]"),
+        ("instances/medical.json", '[{"instance_id": "U1"}]'),
+        ("instances/medical.json", "[" * 100_000),
+        ("instances/medical.json", "[NaN]"),
+        ("instances/medical.json", '[{"instance_id": "\\ud800"}]'),
+        ("consensus/medical.json", "[]"),
+        ("consensus/medical.json", '{"U1": 3}'),
+        ("consensus/medical.json", '{"U1": {"claim_confidences": [1]}}'),
+        ("known_answers.json", '{"U1": {"correct_answer": "x"}}'),
+        ("consensus_verified_wrong.json", '{"U1": "C1"}'),
+        ("consensus_verified_wrong.json", '{"U1": [1]}'),
+        ("consensus_verification.json", '{"U1_C1": {"judges": {}}, "x": 3}'),
+        ("consensus_verification.json", '{"U1_C1": {"judges": [1], "instance_id": "a"}}'),
+        ("selection_metadata.json", '{"U1": {"selected_models": {}}}'),
+        ("selection_metadata.json", '{"U1": {"selected_models": [3]}}'),
+    ],
+)
+def test_hostile_files_give_one_line(name: str, content: str, tmp_path: Path) -> None:
+    folder = user_folder(tmp_path / "mine", **{name: content})
+    with pytest.raises(SourceError) as caught:
+        construct(tmp_path / "home", "custom", folder=folder)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1001
+    assert not items_path(tmp_path / "home").exists()
+
+
+def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
+    folder = user_folder(tmp_path)
+    given = json.loads((folder / "instances/medical.json").read_text())
+    (folder / "instances/medical.json").write_text(json.dumps(given * 2))
+    with pytest.raises(SourceError, match="'U1' is given twice"):
+        read_set(folder)
+
+
+def test_dataset_and_folder_must_fit(tmp_path: Path) -> None:
+    for dataset, folder in (("custom", None), ("sample", tmp_path), ("other", None)):
+        with pytest.raises(StudyError, match="medley"):
+            construct(tmp_path / "home", dataset, folder=folder)
+    with pytest.raises(SourceError, match="not fetched"):
+        construct(tmp_path / "home")
+    assert (
+        needed_sources("published") == ("medley",)
+        and needed_sources("sample") == needed_sources("custom") == ()
+    )
+
+
+@pytest.mark.parametrize("damage", ["missing", "torn", "schema", "edited"])
+def test_items_that_are_not_whole_are_refused(damage: str, tmp_path: Path, built: Built) -> None:
+    path = tmp_path / "medley.parquet"
+    if damage != "missing":
+        write_items(path, built.instances[:2])
+    if damage == "torn":
+        path.write_bytes(path.read_bytes()[:-20])
+    if damage in ("schema", "edited"):
+        import polars as pl
+
+        frame = pl.read_parquet(path)
+        if damage == "schema":
+            frame.drop("claims").write_parquet(path)
+        else:
+            import pyarrow.parquet as pq
+
+            table = pq.read_table(path)
+            changed = table.set_column(
+                table.schema.get_field_index("vignette"), table.schema.field("vignette"), [["x", "y"]]
+            )
+            pq.write_table(changed, path)
+    with pytest.raises(SourceError) as caught:
+        read_items(path)
+    assert "build" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [("cases.toml", 'domain = "medical"', 'domain = "law"'), ("cases.toml", "lean = 0.5", 'lean = "x"'),
+     ("cases.toml", "right = true", "right = 1"), ("cases.toml", "[[cases]]", "[[cases"),
+     ("analysts.toml", "skill = 0.2", "skill = 2"), ("analysts.toml", 'name = "alder-small"', "name = 3"),
+     ("phrases.toml", "undecided", "undecidable")],
+)  # fmt: skip
+def test_sample_files_with_a_fault_give_one_line(file: str, old: str, new: str, tmp_path: Path) -> None:
+    from metacog_pipeline.benchmarks.medley.construction.simulated import sample_folder
+
+    for path in sample_folder().glob("*.toml"):
+        text = path.read_text(encoding="utf-8")
+        (tmp_path / path.name).write_text(
+            text.replace(old, new, 1) if path.name == file else text, encoding="utf-8"
+        )
+    with pytest.raises(SourceError) as caught:
+        read_sample(tmp_path)
+    assert file in str(caught.value) and "\n" not in str(caught.value)
