@@ -131,12 +131,39 @@ class MedleySection(_Section):
         return self
 
 
+class MetaCogBenchSection(_Section):
+    """``[benchmarks.metacogbench]``: which set of tasks, under which conditions.
+
+    ``conditions``: ``free`` asks all tiers; ``json`` and ``json_notes`` ask the ecological-validity tasks again in another
+    format, ``two_turn`` the predictions before the question is seen. ``limit`` draws that many tasks of every tier by
+    the study's seed. ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with
+    another list of cues; both relative to the study file. Published results are means of three runs at temperature
+    0.7.
+    """
+
+    enabled: bool = False
+    set: Literal["metacog147", "metacog41"] = "metacog147"
+    conditions: Annotated[
+        tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
+    ] = ("free",)
+    limit: int | None = Field(default=None, ge=1, strict=True)
+    wording: Path | None = None
+    lexicon: Path | None = None
+    allow_incomplete: bool = False
+
+    @field_validator("conditions")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(value)
+
+
 class Benchmarks(_Section):
     """``[benchmarks.*]``."""
 
     metamedqa: MetaMedQASection = Field(default_factory=MetaMedQASection)
     signaldetection: SignalDetectionSection = Field(default_factory=SignalDetectionSection)
     medley: MedleySection = Field(default_factory=MedleySection)
+    metacogbench: MetaCogBenchSection = Field(default_factory=MetaCogBenchSection)
 
     def enabled(self) -> tuple[str, ...]:
         """Return the names of the benchmarks that are switched on."""

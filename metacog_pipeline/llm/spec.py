@@ -20,6 +20,7 @@ MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
+Betting = Literal["confidence", "all", "half", "nothing", "refuse"]
 
 
 class ObserverSpec(BaseModel):
@@ -39,6 +40,12 @@ class ObserverSpec(BaseModel):
     Where others disagree: ``character`` says what moves the observer: ``argument-follower`` the best argument, whoever
     and how many hold it; ``crowd-follower`` the majority; ``stubborn`` nothing. ``hedger`` is moderately sure of all,
     ``random`` rates at random, ``silent`` gives no answer that can be read.
+
+    Where it predicts and bets: ``difficulty_slope`` how much the chance of being right falls from one level of
+    difficulty to the next, around ``accuracy``; ``confidence_bias`` how far stated confidence lies above that chance
+    (0 calibrated); ``betting`` stakes by ``confidence``, or ``all``, ``half`` or ``nothing`` whatever is asked, or
+    refuses (``refuse``); ``caution`` chance of naming what a naive calculation leaves out; ``caving`` chance of giving
+    up a right claim to an authority; ``transfer`` chance of seeing the structure of a story.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -59,6 +66,12 @@ class ObserverSpec(BaseModel):
     )
     risk_shift: float = Field(default=0.4, ge=-10, le=10)
     character: Character = "argument-follower"
+    difficulty_slope: float = Field(default=0.15, ge=0, le=1)
+    confidence_bias: float = Field(default=0.1, ge=-1, le=1)
+    betting: Betting = "confidence"
+    caution: float = Field(default=0.5, ge=0, le=1)
+    caving: float = Field(default=0.3, ge=0, le=1)
+    transfer: float = Field(default=0.5, ge=0, le=1)
     seed: int = 0
 
     @field_validator("criteria")

@@ -1,0 +1,237 @@
+"""The words a model is sent: which tiers a condition asks, in how many turns, and what each turn says.
+
+A text of a wording holds places to fill in, ``{{question}}`` and the like. What is filled in is never searched for places
+again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.llm.types import Message
+from metacog_pipeline.transcripts.parquet import without_surrogates
+
+FREE, JSON, JSON_NOTES, TWO_TURN = CONDITIONS
+ANSWER, TURN_1, TURN_2 = "answer", "turn_1", "turn_2"
+# A format is put to the tier whose measure it may change; the other tiers are asked once.
+CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
+    FREE: TIERS,
+    JSON: ("2a",),
+    JSON_NOTES: ("2a",),
+    TWO_TURN: ("1b",),
+}
+# Every text of a wording, and the places it must hold.
+_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("1a", FREE): ("question",),
+    ("1b", FREE): ("question",),
+    ("1b", TURN_1): ("topic",),
+    ("1b", TURN_2): ("question",),
+    ("2a", FREE): ("question",),
+    ("2a", JSON): ("question",),
+    ("2a", JSON_NOTES): ("question",),
+    ("2b", TURN_1): ("question",),
+    ("2b", TURN_2): ("message",),
+    ("3", FREE): ("question", "fields"),
+}
+_KEYS = ("id", "system", *TIERS)
+_PLACE = re.compile(r"\{\{([^{}]*)\}\}")
+_TYPE_WORDS: Mapping[str, str] = {
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "enum": "one of",
+    "string": "text",
+    "list": "list, in order",
+    "set": "list, in any order",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Every text of a study's prompts.
+
+    ``texts`` maps (tier, name) to a text, the name being a condition or, where there are two turns, ``turn_1`` or
+    ``turn_2``; ``system`` is the system message of every call, ``""`` for none.
+    """
+
+    id: str
+    texts: Mapping[tuple[str, str], str]
+    system: str = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        return sha256_hex(
+            canonical_json([self.system, sorted([*key, text] for key, text in self.texts.items())])
+        )
+
+
+def applicable(items: Iterable[Item], condition: str) -> list[Item]:
+    """Return the items that are asked under ``condition``, in their order.
+
+    Raises
+    ------
+    StudyError
+        If there is no condition of that name.
+    """
+    tiers = CONDITION_TIERS.get(condition)
+    if tiers is None:
+        raise StudyError(
+            f"metacogbench: unknown condition {condition!r}{_suggestion(condition, CONDITIONS)}; there are: "
+            f"{', '.join(CONDITIONS)}"
+        )
+    return [item for item in items if item.tier in tiers]
+
+
+def item_steps(item: Item, condition: str) -> tuple[str, ...]:
+    """Return the names of the calls ``item`` takes under ``condition``: one, or two turns of one conversation.
+
+    Raises
+    ------
+    StudyError
+        If the item is not asked under that condition.
+    """
+    if not applicable([item], condition):
+        raise StudyError(
+            f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
+            f"{', '.join(CONDITION_TIERS[condition])}"
+        )
+    return (TURN_1, TURN_2) if item.tier == "2b" or condition == TWO_TURN else (ANSWER,)
+
+
+def user_message(item: Item, condition: str, step: str, wording: Wording) -> str:
+    """Return what the user says in one step; raises `StudyError` for a step the item does not take."""
+    steps = item_steps(item, condition)
+    if step not in steps:
+        raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
+    text = wording.texts[item.tier, condition if step == ANSWER else step]
+    material = {
+        "question": item.stem,
+        "topic": item.topic_line,
+        "message": item.turn2,
+        "fields": field_list(item.fields),
+    }
+    return _PLACE.sub(lambda place: material[place[1]], text)
+
+
+def messages(
+    item: Item, condition: str, wording: Wording, first_reply: str | None = None
+) -> tuple[Message, ...]:
+    """Return the messages of an item's first call or, given the reply to it, of the second.
+
+    The second turn goes on in the same conversation: the first message, the reply as it came (but for lone surrogates,
+    which cannot be sent), the second message.
+    """
+    steps = item_steps(item, condition)
+    opening = Message("user", user_message(item, condition, steps[0], wording))
+    first = (Message("system", wording.system), opening) if wording.system else (opening,)
+    if first_reply is None:
+        return first
+    second = Message("user", user_message(item, condition, TURN_2, wording))
+    return (*first, Message("assistant", without_surrogates(first_reply)), second)
+
+
+def field_list(fields: Sequence[Field]) -> str:
+    """Return the fields of a tier-3 reply, one a line: name, type, unit, what it is."""
+    return "\n".join(_field_line(field) for field in fields)
+
+
+def load_wording(path: Path | None = None) -> Wording:
+    """Return the shipped wording, or one with texts of another study in its place.
+
+    Parameters
+    ----------
+    path
+        A TOML file: the texts it gives replace those shipped, the rest is kept. Keys: ``id``, ``system``, and tables
+        ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by condition or turn.
+
+    Raises
+    ------
+    StudyError
+        Naming file, key and value.
+    """
+    ours = _read(shipped("data", "metacogbench", "prompts.toml"))
+    if path is None:
+        return ours
+    own = _read(path, ours)
+    return Wording(own.id, {**ours.texts, **own.texts}, own.system)
+
+
+def _field_line(field: Field) -> str:
+    kind = _TYPE_WORDS.get(field.type, field.type)
+    if field.options:
+        kind = (
+            f"{kind}{'' if field.type == 'enum' else ' of'} {', '.join(json.dumps(o) for o in field.options)}"
+        )
+    if field.edges:
+        kind += ' of two names each, joined by a hyphen as in "P-Q"'
+    unit = f" ({field.unit})" if field.unit else ""
+    about = f": {field.description}" if field.description else ""
+    return f'- "{field.name}" - {kind}{unit}{about}'
+
+
+def _read(path: Path, base: Wording | None = None) -> Wording:
+    """Read one TOML file; its system message is that of ``base`` where it names none."""
+    try:
+        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    _known(str(path), data, _KEYS)
+    name = _require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    system = data.get("system", base.system if base else "")
+    if not isinstance(system, str):
+        raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
+    texts = {}
+    for tier in TIERS:
+        table = data.get(tier, {})
+        if not isinstance(table, dict):
+            raise StudyError(f"{path}: {tier} = {table!r} must be a table of texts")
+        _known(f"{path}: {tier}", table, tuple(name for of, name in _PLACES if of == tier))
+        for key, text in table.items():
+            where = f"{path}: {tier}.{key}"
+            texts[tier, key] = _checked(where, _require_text(where, text), _PLACES[tier, key])
+    return Wording(name, texts, system)
+
+
+def _checked(where: str, text: str, needed: Sequence[str]) -> str:
+    """Return ``text``; raise `StudyError` unless it holds the places it needs, and no other."""
+    found = _PLACE.findall(text)
+    for name in found:
+        if name not in needed:
+            raise StudyError(
+                f"{where}: unknown place {{{{{name}}}}}{_suggestion(name, needed)}; allowed here: {', '.join(needed)}"
+            )
+    for name in needed:
+        if name not in found:
+            raise StudyError(
+                f"{where}: the place {{{{{name}}}}} is missing; write it where it is to be filled in"
+            )
+    return text
+
+
+def _known(where: str, table: Mapping[str, object], allowed: Sequence[str]) -> None:
+    for key in table:
+        if key not in allowed:
+            raise StudyError(
+                f"{where}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
+            )
+
+
+def _require_text(where: str, value: object) -> str:
+    if not (isinstance(value, str) and value.strip()):
+        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
+    return value
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

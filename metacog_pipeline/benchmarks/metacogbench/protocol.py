@@ -1,0 +1,101 @@
+"""How one item is asked: one call, or two turns in one conversation.
+
+Two turns take the resistance items (2b: an answer, then somebody who objects) and predict-then-perform under ``two_turn``
+(1b: a prediction from the topic alone, then the question). The second turn holds the first reply as it came.
+
+The form of a reply is part of what is measured, so nothing is held to a schema but where the condition asks for JSON, and
+there only for models whose row says ``answer_mode = "json_schema"``.
+"""
+
+from __future__ import annotations
+
+import json
+
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    ANSWER,
+    JSON,
+    JSON_NOTES,
+    TURN_2,
+    Wording,
+    item_steps,
+    messages,
+)
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Constraint, JsonObject, Status
+from metacog_pipeline.querying.types import Ask
+
+MODES = ("text", "json_schema")
+ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows more is taken at its word
+# A reply of white space this short says nothing. Longer blanks only ever stand for answers nobody has given yet, when
+# a plan is counted, and those have a second turn.
+_SILENT = 100
+_RECOMMENDATION = {"result": "number", "unit": "string", "recommendation": "string"}
+
+
+def steps(mode: str) -> tuple[str, ...]:
+    """Return the calls every item takes at least; raise `StudyError` for an unknown mode.
+
+    Which calls an item takes under a condition says `prompts.item_steps`.
+    """
+    if mode not in MODES:
+        raise StudyError(f"metacogbench: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
+    return (ANSWER,)
+
+
+def constraint(mode: str, condition: str) -> Constraint | None:
+    """Return what a reply under ``condition`` is held to in ``mode``: None but for the JSON conditions."""
+    steps(mode)
+    if mode == "text" or condition not in (JSON, JSON_NOTES):
+        return None
+    fields = {**_RECOMMENDATION, **({"notes": "string"} if condition == JSON_NOTES else {})}
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in fields.items()},
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    return JsonObject("recommendation", json.dumps(schema))
+
+
+def answer_tokens(spec: ModelSpec) -> int:
+    """Return how many tokens a reply may take."""
+    return max(spec.max_tokens, ANSWER_TOKENS)
+
+
+async def ask_item(
+    item: Item,
+    condition: str,
+    mode: str,
+    ask: Ask,
+    wording: Wording,
+    spec: ModelSpec,
+) -> None:
+    """Ask every step of ``item``; the answers are kept by ``ask``, nothing is returned.
+
+    Raises
+    ------
+    StudyError
+        For a wrong mode or condition, or an item that is not asked under it.
+
+    Notes
+    -----
+    A first reply that was cut by the length limit is gone on from as it stands. After a refusal reported by the
+    provider, or a first reply that says nothing, there is no second turn: providers take no empty turn. No alternatives
+    to the tokens are asked for: nobody reads them.
+    """
+    first, *later = item_steps(item, condition)
+    held = constraint(mode, condition)
+    tokens = answer_tokens(spec)
+    opening = messages(item, condition, wording)
+    reply = await ask(first, opening, constraint=held, max_tokens=tokens, top_logprobs=0)
+    if not later or reply.status is Status.REFUSED or silent(reply.text):
+        return
+    going_on = messages(item, condition, wording, reply.text)
+    await ask(TURN_2, going_on, constraint=held, max_tokens=tokens, top_logprobs=0)
+
+
+def silent(text: str) -> bool:
+    """Whether a reply says nothing at all."""
+    return not text.strip() and len(text) < _SILENT
