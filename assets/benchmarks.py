@@ -1,9 +1,10 @@
 """The benchmarks the study switches on, as assets. Another study file shows others after "Reload definitions"."""
 
 from assets.catalogue import BenchmarkAssets
+from assets.medley import MEDLEY
 from assets.metamedqa import METAMEDQA
 from assets.signaldetection import SIGNALDETECTION
 from assets.study_file import current_study
 
-ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION)
+ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY)
 ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().benchmarks.enabled())

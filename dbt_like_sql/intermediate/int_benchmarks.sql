@@ -4,7 +4,8 @@
 -- #UNIQUE(benchmark)
 -- #NOT_NULL(benchmark)
 with
-    asked as (select distinct benchmark from stg_study_partitions),
+    -- Judgements of a benchmark's answers have partitions of their own, and no board.
+    asked as (select distinct benchmark from stg_study_partitions where not suffix(benchmark, '_judgements')),
     known as (select unnest(['metamedqa', 'signaldetection', 'medley']) as benchmark)
 select benchmark from asked
 union

@@ -24,8 +24,8 @@ from metacog_pipeline.study import load_study
 def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: bool) -> None:
     """Fetch published data sets into the study's home.
 
-    Without names, all that the study's benchmarks read. There are: medqa, metamedqa, glianorex, sst2, test4plus.
-    Each is checked against the digest of its content; a download that was cut off is resumed.
+    Without names, all that the study's benchmarks read. There are: medqa, metamedqa, glianorex, sst2, test4plus,
+    medley. Each is checked against the digest of its content; a download that was cut off is resumed.
     """
     study = load_study(study_file)
     study.home.prepare()

@@ -1,0 +1,77 @@
+"""From a published set, or from seeds, to the instances that are asked. Nothing here asks anybody anything."""
+
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    DataVersion,
+    MaterializeResult,
+    asset,
+)
+
+from assets.automation import FOLLOW
+from assets.reporting import ROWS, one_line_failure
+from assets.showing import preview
+from assets.study_file import current_study
+from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.files import canonical_json, sha256_hex
+
+GROUP = "medley_instances"
+
+
+@asset(
+    group_name=GROUP, kinds={"json"}, code_version=stages.CONSTRUCTION_VERSION, automation_condition=FOLLOW
+)
+def medley_source() -> MaterializeResult:
+    """The published instances with their analysts and consensus, or the seeds of the sample."""
+    with one_line_failure():
+        found = stages.fetch_source(current_study())
+    return MaterializeResult(
+        metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
+    )
+
+
+@asset(
+    group_name=GROUP,
+    deps=[medley_source],
+    kinds={"parquet"},
+    code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
+    check_specs=[
+        AssetCheckSpec(
+            "invariants_hold",
+            asset="medley_items",
+            blocking=True,
+            description="Five claims, a panel, a consensus that names the same claims.",
+        ),
+        AssetCheckSpec(
+            "fit_to_be_released",
+            asset="medley_items",
+            description="The gates a set of instances must pass; the published set fails some of them, as it is.",
+        ),
+    ],
+)
+def medley_items() -> MaterializeResult:
+    """The instances: a case, five claims, eight analysts who disagree, and what they say together."""
+    with one_line_failure():
+        study = current_study()
+        built = stages.build(study)
+        asked = [[instance.item_id, instance.item_hash] for instance in stages.instances(study)]
+    failed = [gate.render() for gate in built.gates if gate.stops]
+    return MaterializeResult(
+        metadata={**built.facts, ROWS: built.facts["rows"], "preview": preview(built.frame)},
+        data_version=DataVersion(sha256_hex(canonical_json(asked))),
+        check_results=[
+            AssetCheckResult(
+                check_name="invariants_hold",
+                passed=not built.violations,
+                metadata={"violations": list(built.violations[:50])},
+            ),
+            AssetCheckResult(
+                check_name="fit_to_be_released",
+                passed=not failed,
+                severity=AssetCheckSeverity.WARN,
+                metadata={"failed": failed, "gates": [gate.render() for gate in built.gates]},
+            ),
+        ],
+    )

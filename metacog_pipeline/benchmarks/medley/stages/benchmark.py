@@ -1,0 +1,121 @@
+"""MEDLEY-BENCH as the rest of the pipeline sees it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.files import read_frame, write_frame
+from metacog_pipeline.benchmarks.common.scoring import observations_path
+from metacog_pipeline.benchmarks.medley import comparisons, scoring, sources
+from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
+from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
+from metacog_pipeline.benchmarks.medley.masking import STRIPPED
+from metacog_pipeline.benchmarks.medley.protocol import steps
+from metacog_pipeline.benchmarks.medley.stages.asking import fingerprint, modes, parse, respondent, tasks
+from metacog_pipeline.benchmarks.medley.stages.construction import (
+    choose_stripped,
+    construct,
+    expected_rows,
+    instances,
+    items_current,
+    needed_sources,
+    stripped_ids,
+)
+from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement, judged
+from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, masking, settings
+from metacog_pipeline.study import Study
+
+
+def _score(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
+    return scoring.score(
+        observations,
+        instances(study),
+        judged(study, observations),
+        variant=settings(study).variant,
+        seed=study.study.seed,
+        allow_incomplete=settings(study).allow_incomplete,
+        masking=masking(study),
+    )
+
+
+def _pool(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
+    return scoring.pool(
+        observations,
+        instances(study),
+        judged(study, observations),
+        variant=settings(study).variant,
+        seed=study.study.seed,
+        allow_incomplete=settings(study).allow_incomplete,
+        masking=masking(study),
+    )
+
+
+def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
+    """Return the comparisons; the scores of instances they rest on, and how far judges agree, are written beside."""
+    folder = study.home.estimates / BENCHMARK
+    scored = _scored(study, observations)
+    write_frame(scored, folder / "instances" / "instances.parquet", "")
+    judgements = every_judgement(study, observations)
+    found = pl.DataFrame(schema=AGREEMENT_SCHEMA)
+    if judgements is not None:
+        found = agreement(judgements, seed=study.study.seed)
+    write_frame(found, folder / "agreement" / "agreement.parquet", "")
+    return comparisons.compare_scored(scored, seed=study.study.seed)
+
+
+def _settle(study: Study) -> bool:
+    """Choose the instances to strip once every model has answered all of them under the normal condition."""
+    if STRIPPED not in conditions(study) or stripped_ids(study):
+        return False
+    partitions = MEDLEY.partitions(study)
+    if any(partition.manifest().get("state") != "complete" for partition in partitions):
+        return False
+    frames = [read_frame(observations_path(partition)) for partition in partitions]
+    return choose_stripped(study, _scored(study, pl.concat(frames)))
+
+
+def _scored(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
+    return score_instances(
+        observations,
+        instances(study),
+        judged(study, observations),
+        variant=settings(study).variant,
+        masking=masking(study),
+    )
+
+
+MEDLEY = Benchmark(
+    name=BENCHMARK,
+    parsing_version="1",
+    scoring_version="1",
+    items_current=items_current,
+    construct=construct,
+    conditions=conditions,
+    expected_rows=expected_rows,
+    tasks=tasks,
+    modes=modes,
+    steps=steps,
+    fingerprint=fingerprint,
+    respondent=respondent,
+    parse=parse,
+    score=_score,
+    pool=_pool,
+    compare=_compare,
+    scoring_inputs=lambda study: [settings(study).variant, settings(study).allow_incomplete],
+    fetch=sources.fetch,
+    source_names=tuple(sources.SOURCES),
+    needed_sources=needed_sources,
+    observation_preview=(
+        "item_id",
+        "condition",
+        "status",
+        "failed_step",
+        "changed_private",
+        "changed_social",
+    ),
+    estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
+    takes_imports=True,
+    judging=JUDGING,
+    settle=_settle,
+)

@@ -1,0 +1,72 @@
+"""What the study file says about MEDLEY-BENCH."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.common.files import beside
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
+from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING, Masking
+from metacog_pipeline.benchmarks.medley.prompts import Wording, load_wording
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.study import MedleySection, Study
+
+__all__ = ["BENCHMARK", "conditions", "folder", "judge_wording", "judges", "masking", "settings", "wording"]
+
+
+def settings(study: Study) -> MedleySection:
+    """Return the study's ``[benchmarks.medley]``."""
+    return study.benchmarks.medley
+
+
+def conditions(study: Study) -> tuple[str, ...]:
+    """Return the study's conditions, the normal one first: the others reuse its first two steps."""
+    named = settings(study).conditions
+    return tuple(sorted(named, key=lambda name: name != "normal"))
+
+
+def folder(study: Study) -> Path | None:
+    """Return the folder of a custom data set."""
+    given = settings(study).folder
+    return None if given is None else beside(study, given)
+
+
+def masking(study: Study) -> Masking:
+    """Return what is hidden of the analysts."""
+    section = settings(study)
+    if not section.anonymise and section.order == "file":
+        return REFERENCE_MASKING
+    return Masking(anonymise=section.anonymise, order=section.order)
+
+
+def wording(study: Study) -> Wording:
+    """Return the words of the prompts; raises StudyError for an unreadable file."""
+    chosen = settings(study).wording
+    if chosen is None:
+        return _wording(None, ())
+    path = beside(study, chosen)
+    found = path.stat() if path.is_file() else None
+    return _wording(path, () if found is None else (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+def judge_wording() -> JudgeWording:
+    """Return the words the judges are asked in."""
+    return _judge_wording()
+
+
+def judges(study: Study) -> tuple[ModelSpec, ...]:
+    """Return the judges the study names for this benchmark, in that order."""
+    by_name = {spec.name: spec for spec in study.judges}
+    return tuple(by_name[name] for name in settings(study).judges)
+
+
+@functools.lru_cache(maxsize=4)  # a study of a hundred models looks here hundreds of times
+def _wording(path: Path | None, changed: tuple[int, ...]) -> Wording:
+    return load_wording(path)
+
+
+@functools.cache
+def _judge_wording() -> JudgeWording:
+    return load_judge_wording()
