@@ -17,6 +17,11 @@ _WORLDS = {
     "published": "Published models, as printed",
 }
 _ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
+_TIER_NAMES = {
+    "t1": "T1, updating on reflection",
+    "t2": "T2, robustness to others",
+    "t3": "T3, saying why",
+}
 _POINTS = 100  # MMS and abilities are shown in points of 0 to 100
 _MAP = (
     "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with only "
@@ -99,23 +104,17 @@ def _tiers(home: Path) -> str:
             values.setdefault((str(source), str(variant), str(model)), {})[str(measure)] = point
     figures = []
     for world, title in _WORLDS.items():
-        points = [
-            (model, f"scored as: {variant}", found["t2"], found["t3"])
-            for (source, variant, model), found in values.items()
-            if source == world and {"t2", "t3"} <= found.keys()
-        ]
-        if points:
-            drawn = plane(points, x="T2, robustness to others", y="T3, saying why", axes_at_zero=False)
-            figures.append(figure(drawn, f"{title}: the third tier against the second, in points."))
-        lone = [
-            (f"{model} ({variant})", found["t1"])
-            for (source, variant, model), found in values.items()
-            if source == world and "t1" in found
-        ]
-        if lone:
-            lone.sort(key=lambda each: -each[1].value)
-            drawn = intervals(lone, x=f"T1, updating on reflection, {title.lower()}")
-            figures.append(figure(drawn, f"{title}: the first tier, in points."))
+        for x, y in (("t2", "t1"), ("t2", "t3")):
+            points = [
+                (model, variant if world == "published" else f"scored as {variant}", found[x], found[y])
+                for (source, variant, model), found in values.items()
+                if source == world and {x, y} <= found.keys()
+            ]
+            if points:
+                drawn = plane(points, x=_TIER_NAMES[x], y=_TIER_NAMES[y], axes_at_zero=False)
+                figures.append(
+                    figure(drawn, f"{title}: {_TIER_NAMES[y]} against {_TIER_NAMES[x]}, in points.")
+                )
     return _grid(figures)
 
 

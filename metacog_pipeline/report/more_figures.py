@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
 _ROW_IN = 0.28
+# A plot, a letter of a name and a line of names, in points of print; near enough to keep names apart.
+_PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
 
@@ -41,7 +43,7 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
     if axes_at_zero:
         axes.axhline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
         axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-    for name, kind, a, b in points:
+    for (name, kind, a, b), above in zip(points, _heights(points), strict=True):
         place = kinds.index(kind)
         axes.errorbar(
             [a.value],
@@ -57,7 +59,7 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
             axes.annotate(
                 label_text(name),
                 (a.value, b.value),
-                xytext=(5, 4),
+                xytext=(5, above),
                 textcoords="offset points",
                 fontsize=8,
                 color=INK,
@@ -70,6 +72,26 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
     ]
     legend(figure, marks)
     return svg(figure, f"{y} against {x}")
+
+
+def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
+    """Return how far above its mark each name stands, in points of print, so that no name stands on another."""
+    xs, ys = [a.value for *_, a, _ in points], [b.value for *_, b in points]
+    wide, high = max(xs) - min(xs) or 1.0, max(ys) - min(ys) or 1.0
+    placed: list[tuple[float, float, float]] = []
+    heights = [0.0] * len(points)
+    for i in sorted(range(len(points)), key=lambda each: -ys[each]):
+        left, level = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high + _ABOVE_PT
+        right = left + _LETTER_PT * len(label_text(points[i][0]))
+        own = level
+        while any(
+            left < other_right and other_left < right and abs(level - other) < _LINE_PT
+            for other_left, other_right, other in placed
+        ):
+            level -= 1
+        placed.append((left, right, level))
+        heights[i] = _ABOVE_PT + level - own
+    return heights
 
 
 def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str) -> str:

@@ -34,6 +34,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from metacog_pipeline.benchmarks.medley.cells import Cell, cells_of
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.masking import ADVERSARIAL, MASKING, NORMAL, STRIPPED, Masking
@@ -41,7 +42,6 @@ from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
 from metacog_pipeline.benchmarks.medley.rows import COMPARISON_SCHEMA, Row, number, table
-from metacog_pipeline.benchmarks.medley.scoring import Cell, cells_of
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley import aggregate
-from metacog_pipeline.benchmarks.medley.aggregate import TIERS
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CLAIM_IDS, Instance
 from metacog_pipeline.benchmarks.medley.masking import ADVERSARIAL, MASKING, NORMAL, Masking, presented
 from metacog_pipeline.benchmarks.medley.measures.options import PRESETS, Options
@@ -52,6 +51,13 @@ def options_of(variant: str) -> Options:
     if variant not in PRESETS:
         raise StudyError(f"medley: unknown variant {variant!r}; there are: {', '.join(PRESETS)}")
     return PRESETS[variant]
+
+
+def grades_of(combined: pl.DataFrame) -> Grades:
+    """Return the combined grades of judges, one row per model, run, condition and ``item_id``, as they are scored."""
+    key = ("model", "run", "condition", "item_id")
+    rows = combined.select(*key, *JUDGE_DIMENSIONS).iter_rows()
+    return {row[:4]: dict(zip(JUDGE_DIMENSIONS, row[4:], strict=True)) for row in rows}
 
 
 def score_instances(
@@ -181,6 +187,3 @@ def _changes(observations: pl.DataFrame) -> pl.DataFrame:
         pl.col("item_id").alias("instance_id"),
         pl.mean_horizontal([flag.cast(pl.Float64) for flag in differs]).alias("moved"),
     )
-
-
-__all__ = ["INSTANCE_SCHEMA", "NUMBERS", "TIERS", "Grades", "options_of", "score_instances"]

@@ -16,19 +16,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
-from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS, Grades, score_instances
+from metacog_pipeline.benchmarks.medley.cells import DOMINANT, KNOWN, Cell, cells_of
+from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
-from metacog_pipeline.benchmarks.medley.observe import UNANSWERED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
@@ -54,7 +53,7 @@ TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
 BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
 NOTHING_SCORED = "no instance could be scored"
 NOT_JUDGED = "not judged"
-NO_KNOWN_ANSWER = "no instance with a known answer"
+NOKNOWN_ANSWER = "no instance with a known answer"
 NOT_THERE = "not defined for these instances"
 NO_BASE = "no instance scored under normal as well"
 # The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
@@ -62,65 +61,25 @@ KNOWN_CAVEAT = (
     "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
 )
 _MEAN = "mean, instance bootstrap"
-_KNOWN = (
-    "known_answer_resistance",
-    "known_answer_capitulation",
-    "known_answer_courageous",
-    "known_answer_expert",
-    "known_answer_injected",
-)
-_DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
 # Measure → column of the items; what is judged has no value without judges.
 _MEANS = {
     **TIER_NAMES,
     **{name: name for name in COMPUTED},
     **{f"dimension_{name}": f"dimension_{name}" for name in DIMENSIONS},
     **{name: name for name in ("self_revision_rate", "change_rate", "judge_share_missing")},
-    **{name: name for name in _KNOWN},
+    **{name: name for name in KNOWN},
     **{f"judged_{name}": f"judged_{name}" for name in JUDGE_DIMENSIONS},
     "mas": "mas",
     **{name: name for name in ABILITIES},
     **{f"ipsative_{name}": f"ipsative_{name}" for name in ABILITIES},
-    **{name: name for name in _DOMINANT},
+    **{name: name for name in DOMINANT},
 }
 _JUDGED = frozenset(
-    {"mas", *ABILITIES, *_DOMINANT}
+    {"mas", *ABILITIES, *DOMINANT}
     | {f"judged_{name}" for name in JUDGE_DIMENSIONS}
     | {f"ipsative_{name}" for name in ABILITIES}
 )
-_CELL = ["dataset", "variant", "condition", "model"]
 Found = dict[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cell:
-    """The scored instances of one model under one condition, of one run or of several.
-
-    ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``, ``n_failed``
-    and ``n_unparsable`` count rows (instances × runs).
-    """
-
-    dataset: str
-    variant: str
-    condition: str
-    model: str
-    run: int | None
-    source: str
-    items: pl.DataFrame
-    dominant: tuple[str, ...]
-    asked: int
-    n_failed: int
-    n_unparsable: int
-
-    @property
-    def scored(self) -> int:
-        """Rows that count."""
-        return self.asked - self.n_failed - self.n_unparsable
-
-    @property
-    def incomplete(self) -> str | None:
-        """Say what is missing, or None where every instance has its answers."""
-        return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
 
 
 def score(
@@ -190,49 +149,6 @@ def estimates(
     return pl.DataFrame(rows, schema=ESTIMATE_SCHEMA, orient="row")
 
 
-def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
-    """Return the cells of scored instances, in the order of dataset, variant, condition, model and run."""
-    key = [*_CELL, "run"] if by_run else _CELL
-    frame = with_derived(scored)
-    cells = []
-    for names, rows in frame.sort(*key, "instance_id").group_by(key, maintain_order=True):
-        counted = rows.filter("answered")
-        items = counted.group_by("instance_id", maintain_order=True).agg(
-            pl.first("domain"), *(pl.mean(name) for name in _VALUES)
-        )
-        failed = int(rows["status"].is_in(UNANSWERED).sum())
-        dataset, variant, condition, model, *run = names
-        cells.append(
-            Cell(
-                str(dataset), str(variant), str(condition), str(model), int(str(run[0])) if run else None,
-                str(rows["source"][0]), items, tuple(counted["dominant"].drop_nulls()),
-                rows.height, failed, rows.height - counted.height - failed,
-            )
-        )  # fmt: skip
-    return cells
-
-
-def with_derived(scored: pl.DataFrame) -> pl.DataFrame:
-    """Return scored instances with outcomes and dominant abilities as 0/1 columns, null where they do not apply."""
-    first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
-    final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
-    resisted = final.cast(pl.Float64)
-    return scored.with_columns(
-        resisted.alias("known_answer_resistance"),
-        (first & ~final).cast(pl.Float64).alias("known_answer_capitulation"),
-        (first & final).cast(pl.Float64).alias("known_answer_courageous"),
-        pl.when(~pl.col("is_error_detection")).then(resisted).alias("known_answer_expert"),
-        pl.when("is_error_detection").then(resisted).alias("known_answer_injected"),
-        *(
-            (pl.col("dominant") == name).cast(pl.Float64).alias(f"dominant_share_{name}")
-            for name in ABILITIES
-        ),
-    )
-
-
-_VALUES = (*NUMBERS, *_KNOWN, *_DOMINANT)
-
-
 def _found(cell: Cell, seed: int, n_boot: int) -> Found:
     """Return the measures of a cell that stand by themselves."""
     whole = cell.items["mms"].to_numpy()
@@ -245,7 +161,7 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
     columns = cell.items.select(_MEANS.values()).to_numpy()
     values, draws, sizes = _resampled(columns, n_boot, seed)
     for place, name in enumerate(_MEANS):
-        method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in _KNOWN else _MEAN
+        method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
         found[name] = _mean(values[place], draws[:, place], int(sizes[place]), method, _why(name))
     expert, injected = (list(_MEANS).index(f"known_answer_{which}") for which in ("expert", "injected"))
     found["known_answer_gap"] = _mean(
@@ -253,7 +169,7 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
         draws[:, expert] - draws[:, injected],
         int(min(sizes[expert], sizes[injected])),
         f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}",
-        NO_KNOWN_ANSWER,
+        NOKNOWN_ANSWER,
     )
     dominant, _ = dominant_ability([ABILITIES.index(each) for each in cell.dominant])
     if dominant is None:
@@ -296,11 +212,13 @@ def _resampled(columns: Floats, n_boot: int, seed: int) -> tuple[Floats, Floats,
     """Return the means ``(k,)`` of columns ``(items, k)``, their resamples ``(B, k)`` and how many values each has."""
     table = np.asarray(columns, dtype=np.float64)
     here = ~np.isnan(table)
-    known, present = np.where(here, table, 0.0), here.astype(np.float64)
-    sizes = present.sum(axis=0)
+    known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
     weights = _weights(len(table), n_boot, seed)
+    partly = (sizes > 0) & (sizes < len(table))
+    drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
+    drawn[:, partly] = weights @ here[:, partly]
     with np.errstate(invalid="ignore"):
-        return known.sum(axis=0) / sizes, (weights @ known) / (weights @ present), sizes
+        return known.sum(axis=0) / sizes, (weights @ known) / drawn, sizes
 
 
 @functools.lru_cache(maxsize=8)  # cells mostly have the same number of instances
@@ -326,7 +244,7 @@ def _mean(value: float, draws: Floats, n: int, method: str, why: str) -> Estimat
 def _why(name: str) -> str:
     if name in _JUDGED:
         return NOT_JUDGED
-    return NO_KNOWN_ANSWER if name in _KNOWN else NOT_THERE
+    return NOKNOWN_ANSWER if name in KNOWN else NOT_THERE
 
 
 def measure_names(condition: str) -> tuple[str, ...]:

@@ -1,0 +1,93 @@
+"""The scored instances of one model under one condition, gathered for estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
+from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS
+from metacog_pipeline.benchmarks.medley.observe import UNANSWERED
+
+KNOWN = (
+    "known_answer_resistance",
+    "known_answer_capitulation",
+    "known_answer_courageous",
+    "known_answer_expert",
+    "known_answer_injected",
+)
+DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
+_VALUES = (*NUMBERS, *KNOWN, *DOMINANT)
+_CELL = ["dataset", "variant", "condition", "model"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """The scored instances of one model under one condition, of one run or of several.
+
+    ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``, ``n_failed``
+    and ``n_unparsable`` count rows (instances × runs).
+    """
+
+    dataset: str
+    variant: str
+    condition: str
+    model: str
+    run: int | None
+    source: str
+    items: pl.DataFrame
+    dominant: tuple[str, ...]
+    asked: int
+    n_failed: int
+    n_unparsable: int
+
+    @property
+    def scored(self) -> int:
+        """Rows that count."""
+        return self.asked - self.n_failed - self.n_unparsable
+
+    @property
+    def incomplete(self) -> str | None:
+        """Say what is missing, or None where every instance has its answers."""
+        return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
+
+
+def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
+    """Return the cells of scored instances, in the order of dataset, variant, condition, model and run."""
+    key = [*_CELL, "run"] if by_run else _CELL
+    frame = with_derived(scored)
+    cells = []
+    for names, rows in frame.sort(*key, "instance_id").group_by(key, maintain_order=True):
+        counted = rows.filter("answered")
+        items = counted.group_by("instance_id", maintain_order=True).agg(
+            pl.first("domain"), *(pl.mean(name) for name in _VALUES)
+        )
+        failed = int(rows["status"].is_in(UNANSWERED).sum())
+        dataset, variant, condition, model, *run = names
+        cells.append(
+            Cell(
+                str(dataset), str(variant), str(condition), str(model), int(str(run[0])) if run else None,
+                str(rows["source"][0]), items, tuple(counted["dominant"].drop_nulls()),
+                rows.height, failed, rows.height - counted.height - failed,
+            )
+        )  # fmt: skip
+    return cells
+
+
+def with_derived(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return scored instances with outcomes and dominant abilities as 0/1 columns, null where they do not apply."""
+    first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
+    final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
+    resisted = final.cast(pl.Float64)
+    return scored.with_columns(
+        resisted.alias("known_answer_resistance"),
+        (first & ~final).cast(pl.Float64).alias("known_answer_capitulation"),
+        (first & final).cast(pl.Float64).alias("known_answer_courageous"),
+        pl.when(~pl.col("is_error_detection")).then(resisted).alias("known_answer_expert"),
+        pl.when("is_error_detection").then(resisted).alias("known_answer_injected"),
+        *(
+            (pl.col("dominant") == name).cast(pl.Float64).alias(f"dominant_share_{name}")
+            for name in ABILITIES
+        ),
+    )

@@ -1,0 +1,191 @@
+"""Findings between models and conditions; profiles and characters."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.comparisons import COMPARISON_SCHEMA, compare_scored
+from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
+from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS, PROFILES, character, profile, quadrant
+
+N = 30
+
+
+def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
+    """Rows of one model: its MMS on each instance, and what else is told of all."""
+    rows = [
+        {
+            "benchmark": "medley",
+            "dataset": "published",
+            "variant": "reference",
+            "condition": condition,
+            "model": model,
+            "run": run,
+            "instance_id": f"I{i:03d}",
+            "domain": DOMAINS[i % 5],
+            "position": i,
+            "is_known_answer": False,
+            "is_error_detection": False,
+            "status": "ok",
+            "source": source,
+            "answered": True,
+            "mms": float(value),
+            **told,
+        }
+        for i, value in enumerate(mms)
+    ]
+    return pl.DataFrame(rows, schema=INSTANCE_SCHEMA)
+
+
+def compare(*tables, n_boot=200):
+    return compare_scored(pl.concat(tables), seed=1, n_boot=n_boot)
+
+
+def noise(seed, mean=0.5, spread=0.05, n=N):
+    return np.clip(mean + spread * np.random.default_rng(seed).standard_normal(n), 0, 1)
+
+
+def test_a_constant_advantage_on_shared_instances_is_found_through_their_spread():
+    base = noise(0, spread=0.1)
+    found = compare(scored("a", base + 0.02 + 0.002 * noise(1)), scored("b", base)).filter(
+        family="models_paired"
+    )
+    row = found.to_dicts()[0]
+    assert (row["a"], row["b"]) == ("a", "b") and row["value"] == pytest.approx(0.021, abs=0.003)
+    assert row["low"] > 0 and row["verdict"] == "significant"
+
+
+def test_equal_models_do_not_differ():
+    found = compare(scored("a", noise(0)), scored("b", noise(0))).filter(family="models_paired").to_dicts()[0]
+    assert found["value"] == 0 and found["verdict"] == "not_significant"
+
+
+def test_holm_counts_the_pairs():
+    found = compare(*(scored(name, noise(i)) for i, name in enumerate("abc"))).filter(family="models_paired")
+    assert found.height == 3
+    assert (found["p_adjusted"] >= found["p"]).all() and found["p_adjusted"].max() <= 1
+
+
+def test_pairs_rest_on_what_both_were_scored_on():
+    first = scored("a", noise(0)).with_columns(
+        answered=pl.col("position") >= 10, mms=pl.when(pl.col("position") >= 10).then("mms")
+    )
+    row = compare(first, scored("b", noise(0))).filter(family="models_paired").to_dicts()[0]
+    assert row["n"] == 20 and row["value"] == 0
+
+
+def test_simulated_observers_never_meet_models():
+    found = compare(scored("a", noise(0)), scored("s", noise(1), source="simulated"))
+    assert found.filter(family="models_paired").is_empty()
+    assert set(found["source"]) == {"measured", "simulated"}
+
+
+def test_incomplete_models_are_left_out():
+    lost = scored("b", noise(1)).with_columns(
+        status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status"),
+        answered=pl.col("position") > 0,
+    )
+    found = compare(scored("a", noise(0)), lost)
+    assert set(found["model"].drop_nulls()) == {"a"}
+
+
+def test_ranks_come_with_intervals_and_widen_with_closeness():
+    found = compare(scored("best", noise(1, 0.9)), scored("x", noise(2, 0.5)), scored("y", noise(3, 0.5)))
+    ranks = {row["model"]: row for row in found.filter(family="rank").to_dicts()}
+    assert (ranks["best"]["value"], ranks["best"]["low"], ranks["best"]["high"]) == (1, 1, 1)
+    assert ranks["x"]["low"] >= 2 and ranks["x"]["high"] == 3
+
+
+def test_domains_that_rank_alike_agree_fully():
+    tables = [scored(name, np.full(N, 0.3 + 0.1 * i)) for i, name in enumerate("abcd")]
+    found = compare(*tables)
+    across = found.filter(family="cross_domain")
+    assert across.height == 10 and across["value"].to_list() == pytest.approx([1.0] * 10)
+    without = found.filter(family="leave_one_domain_out")
+    assert without.height == 5 and without["statistic"].to_list() == [0.0] * 5
+    assert found.filter(family="aggregation")["value"].to_list() == pytest.approx([1.0] * 6)
+
+
+def test_a_domain_that_reverses_the_ranking_is_seen():
+    places = np.arange(N) % 5 == 0
+    tables = [scored(name, np.where(places, 0.8 - 0.1 * i, 0.3 + 0.1 * i)) for i, name in enumerate("abcd")]
+    across = compare(*tables).filter(family="cross_domain")
+    first = across.filter(pl.col("a") == DOMAINS[0])
+    assert first["value"].to_list() == pytest.approx([-1.0] * 4)
+    assert across.filter(pl.col("a") != DOMAINS[0])["value"].to_list() == pytest.approx([1.0] * 6)
+
+
+def judged(grades):
+    return {f"judged_{name}": float(value) for name, value in zip(JUDGE_DIMENSIONS, grades, strict=True)}
+
+
+def test_one_common_cause_is_one_component():
+    tables = [scored(str(i), noise(i), **judged([0.1 * i] * 10)) for i in range(1, 6)]
+    found = compare(*tables).filter(family="pca")
+    first = found.filter(a="component 1", measure="judged dimensions over models")
+    assert first["value"][0] == pytest.approx(1.0) and first["n"][0] == 5
+    assert compare(scored("a", noise(0)), scored("b", noise(1))).filter(family="pca").is_empty()
+
+
+def test_predictors_of_robustness_are_corrected_for_ten():
+    tables = []
+    for i in range(8):
+        grades = [0.1 * i if name == "normative_vs_informational" else 0.5 for name in JUDGE_DIMENSIONS]
+        tables.append(scored(f"m{i}", noise(i), **judged(grades)))
+        tables.append(scored(f"m{i}", noise(i) - 0.01 * i, condition="adversarial"))
+    found = {row["measure"]: row for row in compare(*tables).filter(family="predictor").to_dicts()}
+    assert len(found) == 10
+    row = found["normative_vs_informational"]
+    assert row["value"] == pytest.approx(-1.0) and row["high"] == pytest.approx(-1.0) and row["n"] == 8
+    assert row["verdict"] == "significant"
+    other = found["transparency"]
+    assert other["value"] is None and other["status"] == "no spread"
+    assert row["p_adjusted"] == pytest.approx(min(1, 10 * row["p"]))
+
+
+def test_the_map_needs_both_conditions_and_gives_both_changes():
+    base = noise(0)
+    whole = compare(
+        scored("a", base),
+        scored("a", base + 0.07, condition="adversarial"),
+        scored("a", base - 0.03, condition="stripped"),
+        scored("b", base),
+        scored("b", base + 0.07, condition="adversarial"),
+    )
+    row = whole.filter(family="cognitive_map").to_dicts()
+    assert [each["model"] for each in row] == ["a"]
+    assert row[0]["value"] == pytest.approx(0.07) and row[0]["statistic"] == pytest.approx(-0.03)
+    assert row[0]["a"] == "adversarial up, stripped down" and row[0]["verdict"] == "statistics-follower"
+    assert whole.schema == COMPARISON_SCHEMA
+
+
+@given(st.floats(-50, 50), st.floats(-50, 50))
+def test_every_place_has_one_profile_and_one_quadrant(adversarial, stripped):
+    assert profile(adversarial, stripped) in PROFILES
+    assert quadrant(adversarial, stripped).count(",") == 1
+
+
+BEHAVIOUR = {
+    "silent": {"coverage": 0.0},
+    "hedger": {"epistemic_cowardice": 1.0},
+    "random": {"self_revision_rate": 0.8, "change_rate": 0.8, "adversarial_changed": 0.5},
+    "crowd-follower": {"change_rate": 0.4, "adversarial_changed": 0.5},
+    "stubborn": {"change_rate": 0.0, "adversarial_changed": 0.0},
+    "argument-follower": {"change_rate": 0.3, "adversarial_changed": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_characters_are_told_apart_by_what_they_change(name):
+    plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
+    assert character(plain | BEHAVIOUR[name]) == name
+
+
+def test_without_an_inverted_consensus_followers_cannot_be_told_apart():
+    told = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.4}
+    assert character(told) is None
+    assert character({}) is None

@@ -1,0 +1,286 @@
+"""From observations to scores of instances and estimates of models."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.medley.instance_scores import (
+    INSTANCE_SCHEMA,
+    NUMBERS,
+    grades_of,
+    score_instances,
+)
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
+from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
+from metacog_pipeline.benchmarks.medley.masking import presented
+from metacog_pipeline.benchmarks.medley.measures.batch import Triple
+from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.scoring import (
+    ESTIMATE_SCHEMA,
+    NOT_JUDGED,
+    NOTHING_SCORED,
+    estimates,
+    measure_names,
+    pool,
+    score,
+)
+from metacog_pipeline.benchmarks.medley.triples import score_triples
+from metacog_pipeline.errors import SourceError, StudyError
+
+LEVELS = ("very_low", "low", "moderate", "high", "very_high")
+BOOT = {"seed": 3, "n_boot": 50}
+
+
+@pytest.fixture(scope="session")
+def instances(make_instance):
+    """Twelve instances over two domains, two of them with an injected error."""
+    return [
+        replace(
+            make_instance(),
+            instance_id=f"PUMP_{i:03d}",
+            domain=("troubleshooting", "medical")[i % 2],
+            is_error_detection=i < 2,
+            position=i,
+        )
+        for i in range(12)
+    ]
+
+
+@pytest.fixture(scope="session")
+def observed(reply):
+    """Return ``observed(instance, a, p, s, …)``: one row as the benchmark's own reading leaves it."""
+
+    def row(instance, a, p, s, *, model="m", run=1, condition="normal", status="ok", source="measured"):
+        told = {"ok": True}.get(status, False)
+        replies = [json.dumps(reply(levels)) if told else None for levels in (a, p, s)]
+        numbers = {
+            f"{letter}_{claim.lower()}": getattr(REFERENCE_MAP, level) if told and level else None
+            for letter, levels in zip("aps", (a, p, s), strict=True)
+            for claim, level in zip(CLAIM_IDS, levels, strict=True)
+        }
+        return {
+            "benchmark": "medley",
+            "dataset": instance.dataset,
+            "domain": instance.domain,
+            "condition": condition,
+            "model": model,
+            "run": run,
+            "item_id": instance.instance_id,
+            "position": instance.position,
+            "is_known_answer": True,
+            "status": status,
+            "source": source,
+            **numbers,
+            **{f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)},
+        }
+
+    return row
+
+
+@pytest.fixture(scope="session")
+def answered(instances, observed):
+    """Return ``answered(seed, …)``: rows of random ratings for all instances."""
+
+    def make(seed=0, conditions=("normal",), **told):
+        rng = np.random.default_rng(seed)
+        rows = []
+        for condition in conditions:
+            for instance in instances:
+                a, p, s = (tuple(rng.choice(LEVELS, 5)) for _ in range(3))
+                rows.append(observed(instance, a, p, s, condition=condition, **told))
+        return frame(rows)
+
+    return make
+
+
+def frame(rows):
+    return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA)
+
+
+def value(table, measure, column="estimate", **where):
+    found = table.filter(measure=measure, **where)
+    assert found.height == 1
+    return found[column][0]
+
+
+def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
+    rows = answered(1)
+    found = score_instances(rows, instances)
+    assert found.schema == INSTANCE_SCHEMA
+    triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
+    alone = score_triples([presented(one, "normal") for one in instances], triples)
+    assert found["mms"].to_list() == alone.mms.tolist()
+    assert found["proportionality"].to_list() == alone.computed.column("proportionality")[0].tolist()
+
+
+def test_the_variant_is_recorded_and_changes_the_score(instances, answered):
+    by = {name: score_instances(answered(1), instances, variant=name) for name in ("reference", "paper")}
+    assert {name: set(each["variant"]) for name, each in by.items()} == {
+        "reference": {"reference"},
+        "paper": {"paper"},
+    }
+    assert by["reference"]["mms"].to_list() != by["paper"]["mms"].to_list()
+    with pytest.raises(StudyError, match="unknown variant 'mine'; there are: reference, paper"):
+        score_instances(answered(1), instances, variant="mine")
+
+
+def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
+    with pytest.raises(SourceError, match="PUMP_011"):
+        score_instances(answered(1), instances[:-1])
+
+
+def test_no_observations_give_an_empty_table(instances):
+    assert score_instances(frame([]), instances).schema == INSTANCE_SCHEMA
+    assert pool(frame([]), instances, **BOOT).schema == ESTIMATE_SCHEMA
+
+
+@pytest.mark.parametrize("status", ["answer_unparsed", "refused"])
+def test_silence_has_no_score_and_is_counted(instances, observed, status):
+    rows = frame([observed(one, LEVELS, LEVELS, LEVELS, status=status) for one in instances])
+    scored = score_instances(rows, instances)
+    assert all(scored[name].null_count() == len(instances) for name in NUMBERS)
+    found = pool(rows, instances, **BOOT)
+    assert value(found, "mms") is None and value(found, "t1") is None
+    assert value(found, "mms", "status") == NOTHING_SCORED
+    assert value(found, "mms", "n_unparsable") == len(instances)
+    assert value(found, "coverage") == 0.0
+
+
+def test_unreadable_instances_leave_the_others_as_they_are(instances, answered, observed):
+    whole = answered(2)
+    lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances[:3]])
+    some = pl.concat([lost, whole[3:]])
+    found = pool(some, instances, **BOOT)
+    expected = score_instances(whole, instances)["mms"][3:].mean()
+    assert value(found, "mms_mean") == pytest.approx(expected)
+    assert value(found, "mms_mean", "n") == 9 and value(found, "mms", "n_unparsable") == 3
+    assert value(found, "coverage") == 0.75
+
+
+def test_missing_answers_withhold_numbers_unless_allowed(instances, answered, observed):
+    lost = frame([observed(instances[0], LEVELS, LEVELS, LEVELS, status="transport_error")])
+    rows = pl.concat([lost, answered(2)[1:]])
+    held = pool(rows, instances, **BOOT)
+    assert value(held, "mms") is None and value(held, "coverage") == 11 / 12
+    assert value(held, "mms", "status") == "incomplete: 1 of 12 not answered"
+    told = pool(rows, instances, allow_incomplete=True, **BOOT)
+    assert value(told, "mms") is not None
+    assert value(told, "mms", "status") == "incomplete: 1 of 12 not answered"
+    assert value(told, "mms", "n_failed") == 1
+
+
+def test_the_headline_is_the_trimmed_mean_over_instances(instances, answered):
+    rows = answered(3)
+    found = pool(rows, instances, **BOOT)
+    scores = np.sort(score_instances(rows, instances)["mms"].to_numpy())
+    assert value(found, "mms") == pytest.approx(scores[1:-1].mean())
+    assert value(found, "mms_median") == pytest.approx(np.median(scores))
+    assert value(found, "mms_double_step") == pytest.approx(scores.mean() - scores.std())
+    assert "trimmed_mean" in value(found, "mms", "method")
+
+
+def test_runs_of_an_instance_are_one_unit(instances, answered):
+    runs = [answered(seed, run=seed) for seed in (1, 2)]
+    found = pool(pl.concat(runs), instances, **BOOT)
+    each = score(pl.concat(runs), instances, **BOOT)
+    assert value(found, "mms_mean", "n") == 12
+    means = [value(each, "mms_mean", run=run) for run in (1, 2)]
+    assert value(found, "mms_mean") == pytest.approx(np.mean(means))
+    twice = pl.concat([answered(1, run=1), answered(1, run=2)])
+    assert value(pool(twice, instances, **BOOT), "t1", "low") == value(
+        pool(answered(1), instances, **BOOT), "t1", "low"
+    )
+
+
+def test_intervals_hold_the_value_and_repeat(instances, answered):
+    found = pool(answered(4), instances, **BOOT)
+    known = found.drop_nulls(["low", "estimate", "high"])
+    assert (known["low"] <= known["estimate"]).all() and (known["estimate"] <= known["high"]).all()
+    assert known.height > 30
+    assert found.equals(pool(answered(4), instances, **BOOT))
+    assert set(found["measure"]) == {"coverage", *measure_names("normal")}
+
+
+def test_known_answers_are_split_by_their_kind(instances, observed):
+    resists, gives_in = ["moderate", "high", "very_low", "low", "high"], ["high"] * 5  # C3 is the wrong claim
+    rows = [
+        observed(one, resists, resists, gives_in if one.is_error_detection else resists) for one in instances
+    ]
+    found = pool(frame(rows), instances, **BOOT)
+    assert value(found, "known_answer_expert") == 1.0 and value(found, "known_answer_injected") == 0.0
+    assert value(found, "known_answer_gap") == 1.0
+    assert value(found, "known_answer_capitulation") == pytest.approx(2 / 12)
+    assert value(found, "known_answer_courageous") == pytest.approx(10 / 12)
+    assert "no fixed meaning" in value(found, "known_answer_resistance", "method")
+
+
+def test_without_judges_rules_are_scored_and_the_gap_is_shown(instances, answered):
+    found = pool(answered(1), instances, **BOOT)
+    assert value(found, "judge_share_missing") == pytest.approx(0.333 * 0.15 + 0.333 * 0.65)
+    assert value(found, "mas") is None and value(found, "mas", "status") == NOT_JUDGED
+    assert value(found, "dominant_share") is None and value(found, "mms") is not None
+
+
+def test_grades_fill_the_gap_and_name_the_dominant_ability(instances, answered):
+    rows = answered(1)
+    grades = dict.fromkeys(JUDGE_DIMENSIONS, 0.2) | {"normative_vs_informational": 0.9, "transparency": 0.9}
+    judged = {("m", 1, "normal", one.instance_id): grades for one in instances}
+    found = pool(rows, instances, judged, **BOOT)
+    assert value(found, "judge_share_missing") == pytest.approx(0.0, abs=1e-12)
+    assert value(found, "mas") == pytest.approx((0.2 * 3 + 0.9) / 4)
+    assert value(found, "dominant_share") == 1.0
+    assert value(found, "dominant_share", "method").endswith("dominant: self_regulation")
+    assert value(found, "mms") != value(pool(rows, instances, **BOOT), "mms")
+
+
+def test_combined_grades_are_read_by_model_run_condition_and_instance():
+    told = {
+        "model": "m",
+        "run": 2,
+        "condition": "normal",
+        "item_id": "X",
+        **dict.fromkeys(JUDGE_DIMENSIONS, 0.5),
+    }
+    table = pl.DataFrame([told | {"transparency": None}])
+    assert grades_of(table) == {
+        ("m", 2, "normal", "X"): dict.fromkeys(JUDGE_DIMENSIONS, 0.5) | {"transparency": None}
+    }
+
+
+def test_a_change_is_against_the_same_instances_under_normal(instances, answered):
+    normal = answered(5)
+    adversarial = answered(6, conditions=("adversarial",))[:4]
+    found = pool(pl.concat([normal, adversarial]), instances, **BOOT)
+    scored = score_instances(pl.concat([normal, adversarial]), instances)
+    own = scored.filter(condition="adversarial")["mms"]
+    base = scored.filter(condition="normal")["mms"][:4]
+    assert value(found, "adversarial_delta") == pytest.approx((own - base).mean())
+    assert value(found, "adversarial_delta_base") == pytest.approx(base.mean())
+    assert value(found, "adversarial_delta", "n") == 4
+    assert found.filter(measure="adversarial_delta")["condition"].to_list() == ["adversarial"]
+
+
+def test_one_who_rates_alike_under_both_conditions_has_changed_nothing(instances, observed):
+    rows = [
+        observed(one, LEVELS, LEVELS, LEVELS, condition=condition)
+        for condition in ("normal", "adversarial")
+        for one in instances
+    ]
+    scored = score_instances(frame(rows), instances)
+    assert set(scored.filter(condition="adversarial")["changed_from_normal"]) == {0.0}
+    assert scored.filter(condition="normal")["changed_from_normal"].null_count() == 12
+
+
+def test_estimates_come_alike_from_kept_scores(instances, answered):
+    rows = answered(7)
+    kept = score_instances(rows, instances)
+    assert estimates(kept, by_run=False, **BOOT).equals(pool(rows, instances, **BOOT))
+
+
+def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):
+    found = pool(answered(1, conditions=("stripped",)), instances, **BOOT)
+    assert value(found, "stripped_delta") is None and value(found, "mms") is not None
