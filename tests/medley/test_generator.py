@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.construction import (
     items_path,
     needed_sources,
 )
+from metacog_pipeline.benchmarks.medley.construction.assembly import pool_consensus
 from metacog_pipeline.benchmarks.medley.construction.designs import (
     Seed,
     designer_tasks,
@@ -28,15 +30,22 @@ from metacog_pipeline.benchmarks.medley.construction.designs import (
 )
 from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
 from metacog_pipeline.benchmarks.medley.construction.generate import generate, opinions_of
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited
+from metacog_pipeline.benchmarks.medley.construction.layout import write_set
+from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, generate_sample, limited
 from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.replies import drafts_from, opinions_from, verdicts_from
+from metacog_pipeline.benchmarks.medley.construction.respondents import (
+    SimulatedAnalyst,
+    SimulatedJudge,
+    person,
+)
 from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, analyst_reply, read_sample
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, KnownAnswer
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task
 
 WORDS = load_words()
@@ -227,6 +236,70 @@ def test_judges_are_asked_once_per_claim_and_see_the_view_of_the_pool(sample: Sa
     assert len({task.item_hash for task in tasks}) == 5
 
 
+# --- through transcripts -----------------------------------------------------------------------------------------
+
+
+def transcripts(tasks: Sequence[Task], respond: object) -> pl.DataFrame:
+    """Ask a simulated respondent and keep what a store would keep."""
+    rows: list[dict[str, object]] = []
+    for task in tasks:
+
+        async def ask(step: str, messages: Sequence[Message], *, task: Task = task, **_: object) -> Answer:
+            request = ChatRequest(tuple(messages), Sampling(), step=step)
+            assert respond.knows(request)  # type: ignore[attr-defined]
+            text = respond(request)  # type: ignore[operator]
+            common = {"item_id": task.item_id, "item_hash": task.item_hash, "step": step, "superseded": False}
+            rows.append({**common, "status": "ok", "text": text, "started_at": len(rows)})
+            return Answer(Status.OK, text)
+
+        asyncio.run(task.run(ask, "text"))
+    return pl.DataFrame(rows)
+
+
+def test_answers_that_went_through_transcripts_give_the_same_instances(sample: Sample, built: Built) -> None:
+    chosen = sample.drafts[:3]
+    tasks = pool_tasks(chosen, WORDS)
+    said = {a.name: transcripts(tasks, SimulatedAnalyst(sample, a, 0)) for a in sample.analysts}
+    opinions = opinions_from(chosen, said, {a.name: a.family for a in sample.analysts})
+    asked = verification_tasks([(each.draft, pool_consensus(each)) for each in opinions], WORDS)
+    judged = {j.name: transcripts(asked, SimulatedJudge(sample, j, 0)) for j in sample.judges}
+    found = verdicts_from({task.item_id: task.item_hash for task in asked}, chosen, judged)
+    made = generate(opinions, lambda draft, _: found[draft.draft_id], dataset="sample").instances
+    assert list(made) == list(built.instances[:3])
+
+
+def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out(sample: Sample) -> None:
+    draft, analyst = sample.drafts[0], sample.analysts[1]
+    frame = transcripts(pool_tasks([draft], WORDS), SimulatedAnalyst(sample, analyst, 0))
+    for spoiled in (
+        frame.with_columns(status=pl.lit("failed")),
+        frame.with_columns(superseded=pl.lit(True)),
+        frame.with_columns(item_hash=pl.lit("0" * 64)),
+        frame.clear(),
+    ):
+        assert opinions_from([draft], {"a": spoiled}, {})[0].responses == (None,)
+    assert opinions_from([draft], {"a": frame}, {})[0].responses[0] is not None
+
+
+def test_seeds_nobody_wrote_a_case_for_are_named() -> None:
+    other = replace(SEED, seed_id="S2", scenario="Another.")
+    common = {"step": "design", "superseded": False, "status": "ok", "started_at": 1}
+    rows = [{**common, "item_id": s.seed_id, "item_hash": s.item_hash, "text": t} for s, t in
+            ((SEED, '{"vignette": "A case."}'), (other, "no"))]  # fmt: skip
+    drafts, without = drafts_from([SEED, other], {"d": pl.DataFrame(rows)})
+    assert [draft.vignette for draft in drafts] == ["A case."] and without == ["S2"]
+
+
+def test_simulated_respondents_refuse_what_they_do_not_know(sample: Sample) -> None:
+    strange = ChatRequest((Message("user", "Who are you?"),), Sampling(), step="analyse")
+    respondent = SimulatedAnalyst(sample, person(sample.analysts, "oak-nine"), 0)
+    assert not respondent.knows(strange)
+    with pytest.raises(StudyError, match="does not know"):
+        respondent(strange)
+    with pytest.raises(StudyError, match="there are: "):
+        person(sample.judges, "nobody")
+
+
 # --- seeds and designers -----------------------------------------------------------------------------------------
 
 SEED = Seed("S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5)))
@@ -303,6 +376,18 @@ def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
     assert input_digests(tmp_path / "home", "custom", folder) != before
 
 
+def test_new_instances_are_written_in_the_published_layout_and_read_back(
+    tmp_path: Path, sample: Sample
+) -> None:
+    made = generate_sample(sample, 0)
+    write_set(tmp_path, made.instances, made.verdicts, [judge.name for judge in sample.judges])
+    found = read_set(tmp_path, "sample")
+    by_domain = sorted(made.instances, key=lambda i: DOMAINS.index(i.domain))
+    assert [replace(i, position=0) for i in found.instances] == [replace(i, position=0) for i in by_domain]
+    assert found.verdicts == made.verdicts
+    assert construct(tmp_path / "home", "custom", folder=tmp_path).violations == ()
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -362,8 +447,6 @@ def test_items_that_are_not_whole_are_refused(damage: str, tmp_path: Path, built
     if damage == "torn":
         path.write_bytes(path.read_bytes()[:-20])
     if damage in ("schema", "edited"):
-        import polars as pl
-
         frame = pl.read_parquet(path)
         if damage == "schema":
             frame.drop("claims").write_parquet(path)

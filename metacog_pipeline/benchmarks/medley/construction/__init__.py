@@ -10,10 +10,11 @@
 ``drafts``          a case before anybody judged it; ``designs``: asking designers for one
 ``pool``            asking the analysts; ``verdicts``: asking the judges; ``wording``: in which words
 ``assembly``        a draft and what was said of it → an instance; ``generate``: all stages in a row
-``simulated``       a simulated pool and judges, for the shipped sample
+``replies``         the transcripts of designers, analysts and judges → what the stages work on
+``simulated``       a simulated pool and judges, for the shipped sample; ``respondents``: asked like models
 ``gates``           whether a set is fit to be released; ``invariants``: what must hold for any; ``probes``: who is
                     also asked otherwise
-``published``       the layout of the published data; ``reproduction``: what of it follows from its own parts
+``published``       reading the layout of the published data, ``layout``: writing it; ``reproduction``: what of it follows from its own parts
 ``files``           instances on disk
 ``pipeline``        from a home's source, the shipped sample or a user's folder to built instances
 ==================  ==================================================================================================
