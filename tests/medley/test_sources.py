@@ -223,3 +223,19 @@ def test_servers_that_refuse_give_one_line(status: int, home: Path, small: Mappi
     with pytest.raises(SourceError) as caught:
         fetch(home, transport=transport, sources=small)
     assert "--from DIR" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("flag", "method"), [(1, 8), (0, 99)])
+def test_encrypted_and_oddly_packed_members_give_one_line(
+    flag: int, method: int, home: Path, tmp_path: Path, small: Mapping[str, Source]
+) -> None:
+    raw = bytearray(zipped())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = raw.find(mark)
+        while place >= 0:
+            raw[place + flags] |= flag
+            raw[place + flags + 2] = method
+            place = raw.find(mark, place + 4)
+    (tmp_path / "odd.whl").write_bytes(bytes(raw))
+    with pytest.raises(SourceError, match="cannot be read as an archive"):
+        fetch(home, folder=tmp_path / "odd.whl", sources=small)

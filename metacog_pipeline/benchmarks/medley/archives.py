@@ -21,8 +21,7 @@ _UNREADABLE = (
     OSError,
     EOFError,
     ValueError,
-    NotImplementedError,
-    RuntimeError,
+    RuntimeError,  # encrypted, or packed in a way zipfile does not know
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
@@ -61,7 +60,7 @@ def archives_in(folder: Path) -> list[Path]:
 
 def _in_folder(folder: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes]]:
     for path in sorted(_walk(folder)):
-        if _ends_in(path.as_posix(), ending):
+        if _ends_in(path.as_posix(), ending) and path.is_file():
             try:
                 with path.open("rb") as stream:
                     content = stream.read(limit + 1)

@@ -3,7 +3,8 @@
 One source of fifteen files: five of instances, five of their consensus, the known answers, the verification by three
 judges with the claims found wrong, how the analysts were selected, and a small description. They are downloaded as the
 authors' repository archive at a fixed commit, or taken from a folder, a repository archive, or the wheel of the package
-medley-bench 0.5.3, which holds the same files; a wheel is read as the zip file it is, and never installed.
+medley-bench 0.5.3, which holds the same files; a wheel is read as the zip file it is, and never installed. One comes with
+``pip download medley-bench==0.5.3 --no-deps``, and ``metacog fetch medley --from FILE`` takes the data out of it.
 
 Each file is pinned by the SHA-256 of its bytes and kept as ``<home>/sources/medley/v1.0/<file>``, with a note of its
 origin beside the folder; it is checked again whenever the source is loaded.

@@ -14,7 +14,8 @@
 ``simulated``       a simulated pool and judges, for the shipped sample; ``respondents``: asked like models
 ``gates``           whether a set is fit to be released; ``invariants``: what must hold for any; ``probes``: who is
                     also asked otherwise
-``published``       reading the layout of the published data, ``layout``: writing it; ``reproduction``: what of it follows from its own parts
+``published``       reading the layout of the published data; ``layout``: writing it
+``reproduction``    what of the published construction follows from its own parts
 ``files``           instances on disk
 ``pipeline``        from a home's source, the shipped sample or a user's folder to built instances
 ==================  ==================================================================================================

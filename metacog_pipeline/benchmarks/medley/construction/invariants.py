@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
@@ -12,8 +13,8 @@ _MOST_LINES = 50
 def check(instances: Sequence[Instance]) -> list[str]:
     """Return one line per broken rule, at most fifty."""
     lines: list[str] = []
-    names = [instance.instance_id for instance in instances]
-    lines += [f"{name}: the id is given twice" for name in sorted({n for n in names if names.count(n) > 1})]
+    times = Counter(instance.instance_id for instance in instances)
+    lines += [f"{name}: the id is given twice" for name, count in sorted(times.items()) if count > 1]
     if [instance.position for instance in instances] != sorted({i.position for i in instances}):
         lines.append("positions do not rise from instance to instance")
     for instance in instances:
