@@ -1,21 +1,18 @@
-"""The ``metacog`` command. One line per mistake, a documented exit code, no traceback for a user's error."""
+"""The ``metacog`` command. One line per mistake, a documented exit code, no traceback for a user's error.
+
+A command's module is imported when the command is called or asked for its help: to list them all takes a tenth of a
+second, not the two that the statistics, the databases and the HTTP clients take to load.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from importlib import import_module
 
 import click
 
 from metacog_pipeline import __version__
-from metacog_pipeline.commands.answers import import_command
-from metacog_pipeline.commands.boards import board, sql
-from metacog_pipeline.commands.construction import metamedqa
-from metacog_pipeline.commands.demonstration import demo
-from metacog_pipeline.commands.fitting import fit
-from metacog_pipeline.commands.power import power
-from metacog_pipeline.commands.report import report
-from metacog_pipeline.commands.running import plan, run, simulate_server, ui
-from metacog_pipeline.commands.sources import fetch
 from metacog_pipeline.errors import MetacogError
 
 EPILOG = (
@@ -23,29 +20,50 @@ EPILOG = (
     "6 provider, 7 some partitions failed while others finished, 8 some imported rows not readable, 130 interrupted."
 )
 
+#: Command to the module and name it is imported from, and what the list of commands says of it.
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
+    "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
+    "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
+    "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
+    "import": ("answers", "import_command", "Keep answers somebody already paid for."),
+    "metamedqa": ("construction", "metamedqa", "Build, check, screen and author MetaMedQA questions."),
+    "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
+    "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
+    "report": ("report", "report", "Write the study's boards and figures as one page."),
+    "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
+    "simulate-server": ("running", "simulate_server", "Serve the study's simulated models over HTTP."),
+    "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
+    "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
+}
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+
+class Commands(click.Group):
+    """A group that imports a command when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command; None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        command = getattr(import_module(f"metacog_pipeline.commands.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="metacog")
 def cli() -> None:
     """Measure what language models know about what they know."""
-
-
-for command in (
-    demo,
-    plan,
-    run,
-    board,
-    sql,
-    report,
-    ui,
-    fetch,
-    import_command,
-    metamedqa,
-    fit,
-    power,
-    simulate_server,
-):
-    cli.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
