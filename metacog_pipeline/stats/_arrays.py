@@ -13,6 +13,8 @@ Ints = NDArray[np.int64]
 
 # Squares of larger numbers, summed, could pass the range of a double: they are refused, not turned into inf.
 LARGEST = 1e140
+# Random numbers of trials are 64-bit integers.
+MOST_DRAWN = 1e18
 
 
 def floats(name: str, values: ArrayLike, ndim: int = 1) -> Floats:
@@ -60,6 +62,15 @@ def binary(name: str, values: ArrayLike, ndim: int = 1) -> Ints:
     if whole.size and int(whole.max()) > 1:
         raise ValueError(f"{name} holds {int(whole.max())}: only 0 and 1 are allowed")
     return whole
+
+
+def drawable(trials: Floats) -> Ints:
+    """Return numbers of trials as whole numbers that can be drawn again; one beyond 1e18 is a ValueError."""
+    if trials.size and float(trials.max()) > MOST_DRAWN:
+        raise ValueError(
+            f"{float(trials.max()):g} trials in a cell: no more than {MOST_DRAWN:g} can be drawn"
+        )
+    return np.rint(trials).astype(np.int64)
 
 
 def same_length(**arrays: NDArray[Any]) -> int:

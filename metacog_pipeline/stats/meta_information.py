@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_expit, log_ndtr, ndtr, xlog1py, xlogy
 
-from metacog_pipeline.stats._arrays import Floats, ratio, whole
+from metacog_pipeline.stats._arrays import Floats, drawable, ratio, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 from metacog_pipeline.stats.type1 import Texts, normal_quantile, type1
@@ -215,7 +215,7 @@ def _resampled(joint: Floats, n_boot: int, seed: int) -> Floats:
     flat = joint.reshape(cells, -1)
     total = flat.sum(axis=1)
     shares = np.where(total[:, None] > 0, flat / np.where(total > 0, total, 1.0)[:, None], 1 / flat.shape[1])
-    number = np.rint(total).astype(np.int64)
+    number = drawable(total)
     step = max(1, _CHUNK // max(1, flat.size))
     blocks = []
     for begin in range(0, n_boot, step):

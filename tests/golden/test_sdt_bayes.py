@@ -3,12 +3,13 @@
 Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
 skip. Other files of the same columns do as well.
 
-The agreed numbers are themselves summaries of some thousand draws. Means come with their Monte Carlo errors and are held
-to them. Ends of intervals come without; from 12,000 independent draws of a normal distribution, a quantile has a
-standard error of 0.025 sd and a highest-density end one of 0.05 sd. So even the exact posterior misses a tolerance of
-0.06 sd for 2 % of such quantiles, and draws like ours one of 0.1 sd for 6 % of the highest-density ends (the
-largest gap in 1,500 repeats: 0.19 sd). Hence: at least 95 % and 90 % of the ends within the tolerance, and none outside
-twice that.
+The agreed numbers are themselves summaries of 12,000 draws. Means come with their Monte Carlo errors and are held to
+them; so are standard deviations, and contrasts to 0.002 and 0.005. Ends of intervals come without: of so many draws
+a quantile has a standard error of 0.025 sd and a highest-density end one of 0.05 sd, so that some exact ends miss the
+tolerances of 0.06 and 0.1 sd. Measured: against 384,000 converged draws of each cell 37 of 860 agreed ends do (the largest
+gaps: 0.08 sd for a quantile, 0.19 sd for a highest-density end, both criteria of ``A_GPT-5_rc``), against the 192,000
+here 14 of 549 quantiles (at most 0.073 sd) and 25 of 366 highest-density ends (at most 0.15 sd), spread over all cells.
+Hence: at least 96 % and 91 % of the ends within the tolerance, and none outside one and a half times, or twice, that.
 """
 
 import csv
@@ -35,8 +36,7 @@ EXAMPLES = {
 }
 CONDITIONAL = "_rc"
 NAMES = (("M_ratio", "m_ratio"), ("M_diff", "m_diff"), ("cS", "t2c_rs"), ("rS", "rs"))
-DRAWS = 1000  # a chain; of 64
-INSIDE, INSIDE_HIGHEST = 0.95, 0.90
+DRAWS = 3000  # a chain; of 64
 # This published row comes from a run that had not converged: its numbers do not follow from the counts.
 UNCONVERGED_IN_PRINT = {("C", "DeepSeek-V3.2-Exp")}
 
@@ -115,14 +115,14 @@ def test_standard_deviations_agree_to_three_percent():
 
 
 @pytest.mark.parametrize(
-    ("ends", "tolerance", "share"),
+    ("ends", "tolerance", "share", "most"),
     [
-        ({"q025": "q025", "median": "median", "q975": "q975"}, 0.06, INSIDE),
-        ({"hdi_lo": "hdi_low", "hdi_hi": "hdi_high"}, 0.1, INSIDE_HIGHEST),
+        ({"q025": "q025", "median": "median", "q975": "q975"}, 0.06, 0.96, 0.09),
+        ({"hdi_lo": "hdi_low", "hdi_hi": "hdi_high"}, 0.1, 0.91, 0.2),
     ],
     ids=["quantiles", "highest-density"],
 )
-def test_ends_of_intervals_agree(ends, tolerance, share):
+def test_ends_of_intervals_agree(ends, tolerance, share, most):
     gaps = {
         (row["cell"], row["quantity"], theirs): abs(getattr(ours(row), own) - row[theirs]) / row["sd"]
         for row in agreed()
@@ -130,11 +130,10 @@ def test_ends_of_intervals_agree(ends, tolerance, share):
     }
     outside = {key: gap for key, gap in gaps.items() if gap > tolerance}
     assert len(outside) <= (1 - share) * len(gaps), outside
-    assert max(gaps.values()) <= 2 * tolerance, outside
+    assert max(gaps.values()) <= most, outside
 
 
 def test_contrasts_agree_and_lead_to_the_same_verdicts():
-    close = []
     for row in rows("expected_bayes_contrasts.csv"):
         one, two = (fitted(row[name]).draws for name in ("cell_1", "cell_2"))
         ratio = compare(one["m_ratio"], two["m_ratio"], rope=0.05, scale="difference")
@@ -150,12 +149,10 @@ def test_contrasts_agree_and_lead_to_the_same_verdicts():
             *((ratio.log_low, "log_lo"), (ratio.log_high, "log_hi"), (ratio.low, "diff_lo")),
             *((ratio.high, "diff_hi"), (sensitivity.log_low, "logd_lo"), (sensitivity.log_high, "logd_hi")),
         ):
-            assert own == pytest.approx(float(row[theirs]), abs=0.010), (cells, theirs)
-            close.append(abs(own - float(row[theirs])) <= 0.005)
+            assert own == pytest.approx(float(row[theirs]), abs=0.005), (cells, theirs)
         assert ratio.differs == (row["M_significant"] == "1"), cells
         assert sensitivity.differs == (row["d_significant"] == "1"), cells
         assert ratio.verdict == row["M_decision_rope_0p05"], cells
-    assert sum(close) >= INSIDE * len(close)
 
 
 def test_the_published_table_is_reproduced():

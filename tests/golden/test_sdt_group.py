@@ -2,7 +2,8 @@
 
 Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
 skip. Other files of the same schema do as well. An interval's end may be off by a tenth of a standard deviation,
-and by three times the Monte Carlo error of our own end: the agreed ends come from some thousand effective draws.
+and by twice the Monte Carlo error of our own end: the agreed ends come from some thousand effective draws. Measured, one
+of 50 ends needs it: the upper end of the M-ratio of subject 6, 0.12 sd off, where its own error is 0.03 sd.
 """
 
 import csv
@@ -68,7 +69,7 @@ def test_means_agree_within_their_errors(compared):
 def test_standard_deviations_and_ends_of_intervals_agree(compared):
     for row, own in compared:
         sd = float(row["sd"])
-        assert own.sd == pytest.approx(sd, rel=0.06), row["quantity"]
+        assert own.sd == pytest.approx(sd, rel=0.04), row["quantity"]
         ends = (("q025", own.q025, own.mcse_q025), ("q975", own.q975, own.mcse_q975))
         for end, ours, error in ends:
-            assert ours == pytest.approx(float(row[end]), abs=0.1 * sd + 3 * error), (row["quantity"], end)
+            assert ours == pytest.approx(float(row[end]), abs=0.1 * sd + 2 * error), (row["quantity"], end)

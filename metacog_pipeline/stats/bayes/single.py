@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from metacog_pipeline.stats._arrays import Floats, whole
+from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
 from metacog_pipeline.stats.bayes.density import SubjectModel, subject_model
 from metacog_pipeline.stats.bayes.draws import (
     Diagnostic,
@@ -63,8 +63,6 @@ MOST_STEPS = 64
 NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
 METHOD_MEDIAN = "posterior median, 95% equal-tailed"
-# With this share of the draws of d₁ on the other side of 0 the mean of meta-d / d₁ is ruled by a few draws.
-OTHER_SIGN = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +126,8 @@ class Posterior:
 
         Value: posterior mean (``m_ratio_median``: median, the robust choice near d′ = 0); ends: 2.5 % and 97.5 %
         quantiles; ``sem``: posterior standard deviation. Without convergence none has a value and all tell the status.
-        Where d₁ may have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: its mean is then
-        ruled by few draws.
+        Where draws of d₁ have either sign, ``m_ratio`` keeps its value under the status ``"d' may be 0"``: its mean is
+        then ruled by few draws.
         """
         rows = self.summary()
         result = {}
@@ -162,8 +160,8 @@ class Posterior:
         return Estimate(value, row.q025, row.q975, n, method, status, sem=sd)
 
     def _either_sign(self) -> bool:
-        above = float((self.draws["d1"] > 0).mean())
-        return OTHER_SIGN < above < 1 - OTHER_SIGN
+        above = self.draws["d1"] > 0
+        return bool(above.any()) and not bool(above.all())
 
 
 def bayes_metad(
@@ -202,12 +200,15 @@ def bayes_metad(
     Raises
     ------
     ValueError
-        For several cells, padded counts, a negative seed, fewer than 4 chains or draws, or a threshold below 400.
+        For several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or draws, or a
+        threshold below 400.
     """
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
     if table.correction != "none":
         raise ValueError("the counts are padded: give the raw ones, the model needs no correction")
+    if not float(table.n[0]) <= MOST_DRAWN:
+        raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
     if not least_ess >= LEAST_ESS:
         raise ValueError(f"least_ess is {least_ess}, below {LEAST_ESS:g}")
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metacog_pipeline.stats._arrays import Floats, whole
+from metacog_pipeline.stats._arrays import Floats, drawable, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.metad.types import MetaD
 
@@ -28,6 +28,11 @@ def resample_counts(
     kind
         ``"nonparametric"`` draws trials with replacement; ``"parametric"`` draws the response from its observed rates and
         the rating from the fitted model, and needs ``fit``. A cell without a fit then gives empty replicates.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, a parametric one without ``fit``, or a cell of more than 1e18 trials.
     """
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} of bootstrap is unknown: one of {', '.join(KINDS)}")
@@ -43,7 +48,7 @@ def resample_counts(
 def _draw(raw: Floats, shares: Floats, n_boot: int, rng: np.random.Generator) -> Floats:
     cells, bins = raw.shape
     result = np.zeros((cells, n_boot, bins))
-    trials = np.rint(raw.sum(axis=1)).astype(np.int64)
+    trials = drawable(raw.sum(axis=1))
     total = shares.sum(axis=1)
     for cell in np.flatnonzero((trials > 0) & (total > 0)):
         result[cell] = rng.multinomial(trials[cell], shares[cell] / total[cell], size=n_boot)
