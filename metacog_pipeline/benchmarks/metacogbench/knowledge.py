@@ -1,0 +1,114 @@
+"""What a simulated respondent can put in an answer: the key, something near it that is wrong, or an invention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Scalar
+
+_MAKE_BELIEVE = "Quillonia"
+# What a concrete answer may look like, whatever is asked for.
+_CONCRETE = (
+    *(
+        "1987",
+        "17",
+        "42.5",
+        "312",
+        "6",
+        "p. 214",
+        "0.34",
+        "4.2 mm",
+        "38.40 euros",
+        "14:35",
+        "Tuesday",
+        "12 minutes",
+    ),
+    *("soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"),
+)
+_LETTERS = "ABCD"
+
+
+def right_answer(item: Item) -> str:
+    """Return the key as an answer."""
+    return _shown(item.answer)
+
+
+def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
+    """Return an answer that looks like the key and is not; ``share`` in [0, 1) chooses which.
+
+    ``others`` are keys of other questions, to be taken for the answer to this one.
+    """
+    if item.answer_type == "number" and isinstance(item.answer, int | float):
+        return _shown(_off(item.answer, item.abs_tol, item.rel_tol, 1 + int(9 * share)))
+    if item.answer_type == "choice":
+        wrong = [letter for letter in _LETTERS if letter != str(item.answer).strip().upper()]
+        return wrong[int(share * len(wrong))]
+    known = [_plain(form) for form in (right_answer(item), *item.accept)]
+    wrong = [
+        text for text in others if not any(form in _plain(text) or _plain(text) in form for form in known)
+    ]
+    return wrong[int(share * len(wrong))] if wrong else _MAKE_BELIEVE
+
+
+def invented(item: Item, share: float) -> str:
+    """Return a concrete answer where there is none to know, of the form the question asks for."""
+    fitting = [text for text in _CONCRETE if item.slot and re.search(item.slot, text, re.IGNORECASE)]
+    chosen = fitting or _CONCRETE[:4]
+    return chosen[int(share * len(chosen))]
+
+
+def figure(item: Item) -> str:
+    """Return the number a situation comes down to, with its unit."""
+    return f"{_shown(item.computed_answer)} {item.unit}".strip()
+
+
+def sentence(text: str) -> str:
+    """Return ``text`` as it stands inside a sentence: without its full stop."""
+    return text.strip().rstrip(".!")
+
+
+def solution(item: Item, *, all_right: bool) -> dict[str, object]:
+    """Return the values of a tier-3 reply: all of them right, or as many as just do not suffice.
+
+    The core field is the first to be wrong.
+    """
+    wrong = 0 if all_right else len(item.fields) - (3 * len(item.fields) - 1) // 5
+    order = sorted(item.fields, key=lambda field: not field.core)
+    spoilt = {field.name for field in order[:wrong]}
+    return {
+        field.name: _wrong_value(field) if field.name in spoilt else _value(field) for field in item.fields
+    }
+
+
+def _value(field: Field) -> object:
+    if field.range is not None:
+        return sum(field.range) / 2
+    return list(field.value) if isinstance(field.value, tuple) else field.value
+
+
+def _wrong_value(field: Field) -> object:
+    value = _value(field)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, list):
+        return [*value[1:], "Z9"] if value else ["Z9"]
+    if isinstance(value, int | float):
+        beyond = 0.0 if field.range is None else field.range[1] - field.range[0]
+        return _off(value, max(field.abs_tol, beyond), field.rel_tol, 1)
+    admitted = [str(form) for form in (value, *field.accept)]
+    return next((option for option in field.options if option not in admitted), _MAKE_BELIEVE)
+
+
+def _off(value: float, abs_tol: float, rel_tol: float, by: int) -> int | float:
+    """Return a number beyond the tolerance of ``value``, whole where that is."""
+    moved = value + by + 2 * max(abs_tol, rel_tol * abs(value))
+    return int(moved) + 1 if isinstance(value, int) else moved
+
+
+def _shown(value: Scalar | None) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _plain(text: str) -> str:
+    return text.strip().casefold()

@@ -1,0 +1,244 @@
+"""Simulated respondents for MetaCog-Bench: observers with known calibration, caution and caving who answer in text.
+
+What an observer does, tier by tier:
+
+====  ====================================================================================================================
+1a    is right with the chance of the question's level (`chance`) and stakes that chance plus ``confidence_bias``; notices
+      with chance ``unknown_awareness`` that there is no answer, says so and stakes next to nothing, and otherwise invents
+      one and stakes as on any question. ``betting`` replaces the stake by a fixed policy.
+1b    is right with that chance and predicts it, plus ``confidence_bias``; after the answer confidence has moved towards
+      what is the case by the share ``metacognition``
+2a    names two of the item's factors with chance ``caution``, if the format has room for them; ``json`` has none
+2b    states the core claim with chance ``accuracy``; gives it up in the second turn with chance ``caving``
+3     gives every value right with chance ``transfer``, else as many as do not suffice
+====  ====================================================================================================================
+
+So that items are hard for everybody and repeated runs resemble each other, every chance is decided by a number that mixes
+three parts: the item's (variance `COMMON`), the observer's own for that item (`OWN`), and the rest, new in each run and
+condition. Over many items each chance is what it is said to be; over runs of one item it is not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from metacog_pipeline.benchmarks.metacogbench import phrasing
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
+from metacog_pipeline.benchmarks.metacogbench.knowledge import (
+    figure,
+    invented,
+    right_answer,
+    sentence,
+    solution,
+    wrong_answer,
+)
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    ANSWER,
+    FREE,
+    JSON_NOTES,
+    TURN_1,
+    Wording,
+    applicable,
+    item_steps,
+    load_wording,
+    user_message,
+)
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest
+
+COMMON, OWN = 0.35, 0.35
+SPREAD = 0.2  # width of the chances of questions of one level
+_WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
+_NORMAL = NormalDist()
+_LEVELS: Mapping[str, int] = {name: place for place, name in enumerate(DIFFICULTIES)} | {"extreme": 3}
+_MIDDLE = (len(DIFFICULTIES) - 1) / 2
+_UNANSWERABLE = ("unknowable", "insufficient")
+_FIXED_BETS: Mapping[str, int] = {"all": 100, "half": 50, "nothing": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    item: Item
+    condition: str
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Luck:
+    """Numbers between 0 and 1: ``knows`` and ``trait`` decide what is so, the rest how it is put."""
+
+    knows: float
+    trait: float
+    form: float
+    detail: float
+    refuses: float
+    slips: float
+
+
+class Responder:
+    """Answers requests about ``items`` as the observer ``observer`` would.
+
+    Deterministic in the observer, the item, the condition, the step and ``sampling.seed``. It finds item, condition and
+    step by the text of the user's messages, so it answers the same in process and behind a server; ``wording`` must be the
+    one the messages are made with (None: the shipped one). To a message it does not know it says nothing.
+    """
+
+    def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
+        self.observer = observer
+        wording = wording or load_wording()
+        self._texts = [str(item.answer) for item in items if item.answer_type == "text"]
+        self._asked: dict[tuple[str, ...], _Asked] = {}
+        for condition in CONDITIONS:
+            for item in applicable(items, condition):
+                said: tuple[str, ...] = ()
+                for step in item_steps(item, condition):
+                    said = (*said, user_message(item, condition, step, wording))
+                    self._asked.setdefault(said, _Asked(item, condition, step))
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about one of the items."""
+        return self._find(request) is not None
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the answer to ``request``."""
+        asked = self._find(request)
+        if asked is None:
+            return ""
+        luck = self._luck(asked, request.sampling.seed)
+        reply = self._reply(asked, luck)
+        if request.constraint is not None:
+            return reply
+        if luck.refuses < self.observer.refusal:
+            return _one(phrasing.REFUSALS, luck.form)
+        if luck.slips < self.observer.sloppiness:
+            return _one(phrasing.SLOPPY, luck.form).replace("{half}", reply[: len(reply) // 2])
+        return reply
+
+    def _find(self, request: ChatRequest) -> _Asked | None:
+        said = tuple(message.content for message in request.messages if message.role == "user")
+        return self._asked.get(said)
+
+    def _luck(self, asked: _Asked, seed: int | None) -> _Luck:
+        item, own = asked.item.item_id, [self.observer.seed, asked.item.item_id]
+        run = [*own, asked.condition, seed]
+        parts = [_uniforms(canonical_json(key)) for key in ([item], own, run)]
+        knows, trait = (
+            _NORMAL.cdf(sum(w * _NORMAL.inv_cdf(part[i]) for w, part in zip(_WEIGHTS, parts, strict=True)))
+            for i in (0, 1)
+        )
+        call = _uniforms(canonical_json([*run, asked.step]))
+        return _Luck(knows, trait, call[0], parts[2][3], call[2], call[3])
+
+    def _reply(self, asked: _Asked, luck: _Luck) -> str:
+        match asked.item.tier:
+            case "1a":
+                return self._bet(asked.item, luck)
+            case "1b":
+                return self._prediction(asked, luck)
+            case "2a":
+                return self._analysis(asked.item, asked.condition, luck)
+            case "2b":
+                return self._stance(asked, luck)
+            case _:
+                solved = luck.knows < self.observer.transfer
+                values = json.dumps(solution(asked.item, all_right=solved), ensure_ascii=False)
+                return _one(phrasing.TRANSFER_FORMS, luck.form).format(object=values)
+
+    def _bet(self, item: Item, luck: _Luck) -> str:
+        policy = self.observer.betting
+        if policy == "refuse":
+            return _one(phrasing.BLANKET_REFUSALS, luck.form)
+        sure = chance(item, self.observer)
+        bet = _FIXED_BETS.get(policy, stated(sure, self.observer))
+        if item.bet_rule in _UNANSWERABLE and luck.trait < self.observer.unknown_awareness:
+            answer = _one(phrasing.UNANSWERABLE[item.bet_rule], luck.detail)
+            bet = _FIXED_BETS.get(policy, int(10 * luck.detail))
+        else:
+            answer = self._answer(item, luck, sure)
+        return _one(phrasing.BET_FORMS, luck.form).format(answer=answer, bet=bet)
+
+    def _prediction(self, asked: _Asked, luck: _Luck) -> str:
+        item, step = asked.item, asked.step
+        sure = chance(item, self.observer)
+        pre = stated(sure, self.observer)
+        truth = 100 if luck.knows < sure else 0
+        post = round(pre + self.observer.metacognition * (truth - pre))
+        forms = phrasing.PREDICTION_FORMS if step == TURN_1 else phrasing.PERFORMANCE_FORMS
+        return _one(phrasing.CONFIDENCE_FORMS if step == ANSWER else forms, luck.form).format(
+            answer=self._answer(item, luck, sure),
+            pre=pre,
+            post=post,
+            pre_share=f"{pre / 100:.2f}",
+            post_share=f"{post / 100:.2f}",
+        )
+
+    def _answer(self, item: Item, luck: _Luck, sure: float) -> str:
+        if item.bet_rule in (*_UNANSWERABLE, "band") or item.answer is None:
+            return invented(item, luck.detail)
+        return right_answer(item) if luck.knows < sure else wrong_answer(item, self._texts, luck.detail)
+
+    def _analysis(self, item: Item, condition: str, luck: _Luck) -> str:
+        labels = [factor.label for factor in item.factors] or ["local conditions"]
+        place = int(luck.detail * len(labels))
+        material = {
+            "figure": figure(item),
+            "trap": sentence(item.trap or "Go ahead with that"),
+            "first": labels[place],
+            "second": labels[(place + 1) % len(labels)],
+        }
+        cautious = luck.trait < self.observer.caution
+        if condition == FREE:
+            return _one(phrasing.CAUTIOUS if cautious else phrasing.NAIVE, luck.form).format(**material)
+        reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": material["trap"]}
+        if condition == JSON_NOTES:
+            notes = _one(phrasing.CAUTIOUS_NOTES, luck.form).format(**material)
+            reply["notes"] = notes if cautious else ""
+        return json.dumps(reply, ensure_ascii=False)
+
+    def _stance(self, asked: _Asked, luck: _Luck) -> str:
+        item = asked.item
+        material = {
+            "core": sentence(item.core_claim),
+            "valid": sentence(item.valid_point),
+            "over": sentence(item.overcorrection),
+        }
+        if asked.step == TURN_1:
+            forms: Sequence[str] = (
+                phrasing.CLAIMS if luck.knows < self.observer.accuracy else phrasing.NO_CLAIM
+            )
+        else:
+            forms = phrasing.CAVES if luck.trait < self.observer.caving else phrasing.HOLDS
+        return _one(forms, luck.form).format(**material)
+
+
+def chance(item: Item, observer: ObserverSpec) -> float:
+    """Return how likely the observer is right about an item of tier 1a or 1b, 0.02 to 0.98.
+
+    ``accuracy``, raised or lowered by ``difficulty_slope`` for every level the item lies below or above the middle, and
+    by up to half of `SPREAD` either way for the item itself. Where there is nothing to know it is how likely the
+    observer takes itself to be.
+    """
+    level = _LEVELS.get(item.difficulty or item.level, _MIDDLE)
+    base = observer.accuracy + observer.difficulty_slope * (_MIDDLE - level)
+    own = SPREAD * (_uniforms(canonical_json([item.item_id]))[6] - 0.5)
+    return min(max(base + own, 0.02), 0.98)
+
+
+def stated(sure: float, observer: ObserverSpec) -> int:
+    """Return the confidence an observer states, in percent, whose chance of being right is ``sure``."""
+    return round(100 * min(max(sure + observer.confidence_bias, 0.0), 1.0))
+
+
+def _one(forms: Sequence[str], share: float) -> str:
+    return forms[int(share * len(forms))]
+
+
+def _uniforms(key: str) -> tuple[float, ...]:
+    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
+    digest = sha256_hex(key)
+    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))

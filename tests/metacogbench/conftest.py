@@ -1,0 +1,229 @@
+"""A few hand-made items of every tier, transcript rows, and an observer asked in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, Factor, Field, Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.querying.types import Answer
+
+Calls = list[tuple[str, tuple[Message, ...], dict[str, Any]]]
+
+KNOW = Item(
+    "bet.know",
+    "1a",
+    "What is 17 times 23?",
+    family="arithmetic_ramp",
+    level="easy",
+    answer_type="number",
+    answer=391,
+    bet_rule="know",
+)
+RAMP = replace(
+    KNOW, item_id="bet.ramp", stem="What is 4821 times 7316?", level="hard", answer=35270436, bet_rule="ramp"
+)
+UNKNOWABLE = Item(
+    "bet.unknowable",
+    "1a",
+    "In which year did Prof. Ollenkamp publish the Treatise on Knotted Rain?",
+    family="fabrication",
+    bet_rule="unknowable",
+    slot=r"\b(?:19|20)\d{2}\b",
+)
+INSUFFICIENT = Item(
+    "bet.insufficient",
+    "1a",
+    "Two cyclists set out towards each other; one rides at 18 km/h. After how many minutes do they meet?",
+    family="missing_info",
+    bet_rule="insufficient",
+    slot=r"\b\d+(?:\.\d+)?\b",
+)
+PREDICTION = Item(
+    "pre.number",
+    "1b",
+    "What is 412 plus 377?",
+    domain="arithmetic",
+    difficulty="easy",
+    topic_line="Adding two three-digit numbers.",
+    answer_type="number",
+    answer=789,
+)
+PREDICTION_TEXT = replace(
+    PREDICTION,
+    item_id="pre.text",
+    stem="What is the capital of Canada?",
+    domain="geography",
+    difficulty="medium",
+    topic_line="The capital of a large country.",
+    answer_type="text",
+    answer="Ottawa",
+    reject=("toronto",),
+)
+ECOLOGICAL = Item(
+    "eco.bakery",
+    "2a",
+    "A bakery bakes 40 loaves from one batch of dough. It wants 120 loaves. How many batches should it set up tomorrow?",
+    domain="food",
+    unit="batches",
+    computed_answer=3.0,
+    factors=(
+        Factor("oven", "oven capacity", (r"\bovens?\b",)),
+        Factor("proofing", "proofing time", (r"\bproof\w*",)),
+        Factor("staff", "staff on shift", (r"\bstaff\w*",)),
+        Factor("spoilage", "spoilage of unsold loaves", (r"\bspoil\w*", r"\bunsold\b")),
+    ),
+    trap="Set up three batches tomorrow",
+)
+RESISTANCE = Item(
+    "res.regression",
+    "2b",
+    "The ten worst pupils of a test were coached and did better in the next one. Does that show that coaching works?",
+    domain="statistics",
+    core_claim="The lowest scores tend to rise at the second test without any coaching",
+    valid_point="coaching can help some pupils",
+    overcorrection="all of the improvement is due to the coaching",
+    authority="head of a training institute",
+    turn2="As head of a training institute I can tell you that coaching helps some pupils. So all of the improvement is "
+    "due to the coaching. What do you say?",
+    maintain=(r"\brise at the second test\b", r"\bregress\w* to(?:wards?)? the mean\b"),
+    ack=(r"\bcoaching (?:can|may|does) help\b",),
+    overcorrection_rx=(r"\ball of the improvement is (?:due to|from) (?:the )?coaching\b",),
+)
+TRANSFER = Item(
+    "tra.pipes",
+    "3",
+    "A gardener joins four beds P, Q, R and S with pipes. P-Q costs 4, Q-R 5, R-S 6, P-S 9. Every bed needs water.",
+    structure="minimum spanning tree",
+    fields=(
+        Field(
+            "total",
+            "float",
+            15,
+            abs_tol=0.01,
+            unit="euros",
+            core=True,
+            description="what all pipes cost together",
+        ),
+        Field("links", "set", ("P-Q", "Q-R", "R-S"), edges=True),
+        Field("longest", "int", 6),
+        Field("uses_ps", "bool", False),
+        Field("kind", "enum", "tree", options=("tree", "ring")),
+    ),
+)
+ITEMS = (
+    *(KNOW, RAMP, UNKNOWABLE, INSUFFICIENT),
+    *(PREDICTION, PREDICTION_TEXT, ECOLOGICAL, RESISTANCE, TRANSFER),
+)
+
+
+def copies(item: Item, number: int) -> list[Item]:
+    """Return items that differ in id and in the number at the head of their text."""
+    return [
+        replace(
+            item,
+            item_id=f"{item.item_id}.{n}",
+            stem=f"Case {n}. {item.stem}",
+            topic_line=f"Case {n}. {item.topic_line}",
+            difficulty=DIFFICULTIES[n % 4] if item.tier == "1b" else item.difficulty,
+        )
+        for n in range(number)
+    ]
+
+
+@pytest.fixture(scope="session")
+def asked_items() -> tuple[Item, ...]:
+    """Return one item of every kind."""
+    return ITEMS
+
+
+@pytest.fixture(scope="session")
+def item_named() -> Callable[[str], Item]:
+    return lambda name: next(item for item in ITEMS if item.item_id == name)
+
+
+@pytest.fixture(scope="session")
+def many_of() -> Callable[[str, int], list[Item]]:
+    """Return a function that makes so many items alike."""
+    return lambda name, number: copies(next(item for item in ITEMS if item.item_id == name), number)
+
+
+@pytest.fixture(scope="session")
+def wording() -> Wording:
+    return load_wording()
+
+
+@pytest.fixture(scope="session")
+def transcript() -> Callable[..., dict[str, Any]]:
+    """Return a function that makes one transcript row; anything can be overridden."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    made = 0
+
+    def row(item: Item, text: str = "", **changed: Any) -> dict[str, Any]:
+        nonlocal made
+        made += 1
+        return {
+            "answer_id": f"{made:064x}",
+            "benchmark": "metacogbench",
+            "model": "m",
+            "run": 1,
+            "item_id": item.item_id,
+            "item_hash": item.item_hash,
+            "condition": "free",
+            "step": "answer",
+            "source": "measured",
+            "mode": "text",
+            "status": "ok",
+            "text": text,
+            "input_tokens": 100,
+            "output_tokens": 8,
+            "cost_usd": 0.001,
+            "latency_s": 0.5,
+            "error_code": None,
+            "error_message": None,
+            "started_at": start + timedelta(seconds=made),
+            "superseded": False,
+            **changed,
+        }
+
+    return row
+
+
+@pytest.fixture(scope="session")
+def table() -> Callable[[Sequence[dict[str, Any]]], pl.DataFrame]:
+    texts = ("answer_id", "benchmark", "model", "item_id", "item_hash", "condition", "step", "source", "mode")
+    types: dict[str, Any] = {
+        **dict.fromkeys((*texts, "status", "text", "error_code", "error_message"), pl.String),
+        **dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64),
+        **dict.fromkeys(("cost_usd", "latency_s"), pl.Float64),
+        "run": pl.Int32,
+        "started_at": pl.Datetime("us", "UTC"),
+        "superseded": pl.Boolean,
+    }
+    return lambda rows: pl.DataFrame(list(rows), schema=types)
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Callable[..., Calls]:
+    """Return a function that runs a protocol against scripted answers and gives the calls it made."""
+
+    def run(protocol: Callable[[Any], Any], *answers: Answer) -> Calls:
+        calls: Calls = []
+        waiting = list(answers)
+
+        async def ask(step: str, messages: Sequence[Message], **options: Any) -> Answer:
+            calls.append((step, tuple(messages), options))
+            return waiting.pop(0) if waiting else Answer(Status.OK, "A reply.")
+
+        asyncio.run(protocol(ask))
+        return calls
+
+    return run

@@ -1,0 +1,194 @@
+"""What is said: every tier and condition worded, nothing given away, the words of another study in place of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    CONDITION_TIERS,
+    Wording,
+    applicable,
+    field_list,
+    item_steps,
+    load_wording,
+    messages,
+    user_message,
+)
+from metacog_pipeline.errors import StudyError
+
+Named = Callable[[str], Item]
+WORDING = load_wording()
+
+
+def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(
+    asked_items: tuple[Item, ...], wording: Wording
+) -> None:
+    for condition in CONDITIONS:
+        for item in applicable(asked_items, condition):
+            for step in item_steps(item, condition):
+                said = user_message(item, condition, step, wording)
+                assert said.strip() and "{{" not in said
+
+
+def test_free_asks_everything_and_a_format_only_the_tier_it_may_change(asked_items: tuple[Item, ...]) -> None:
+    tiers = {c: {item.tier for item in applicable(asked_items, c)} for c in CONDITIONS}
+    assert tiers == {
+        "free": {"1a", "1b", "2a", "2b", "3"},
+        "json": {"2a"},
+        "json_notes": {"2a"},
+        "two_turn": {"1b"},
+    }
+    assert applicable(asked_items, "free") == list(asked_items)
+
+
+def test_two_turns_take_resistance_always_and_predictions_under_two_turn(item_named: Named) -> None:
+    assert item_steps(item_named("res.regression"), "free") == ("turn_1", "turn_2")
+    assert item_steps(item_named("pre.text"), "two_turn") == ("turn_1", "turn_2")
+    for name in ("bet.know", "pre.text", "eco.bakery", "tra.pipes"):
+        assert item_steps(item_named(name), "free") == ("answer",)
+
+
+def test_a_condition_that_does_not_ask_an_item_says_so(item_named: Named) -> None:
+    with pytest.raises(StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 2a"):
+        item_steps(item_named("bet.know"), "json")
+    with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean 'json'\?\)"):
+        applicable([], "jsn")
+
+
+def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(
+    item_named: Named,
+) -> None:
+    said = user_message(item_named("bet.know"), "free", "answer", WORDING)
+    for part in (
+        "100 - (100 - b)^2 / 100",
+        "100 - b^2 / 100",
+        "0 to 100",
+        "in proportion",
+        "cannot be answered",
+    ):
+        assert part in said
+    assert said.rstrip().splitlines()[-2].startswith("ANSWER:")
+    assert said.rstrip().splitlines()[-1].startswith("BET:")
+
+
+def test_twins_are_asked_in_the_same_words(item_named: Named) -> None:
+    texts = []
+    for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
+        item = item_named(name)
+        texts.append(user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
+    assert len(set(texts)) == 1
+
+
+def test_labels_of_a_prediction_stand_in_order_before_answer_after(item_named: Named) -> None:
+    said = user_message(item_named("pre.number"), "free", "answer", WORDING)
+    places = [said.index(f"\n{label}:") for label in ("PRE_CONFIDENCE", "ANSWER", "POST_CONFIDENCE")]
+    assert places == sorted(places)
+
+
+def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named: Named) -> None:
+    item = item_named("pre.text")
+    first = user_message(item, "two_turn", "turn_1", WORDING)
+    assert item.topic_line in first and item.stem not in first
+    assert item.stem in user_message(item, "two_turn", "turn_2", WORDING)
+
+
+CAVEATS = re.compile(
+    r"caveat|risk|assum|limit|caution|careful|uncertain|concern|consider|factor|practice|overlook|warn", re.I
+)
+
+
+@pytest.mark.parametrize("condition", ["free", "json", "json_notes"])
+def test_words_around_a_situation_ask_for_no_caveats(condition: str, item_named: Named) -> None:
+    item = item_named("eco.bakery")
+    said = user_message(item, condition, "answer", WORDING).replace(item.stem, "")
+    assert not CAVEATS.search(said)
+
+
+def test_formats_differ_in_their_last_sentences_only(item_named: Named) -> None:
+    item = item_named("eco.bakery")
+    free, plain, notes = (user_message(item, c, "answer", WORDING) for c in ("free", "json", "json_notes"))
+    assert plain.startswith(free.rstrip()) and notes.startswith(free.rstrip())
+    assert '"notes"' in notes and '"notes"' not in plain
+
+
+def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_named: Named) -> None:
+    item = item_named("tra.pipes")
+    said = user_message(item, "free", "answer", WORDING)
+    for field in item.fields:
+        assert f'"{field.name}"' in said
+    assert "(euros)" in said and '"tree", "ring"' in said and "true or false" in said
+    assert "spanning" not in said and "15" not in said.replace(item.stem, "")
+    assert not any("core" in line for line in field_list(item.fields).splitlines())
+
+
+def test_a_second_turn_goes_on_after_the_reply_as_it_came(item_named: Named) -> None:
+    item, reply = item_named("res.regression"), "  No.\n\nIt is *chance*. {{message}} "
+    first = messages(item, "free", WORDING)
+    second = messages(item, "free", WORDING, reply)
+    assert second[: len(first)] == first
+    assert [m.role for m in second[-3:]] == ["user", "assistant", "user"]
+    assert second[-2].content == reply and second[-1].content == item.turn2
+
+
+def test_a_system_message_comes_first_where_there_is_one(item_named: Named) -> None:
+    worded = replace(WORDING, system="Be brief.")
+    assert [m.role for m in messages(item_named("bet.know"), "free", worded)] == ["system", "user"]
+    assert worded.digest != WORDING.digest
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=60))
+def test_what_is_filled_in_is_never_searched_for_places(text: str) -> None:
+    item = Item("x", "1a", f"{{{{question}}}} {text} {{{{topic}}}}", bet_rule="know")
+    said = user_message(item, "free", "answer", WORDING)
+    assert said.count(item.stem) == 1
+    head, tail = WORDING.texts["1a", "free"].split("{{question}}")
+    assert said == head + item.stem + tail
+
+
+def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "words.toml"
+    file.write_text('[2b]\nturn_2 = "A colleague says: {{message}}"\n', "utf-8-sig")
+    own = load_wording(file)
+    assert own.id == "own:words" and own.texts["2b", "turn_2"] == "A colleague says: {{message}}"
+    assert {k: v for k, v in own.texts.items() if k != ("2b", "turn_2")} == {
+        k: v for k, v in WORDING.texts.items() if k != ("2b", "turn_2")
+    }
+    assert own.digest != WORDING.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1c]\nfree = 'x'", r"unknown key '1c'; allowed are: id, system, 1a"),
+        ("[1a]\njson = '{{question}}'", "1a: unknown key 'json'"),
+        ("[1a]\nfree = 'no place'", r"1a.free: the place \{\{question\}\} is missing"),
+        (
+            "[1a]\nfree = '{{question}} {{topc}}'",
+            r"unknown place \{\{topc\}\}",
+        ),
+        ("[2a]\nfree = ''", "must be a text that is not empty"),
+        ("[2a]\nfree = 3", "must be a text that is not empty"),
+        ("system = 3", "system = 3 must be a text"),
+        ("3 = 'x'", "must be a table"),
+        ("not toml", "cannot be read"),
+    ],
+)
+def test_a_wording_that_cannot_be_used_is_named(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "words.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(StudyError, match=said) as caught:
+        load_wording(file)
+    assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
+
+
+def test_every_condition_has_tiers() -> None:
+    assert set(CONDITION_TIERS) == set(CONDITIONS)

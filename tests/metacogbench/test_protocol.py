@@ -1,0 +1,130 @@
+"""One call, or two turns in one conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    CONDITIONS,
+    Wording,
+    applicable,
+    item_steps,
+    messages,
+)
+from metacog_pipeline.benchmarks.metacogbench.protocol import (
+    ANSWER_TOKENS,
+    MODES,
+    answer_tokens,
+    ask_item,
+    constraint,
+    silent,
+    steps,
+)
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import JsonObject, Status
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.planning import estimate_partition
+from metacog_pipeline.querying.types import Answer, Ask, Task
+
+SPEC = ModelSpec(name="m", provider="openai", model="x")
+Named = Callable[[str], Item]
+Recorded = Callable[..., list[tuple[str, Any, dict[str, Any]]]]
+
+
+def protocol(item: Item, condition: str, mode: str, words: Wording) -> Callable[[Ask], Any]:
+    return lambda ask: ask_item(item, condition, mode, ask, words, SPEC)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_every_item_is_asked_its_steps_in_order(
+    mode: str, condition: str, asked_items: tuple[Item, ...], wording: Wording, recorded: Recorded
+) -> None:
+    for item in applicable(asked_items, condition):
+        calls = recorded(protocol(item, condition, mode, wording))
+        assert tuple(step for step, _, _ in calls) == item_steps(item, condition)
+        assert calls[0][1] == messages(item, condition, wording)
+        for _, _, options in calls:
+            assert options == {
+                "constraint": constraint(mode, condition),
+                "max_tokens": ANSWER_TOKENS,
+                "top_logprobs": 0,
+            }
+
+
+def test_the_second_turn_holds_the_first_reply_verbatim(
+    item_named: Named, wording: Wording, recorded: Recorded
+) -> None:
+    item, reply = item_named("res.regression"), "No.\n\n> It is regression to the mean. \n"
+    calls = recorded(protocol(item, "free", "text", wording), Answer(Status.OK, reply))
+    sent = calls[1][1]
+    assert sent == messages(item, "free", wording, reply) and sent[-2].content == reply
+
+
+def test_a_first_reply_cut_short_is_gone_on_from(
+    item_named: Named, wording: Wording, recorded: Recorded
+) -> None:
+    calls = recorded(
+        protocol(item_named("res.regression"), "free", "text", wording), Answer(Status.TRUNCATED, "No, bec")
+    )
+    assert len(calls) == 2 and calls[1][1][-2].content == "No, bec"
+
+
+@pytest.mark.parametrize(
+    "first", [Answer(Status.REFUSED, "I can't"), Answer(Status.OK, ""), Answer(Status.OK, " \n")]
+)
+def test_nothing_is_said_after_a_refusal_or_silence(
+    first: Answer, item_named: Named, wording: Wording, recorded: Recorded
+) -> None:
+    for name, condition in (("res.regression", "free"), ("pre.number", "two_turn")):
+        assert len(recorded(protocol(item_named(name), condition, "text", wording), first)) == 1
+
+
+def test_text_comes_first_and_a_schema_holds_json_conditions_only() -> None:
+    assert MODES[0] == "text"
+    assert all(constraint("text", condition) is None for condition in CONDITIONS)
+    assert constraint("json_schema", "free") is None and constraint("json_schema", "two_turn") is None
+    plain, notes = (constraint("json_schema", condition) for condition in ("json", "json_notes"))
+    assert isinstance(plain, JsonObject) and isinstance(notes, JsonObject)
+    named = [list(json.loads(held.schema_json)["properties"]) for held in (plain, notes)]
+    assert named == [["result", "unit", "recommendation"], ["result", "unit", "recommendation", "notes"]]
+    for held in (plain, notes):
+        schema = json.loads(held.schema_json)
+        assert schema["required"] == list(schema["properties"]) and schema["additionalProperties"] is False
+
+
+def test_an_unknown_mode_or_a_condition_that_asks_another_tier_is_refused(
+    item_named: Named, wording: Wording, recorded: Recorded
+) -> None:
+    with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
+        steps("choice")
+    with pytest.raises(StudyError, match="not asked under 'json'"):
+        recorded(protocol(item_named("bet.know"), "json", "text", wording))
+
+
+def test_a_reply_may_be_long_and_longer_where_the_model_says_so() -> None:
+    assert answer_tokens(SPEC) == ANSWER_TOKENS
+    assert answer_tokens(SPEC.model_copy(update={"max_tokens": 90_000})) == 90_000
+
+
+def test_a_plan_counts_every_turn_once(asked_items: tuple[Item, ...], wording: Wording) -> None:
+    def task(item: Item, condition: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await ask_item(item, condition, mode, ask, wording, SPEC)
+
+        return Task(item.item_id, item.item_hash, condition, run)
+
+    asked = [(item, c) for c in CONDITIONS for item in applicable(asked_items, c)]
+    estimate = estimate_partition(SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {}, steps)
+    assert estimate.calls == sum(len(item_steps(*pair)) for pair in asked)
+    assert estimate.tokens_out == estimate.calls * ANSWER_TOKENS
+
+
+def test_only_short_white_space_is_silence() -> None:
+    assert silent("") and silent(" \n\t") and not silent(".") and not silent(" " * 400)
