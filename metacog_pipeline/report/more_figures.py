@@ -76,6 +76,8 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
     """Return how far above its mark each name stands, in points of print, so that no name stands on another."""
+    if not points:
+        return []
     xs, ys = [a.value for *_, a, _ in points], [b.value for *_, b in points]
     wide, high = max(xs) - min(xs) or 1.0, max(ys) - min(ys) or 1.0
     placed: list[tuple[float, float, float]] = []
@@ -141,7 +143,7 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str) -> str:
             linewidth=1.4,
         )
     axes.set_yticks(range(len(rows)), [label_text(name) for name, _ in rows], parse_math=False)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
     whole = [end for _, p in rows for end in (p.value, p.low, p.high) if end is not None]
     if whole and all(float(end).is_integer() for end in whole):
         first, last = math.floor(min(whole)), math.ceil(max(whole))

@@ -6,6 +6,7 @@ not count keeps its row and its status and has no number.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ def score_instances(
                 f"medley: {len(strange)} observed instances are not among the study's, {min(strange)!r} for one; "
                 "observe the answers again"
             )
-        shown = {name: presented(known[name], condition, masking) for name in frame["item_id"].unique()}
+        shown = {name: _shown(known[name], condition, masking) for name in frame["item_id"].unique()}
         parts.append(_scored(frame, shown, judged, options, condition))
     whole = pl.concat(parts) if parts else INSTANCE_SCHEMA.to_frame()
     if whole.is_empty():
@@ -118,6 +119,11 @@ def score_instances(
     return moved.with_columns(
         pl.when("answered").then("moved").otherwise(None).alias("changed_from_normal")
     ).select(pl.col(name).cast(kind) for name, kind in INSTANCE_SCHEMA.items())
+
+
+@functools.lru_cache(maxsize=2048)  # every run of every model is scored on the same ones
+def _shown(instance: Instance, condition: str, masking: Masking) -> Instance:
+    return presented(instance, condition, masking)
 
 
 def _scored(

@@ -1,0 +1,167 @@
+"""MEDLEY-BENCH on the page: its figures and tables, from a leaderboard of a few synthetic files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline.benchmarks.medley.published import audit_published
+from metacog_pipeline.report import build_report
+from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report.more_figures import heat_map, intervals, plane
+from metacog_pipeline.warehouse import build
+from metacog_pipeline.warehouse.schemas import DATASETS
+
+NASTY = '<script>alert(1)</script> & "$x^2$"'
+
+
+def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
+    schema = DATASETS[pattern]
+    path = home / pattern.replace("*", "all")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    filled = [{each: row.get(each) for each in schema.names} for row in rows]
+    pq.write_table(pa.Table.from_pylist(filled, schema=schema), path)
+
+
+def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, judged: bool = True) -> Path:
+    home = tmp_path / "home"
+    key = {
+        "benchmark": "medley",
+        "dataset": "published",
+        "variant": "reference",
+        "model": name,
+        "source": source,
+    }
+    told = {"n": 130, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "status": "ok", "method": "mean"}
+    values = {"mms": 0.6, "t1": 0.55, "t2": 0.5, "t3": 0.7, "coverage": 1.0}
+    if judged:
+        values |= {f"ipsative_{each}": 0.05 for each in ("monitoring", "control", "evaluation")}
+    changes = {
+        "adversarial": {"adversarial_delta": 0.0375, "changed_from_normal": 0.25},
+        "stripped": {"stripped_delta": -0.0625, "changed_from_normal": 0.125},
+    }
+    rows = [
+        {
+            **key,
+            **told,
+            "condition": condition,
+            "measure": measure,
+            "estimate": value,
+            "low": value - 0.01,
+            "high": value + 0.01,
+        }
+        for condition, found in {"normal": values, **changes}.items()
+        for measure, value in found.items()
+    ]
+    findings = [
+        {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
+        {"family": "cognitive_map", "measure": "mms_delta", "a": "adversarial up, stripped down",
+         "value": 0.0375, "verdict": "consensus-dependent"},
+        {"family": "character", "measure": "behaviour", "verdict": "crowd-follower"},
+    ]  # fmt: skip
+    write(home, "estimates/medley/models/*.parquet", rows)
+    write(
+        home,
+        "estimates/medley/comparisons/*.parquet",
+        [{**key, "n": 30, "status": "ok", **each} for each in findings],
+    )
+    listed = {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
+    counts = {"state": "complete", "n_expected": 1, "n_answered": 1, "n_failed": 0}
+    write(home, "study/models.parquet", [listed])
+    write(home, "study/partitions.parquet", [{"benchmark": "medley", "model": name, "run": 1, **counts}])
+    audit_published(home)
+    build(home)
+    return home
+
+
+def page(home: Path) -> str:
+    return build_report(home).read_text("utf-8")
+
+
+def section(text: str, anchor: str) -> str:
+    return text.split(f'<section id="{anchor}">')[1].split("</section>")[0]
+
+
+def test_the_page_has_a_part_for_each_question(tmp_path: Path) -> None:
+    text = page(make_home(tmp_path))
+    for anchor in ("map", "tiers", "ranks", "abilities", "judges", "published"):
+        assert f'<section id="medley-{anchor}">' in text
+    for anchor in ("map", "tiers", "ranks", "abilities"):
+        drawn = re.findall(r"<svg.*?</svg>", section(text, f"medley-{anchor}"), re.DOTALL)
+        assert drawn, anchor
+        for each in drawn:
+            ElementTree.fromstring(each)
+
+
+def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(tmp_path: Path) -> None:
+    part = section(page(make_home(tmp_path)), "medley-map")
+    assert "3.8" in part and "-6.2" in part
+    assert "0.250" in part and "crowd-follower" in part
+    assert "who changes nothing gains as well" in part
+
+
+def test_published_models_are_drawn_apart_and_only_beside_published_questions(tmp_path: Path) -> None:
+    whole = page(make_home(tmp_path / "a"))
+    assert "Mistral Small 3.1" in section(whole, "medley-map")
+    assert "Gemma-2 (9B)" in section(whole, "medley-abilities")
+
+
+def test_without_judges_the_page_says_so(tmp_path: Path) -> None:
+    text = page(make_home(tmp_path, source="simulated", judged=False))
+    assert "Nothing has been judged yet" in section(text, "medley-judges")
+    assert "Models:" not in section(text, "medley-abilities")
+
+
+def test_the_audit_is_told_in_numbers(tmp_path: Path) -> None:
+    part = section(page(make_home(tmp_path)), "medley-published")
+    assert re.search(r"184 of 324 follow", part)
+    assert "What does not follow" in part and "Qwen 3 (32B)" in part
+
+
+@pytest.mark.parametrize("name", [NASTY, "x" * 300])
+def test_a_hostile_name_stays_text(tmp_path: Path, name: str) -> None:
+    text = page(make_home(tmp_path, name=name))
+    assert "<script>alert" not in text
+    for each in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
+        ElementTree.fromstring(each)
+
+
+def test_figures_of_nothing_or_one_point_are_drawn() -> None:
+    one = Point(1.0)
+    drawn = [
+        plane([], x="x", y="y", axes_at_zero=True),
+        plane([("a", "k", one, one)], x="x", y="y", axes_at_zero=True),
+        heat_map([], columns=["c"], name="nothing"),
+        heat_map([("a", [None, 0.0])], columns=["c", "d"], name="empty cells"),
+        intervals([], x="rank"),
+        intervals([("a", Point(1.0, 1.0, 3.0))], x="rank"),
+    ]
+    for each in drawn:
+        ElementTree.fromstring(each)
+
+
+def test_names_of_near_points_do_not_stand_on_each_other() -> None:
+    points = [(f"model {i}", "k", Point(0.0), Point(0.001 * i)) for i in range(4)] + [
+        ("far", "k", Point(5.0), Point(9.0))
+    ]
+    drawn = ElementTree.fromstring(plane(points, x="x", y="y", axes_at_zero=True))
+    found = [
+        float(re.findall(r"translate\([-\d.]+ ([-\d.]+)\)", each.get("transform", ""))[0])
+        for each in drawn.iter("{http://www.w3.org/2000/svg}text")
+        if (each.text or "").startswith("model") and "translate" in each.get("transform", "")
+    ]
+    heights = sorted(found) if found else _by_position(drawn)
+    assert len(heights) == 4
+    assert min(b - a for a, b in pairwise(heights)) >= 8
+
+
+def _by_position(drawn: ElementTree.Element) -> list[float]:
+    texts = drawn.iter("{http://www.w3.org/2000/svg}text")
+    return sorted(float(each.get("y", "nan")) for each in texts if (each.text or "").startswith("model"))
