@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley.instance_scores import (
     INSTANCE_SCHEMA,
     NUMBERS,
     grades_of,
+    most_divided,
     score_instances,
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
@@ -284,3 +285,18 @@ def test_estimates_come_alike_from_kept_scores(instances, answered):
 def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):
     found = pool(answered(1, conditions=("stripped",)), instances, **BOOT)
     assert value(found, "stripped_delta") is None and value(found, "mms") is not None
+
+
+def test_the_most_divided_instances_have_the_largest_variance_over_models():
+    spread = {"A": (0.5, 0.5), "B": (0.2, 0.8), "C": (0.4, 0.6), "D": (0.4, 0.6), "E": (0.9, None)}
+    rows = [
+        {"instance_id": name, "model": f"m{i}", "run": run, "condition": "normal", "mms": value}
+        for name, values in spread.items()
+        for i, value in enumerate(values)
+        for run in (1, 2)
+    ]
+    rows.append({"instance_id": "A", "model": "m0", "run": 1, "condition": "adversarial", "mms": 0.0})
+    table = pl.DataFrame(rows, schema_overrides={"mms": pl.Float64})
+    assert most_divided(table, 3) == ("B", "C", "D")
+    assert most_divided(table) == ("B", "C", "D", "A", "E")
+    assert most_divided(table.sample(fraction=1, shuffle=True, seed=5), 3) == ("B", "C", "D")

@@ -26,6 +26,7 @@ from metacog_pipeline.errors import SourceError, StudyError
 #: (model, run, condition, instance) → judge dimension → grade of 0..1 or None.
 Grades = Mapping[tuple[str, int, str, str], Mapping[str, float | None]]
 
+STRIPPED = 50  # instances that are asked with two analysts
 _TOLD = {
     **dict.fromkeys(("benchmark", "dataset", "condition", "model"), pl.String),
     "run": pl.Int32,
@@ -59,6 +60,30 @@ def grades_of(combined: pl.DataFrame) -> Grades:
     key = ("model", "run", "condition", "item_id")
     rows = combined.select(*key, *JUDGE_DIMENSIONS).iter_rows()
     return {row[:4]: dict(zip(JUDGE_DIMENSIONS, row[4:], strict=True)) for row in rows}
+
+
+def most_divided(scored: pl.DataFrame, count: int = STRIPPED) -> tuple[str, ...]:
+    """Return the ``count`` instances on which models differ most under ``normal``, as the paper chooses those to strip.
+
+    Parameters
+    ----------
+    scored
+        In `INSTANCE_SCHEMA`, of one data set and variant. Instances scored for fewer than two models come last.
+
+    Notes
+    -----
+    Differing is the population variance over models of MMS, a model's runs averaged first; ties go by the instance's name.
+    """
+    normal = scored.filter(pl.col("condition") == NORMAL)
+    by_model = normal.group_by("instance_id", "model").agg(pl.mean("mms")).sort("model")
+    spread = by_model.group_by("instance_id").agg(
+        pl.when(pl.col("mms").count() > 1).then(pl.col("mms").var(ddof=0)).otherwise(-1.0).alias("variance")
+    )
+    # Equal but for rounding is equal.
+    ordered = spread.with_columns(pl.col("variance").round(12)).sort(
+        "variance", "instance_id", descending=[True, False]
+    )
+    return tuple(ordered["instance_id"].head(count))
 
 
 def score_instances(
