@@ -1,0 +1,388 @@
+"""Stories on chance over time: boats that drift between harbours, a lost walker, offers that do not come back."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterable
+from fractions import Fraction
+
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
+    PLACES,
+    Answer,
+    Params,
+    Structure,
+    joined,
+    listed,
+    real,
+    whole,
+)
+from metacog_pipeline.benchmarks.metacogbench.items import Field
+
+
+def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction] | None:
+    """Solve a square system exactly; None when it is singular."""
+    table = [[*row, side] for row, side in zip(rows, sides, strict=True)]
+    for i in range(len(table)):
+        at = next((k for k in range(i, len(table)) if table[k][i]), None)
+        if at is None:
+            return None
+        table[i], table[at] = table[at], table[i]
+        table[i] = [x / table[i][i] for x in table[i]]
+        for k in range(len(table)):
+            if k != i:
+                table[k] = [x - table[k][i] * y for x, y in zip(table[k], table[i], strict=True)]
+    return [row[-1] for row in table]
+
+
+# --- boats between harbours --------------------------------------------------------------------------------------
+
+
+def _boat_draw(rng: random.Random) -> Params:
+    names = rng.sample(PLACES, 3)
+    leave = {a: {b: rng.randrange(5, 45, 5) for b in names if b != a} for a in names}
+    return {"names": names, "leave": leave, "start": rng.choice(names), "scale": rng.randint(3, 9)}
+
+
+def _rates(p: Params) -> list[list[Fraction]]:
+    rows = []
+    for a in p["names"]:
+        row = [Fraction(p["leave"][a].get(b, 0), 100) for b in p["names"]]
+        row[p["names"].index(a)] = 1 - sum(row)
+        rows.append(row)
+    return rows
+
+
+def _fleet(p: Params) -> tuple[int, list[Fraction]] | None:
+    """Return a fleet whose long-run numbers are whole, and the long-run shares."""
+    rates = _rates(p)
+    rows = [[rates[i][j] - (i == j) for i in range(3)] for j in range(2)] + [[Fraction(1)] * 3]
+    shares = _linear(rows, [Fraction(0), Fraction(0), Fraction(1)])
+    if shares is None:
+        return None
+    base = math.lcm(*(s.denominator for s in shares))
+    return p["scale"] * base, shares
+
+
+def _boat_solve(p: Params) -> Answer | None:
+    found = _fleet(p)
+    if found is None:
+        return None
+    fleet, shares = found
+    rates = _rates(p)
+    numbers = [int(fleet * s) for s in shares]
+    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(numbers))
+    if not 150 <= fleet <= 3000 or min(numbers) < 25 or len(set(numbers)) < 3:
+        return None
+    if max(abs(n - fleet / 3) for n in numbers) < fleet / 12:
+        return None
+    return {
+        "boats_first": numbers[0], "boats_second": numbers[1],
+        "moving": float(moving), "months_between": float(1 / shares[2]),
+    }  # fmt: skip
+
+
+def _boat_brute(p: Params) -> Answer:
+    """Follow the fleet month by month from a single harbour, and a single boat away from the third until it is back."""
+    found = _fleet(p)
+    fleet = found[0] if found else 0
+    rates = [[float(x) for x in row] for row in _rates(p)]
+    boats = [float(fleet) * (name == p["start"]) for name in p["names"]]
+    for _ in range(3000):
+        boats = [sum(boats[i] * rates[i][j] for i in range(3)) for j in range(3)]
+    away, months, month = [rates[2][0], rates[2][1]], rates[2][2], 1
+    while sum(away) > 1e-15:
+        month += 1
+        months += month * sum(away[i] * rates[i][2] for i in range(2))
+        away = [sum(away[i] * rates[i][j] for i in range(2)) for j in range(2)]
+    return {
+        "boats_first": round(boats[0]), "boats_second": round(boats[1]),
+        "moving": sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)), "months_between": months,
+    }  # fmt: skip
+
+
+def _boat_naive(p: Params) -> list[Answer]:
+    found = _fleet(p)
+    fleet = found[0] if found else 0
+    rates = [[float(x) for x in row] for row in _rates(p)]
+    replies = []
+    for boats in (
+        [fleet / 3] * 3,
+        [fleet * rates[p["names"].index(p["start"])][j] for j in range(3)],
+        [fleet * sum(rates[i][j] for i in range(3)) / 3 for j in range(3)],
+    ):
+        replies.append(
+            {
+                "boats_first": round(boats[0]),
+                "boats_second": round(boats[1]),
+                "moving": sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)),
+                "months_between": 1 / (1 - rates[2][2]),
+            }  # fmt: skip
+        )
+    return replies
+
+
+def _boat_story(p: Params) -> str:
+    found = _fleet(p)
+    fleet = found[0] if found else 0
+    first, second, third = p["names"]
+    lines = []
+    for a in p["names"]:
+        to = joined([f"{share}% sail to {b}" for b, share in p["leave"][a].items()])
+        lines.append(f"of the boats at {a}, {to}, the rest stay")
+    return (
+        f"A charter firm has {fleet} boats, and customers may return a boat in any of its harbours {first}, {second} "
+        "or " + f"{third}. From the beginning of a month to the beginning of the next:{listed(lines)}\n"
+        f"This has been so every month for many years; the firm began with all its boats at {p['start']}. For its "
+        "insurance the firm states how many boats are to be expected in each harbour nowadays, how many boats change "
+        f"harbour in a month, and how many months pass on average from a boat's being at {third} at the beginning of "
+        "a month until it is there at the beginning of a month again (a month later at the earliest)."
+    )
+
+
+def _boat_fields(p: Params) -> tuple[Field, ...]:
+    first, second, third = p["names"]
+    return (
+        whole("boats_first", f"boats to be expected at {first}", "boats", core=True),
+        whole("boats_second", f"boats to be expected at {second}", "boats"),
+        real("moving", "boats that change harbour in a month, one decimal", "boats", 0.15),
+        real("months_between", f"mean months until a boat is back at {third}, two decimals", "months", 0.02),
+    )
+
+
+# --- a lost walker -----------------------------------------------------------------------------------------------
+
+
+def _lost_draw(rng: random.Random) -> Params:
+    names = rng.sample(PLACES, 5)
+    exits = ["the station", "the river"]
+    pairs = [(names[i], names[i + 1]) for i in range(4)]
+    pairs += rng.sample([c for c in itertools.combinations(names, 2) if c not in pairs], rng.randint(1, 3))
+    ways: dict[str, list[str]] = {name: [] for name in names}
+    for a, b in pairs:
+        ways[a].append(b)
+        ways[b].append(a)
+    for place, exit_ in ((rng.choice(names[:2]), exits[0]), (rng.choice(names[3:]), exits[1])):
+        ways[place].append(exit_)
+    start, other = rng.sample(names, 2)
+    return {"ways": {a: sorted(b) for a, b in ways.items()}, "exits": exits, "start": start, "other": other,
+            "minutes": rng.randint(4, 9)}  # fmt: skip
+
+
+def _lost_system(p: Params, gain: dict[str, Fraction], ends: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Solve v(x) = gain(x) + mean of v over the ways out of x, with v given at the exits."""
+    names = list(p["ways"])
+    rows, sides = [], []
+    for a in names:
+        share = Fraction(1, len(p["ways"][a]))
+        rows.append([Fraction(a == b) - (share if b in p["ways"][a] else 0) for b in names])
+        sides.append(gain.get(a, Fraction(0)) + share * sum(ends.get(b, Fraction(0)) for b in p["ways"][a]))
+    solved = _linear(rows, sides)
+    return dict(zip(names, solved or [], strict=True))
+
+
+def _lost_solve(p: Params) -> Answer | None:
+    one = Fraction(1)
+    walks = _lost_system(p, dict.fromkeys(p["ways"], one), {})
+    out = _lost_system(p, {}, {p["exits"][0]: one})
+    seen = _lost_system(p, {p["other"]: one}, {})
+    start = p["start"]
+    chance = float(100 * out[start])
+    if walks[start] == walks[p["other"]] or abs(chance - 50) < 4 or not 5 <= walks[start] <= 25:
+        return None
+    return {
+        "minutes": float(walks[start] * p["minutes"]), "station_percent": chance,
+        "times_at_other": float(seen[start]), "minutes_from_other": float(walks[p["other"]] * p["minutes"]),
+    }  # fmt: skip
+
+
+def _lost_brute(p: Params) -> Answer:
+    """Follow the chances of where the walker is, street by street."""
+
+    def follow(start: str) -> tuple[float, float, float]:
+        at, walks, station, visits = {start: 1.0}, 0.0, 0.0, 0.0
+        for _ in range(20000):
+            walks += sum(at.values())
+            visits += at.get(p["other"], 0.0)
+            after: dict[str, float] = {}
+            for place, chance in at.items():
+                for to in p["ways"][place]:
+                    after[to] = after.get(to, 0.0) + chance / len(p["ways"][place])
+            station += after.pop(p["exits"][0], 0.0)
+            after.pop(p["exits"][1], None)
+            at = after
+            if sum(at.values()) < 1e-14:
+                break
+        return walks, station, visits
+
+    walks, station, visits = follow(p["start"])
+    return {
+        "minutes": walks * p["minutes"], "station_percent": 100 * station,
+        "times_at_other": visits, "minutes_from_other": follow(p["other"])[0] * p["minutes"],
+    }  # fmt: skip
+
+
+def _lost_naive(p: Params) -> list[Answer]:
+    def steps(start: str) -> int:
+        distance, queue = {start: 0}, [start]
+        for here in queue:
+            for to in p["ways"].get(here, []):
+                if to not in distance:
+                    distance[to] = distance[here] + 1
+                    queue.append(to)
+        return min(distance[exit_] for exit_ in p["exits"])
+
+    shortest, other = steps(p["start"]), steps(p["other"])
+    return [
+        {
+            "minutes": float(p["minutes"] * a), "station_percent": share,
+            "times_at_other": visits, "minutes_from_other": float(p["minutes"] * b),
+        }
+        for a, b, share, visits in ((shortest, other, 50.0, 1.0), (5, 5, 50.0, 1.0), (2 * shortest, 2 * other, 100.0, 0.5))
+    ]  # fmt: skip
+
+
+def _lost_story(p: Params) -> str:
+    lines = [f"from {a}, streets lead to {joined(ways)}" for a, ways in p["ways"].items()]
+    return (
+        "A visitor has lost all sense of direction in an old town. At every square he takes any of its streets, each "
+        "with the same chance, the one he came by included, and a street takes him "
+        f"{p['minutes']} minutes. On reaching the station or the river he knows where he is and stops.{listed(lines)}\n"
+        f"He is at {p['start']} now. The tourist office would like to know how many minutes he will walk on average, "
+        f"how likely it is that he ends at the station rather than the river, and how often on average he will be at "
+        f"{p['other']} before he stops. A friend of his, just as lost, is at {p['other']}: how many minutes will she "
+        "walk on average?"
+    )
+
+
+def _lost_fields(p: Params) -> tuple[Field, ...]:
+    return (
+        real("minutes", f"mean minutes walked from {p['start']}, one decimal", "min", 0.15, core=True),
+        real("station_percent", "chance of ending at the station, percent with one decimal", "%", 0.15),
+        real("times_at_other", f"mean number of times he is at {p['other']}, two decimals", "times", 0.02),
+        real("minutes_from_other", f"mean minutes walked from {p['other']}, one decimal", "min", 0.15),
+    )
+
+
+# --- offers that do not come back --------------------------------------------------------------------------------
+
+
+def _sale_draw(rng: random.Random) -> Params:
+    offers = sorted(rng.sample(range(410, 990, 10), 4))
+    cuts = sorted(rng.sample(range(10, 100, 5), 3))
+    chances = [b - a for a, b in itertools.pairwise([0, *cuts, 100])]
+    return {"offers": offers, "chances": chances, "weeks": 4, "fee": rng.randrange(6, 40, 2)}
+
+
+def _sale_solve(p: Params) -> Answer | None:
+    chances = [Fraction(c, 100) for c in p["chances"]]
+    worth, weeks, sold = Fraction(0), Fraction(0), Fraction(0)
+    waits: list[Fraction] = []
+    for left in range(p["weeks"]):
+        wait = worth - p["fee"] if left else Fraction(-(10**9))
+        waits.append(wait)
+        if any(o == wait for o in p["offers"]):
+            return None
+        taken = [(o, c) for o, c in zip(p["offers"], chances, strict=True) if o > wait]
+        sold = sum((c for _, c in taken), Fraction(0))
+        worth = sum((o * c for o, c in taken), Fraction(0)) + (1 - sold) * (wait if left else 0)
+        weeks = 1 + (1 - sold) * weeks
+    if sold in (0, 1) or len({sum(o > w for o in p["offers"]) for w in waits}) < 3:
+        return None
+    return {
+        "expected_net": float(worth), "break_even_now": float(waits[-1]),
+        "sold_now_percent": float(100 * sold), "mean_weeks": float(weeks),
+    }  # fmt: skip
+
+
+def _sale_brute(p: Params) -> Answer:
+    """Try every rule "take the k best kinds of offer in week w" on every course of offers."""
+    offers, chances, weeks = p["offers"], p["chances"], p["weeks"]
+    courses = [
+        ([offers[i] for i in course], math.prod(chances[i] for i in course))
+        for course in itertools.product(range(len(offers)), repeat=weeks)
+    ]
+    whole_ = 100**weeks
+
+    def outcome(rule: Iterable[float], first: int) -> tuple[float, float]:
+        net = length = 0
+        for course, weight in courses:
+            at = next(w for w, line in zip(range(first, weeks), rule, strict=False) if course[w] >= line)
+            net += weight * (course[at] - p["fee"] * (at - first))
+            length += weight * (at - first + 1)
+        return net / whole_, length / whole_
+
+    lines = [*offers, 10**9]
+    rules = [(*rule, 0) for rule in itertools.product(lines, repeat=weeks - 1)]
+    best, length, rule = max((*outcome(rule, 0), rule) for rule in rules)
+    later = max(outcome((*rest, 0), 1)[0] for rest in itertools.product(lines, repeat=weeks - 2))
+    sold = sum(c for o, c in zip(offers, chances, strict=True) if o >= rule[0])
+    return {
+        "expected_net": best, "break_even_now": later - p["fee"],
+        "sold_now_percent": float(sold), "mean_weeks": length,
+    }  # fmt: skip
+
+
+def _sale_naive(p: Params) -> list[Answer]:
+    mean = sum(o * c for o, c in zip(p["offers"], p["chances"], strict=True)) / 100
+    top = p["chances"][-1]
+    above = sum(c for o, c in zip(p["offers"], p["chances"], strict=True) if o >= mean)
+    return [
+        {"expected_net": mean, "break_even_now": mean, "sold_now_percent": above, "mean_weeks": 100 / above},
+        {
+            "expected_net": float(p["offers"][-1]), "break_even_now": mean - p["fee"],
+            "sold_now_percent": top, "mean_weeks": 100 / top,
+        },
+        {
+            "expected_net": p["offers"][-1] - 1.5 * p["fee"], "break_even_now": float(p["offers"][2]),
+            "sold_now_percent": top + p["chances"][2], "mean_weeks": 2.0,
+        },
+    ]  # fmt: skip
+
+
+def _sale_story(p: Params) -> str:
+    lines = [f"{o} euros: {c}%" for o, c in zip(p["offers"], p["chances"], strict=True)]
+    return (
+        "An old boat engine is put up for sale. Every week a single dealer comes by and names a sum; each week, "
+        "whatever came before, the chances are:" + listed(lines) + "\n"
+        "The owner says yes or no on the spot, and a dealer who was sent away does not come back. "
+        f"The season has {p['weeks']} weeks, and on the last she takes whatever is named. For every week that the "
+        f"engine is still hers after the dealer left she pays {p['fee']} euros for its berth. She wants to be left "
+        "with as much as she can on average, fees taken off. The first dealer is at the door: what may she expect to "
+        "be left with, from which sum on does a yes pay now, how likely is she to sell today, and in how many weeks on "
+        "average (selling today counts as a week)?"
+    )
+
+
+def _sale_fields(p: Params) -> tuple[Field, ...]:
+    return (
+        real(
+            "expected_net",
+            "mean sum left to her before the first offer is named, one decimal",
+            "euros",
+            0.15,
+            core=True,
+        ),
+        real(
+            "break_even_now",
+            "sum at which yes and no are worth the same in the first week, one decimal",
+            "euros",
+            0.15,
+        ),
+        real("sold_now_percent", "chance that she sells in the first week, percent", "%", 0.1),
+        real("mean_weeks", "mean number of weeks until the sale, two decimals", "weeks", 0.015),
+    )
+
+
+CHANCE = (
+    Structure(
+        "markov_stationary", _boat_draw, _boat_solve, _boat_brute, _boat_naive, _boat_story, _boat_fields
+    ),
+    Structure(
+        "absorbing_chain", _lost_draw, _lost_solve, _lost_brute, _lost_naive, _lost_story, _lost_fields
+    ),
+    Structure(
+        "optimal_stopping", _sale_draw, _sale_solve, _sale_brute, _sale_naive, _sale_story, _sale_fields
+    ),
+)
