@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    CONDITIONS,
     Wording,
     applicable,
     item_steps,
