@@ -39,6 +39,7 @@ LARGEST_SCALE = 20
 LARGEST = 1e140
 LARGEST_COUNT = 1e15
 _WIDE = re.compile(r"nr_s([12])_(\d{1,4})")
+_AGAIN = re.compile(r"_duplicated_\d+$")
 _NUMBER = re.compile(r"[^\s;,\[\]()]+")
 
 Floats = NDArray[np.float64]
@@ -115,6 +116,8 @@ def read_table(path: Path) -> pl.DataFrame:
         raise StudyError(f"{path}: the table has no rows; it needs one per cell or per trial")
     names = [name.strip().strip("\ufeff") for name in frame.columns]
     for place, name in enumerate(names):
+        # Polars numbers columns of one name apart.
+        name = _AGAIN.sub("", name) if kind in (".csv", ".tsv") else name
         if name in names[:place]:
             raise StudyError(f"{path}: column {name[:40]!r} is there twice; rename one")
     return frame.rename(dict(zip(frame.columns, names, strict=True)))

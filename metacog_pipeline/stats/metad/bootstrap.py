@@ -122,10 +122,14 @@ def bootstrap_metad(
         As in :func:`fit_metad`; a replicate is padded as the table is.
     n_boot, seed, kind
         As in :func:`resample_counts`. 1,000 replicates are usual.
+
+    A cell without a fit has no interval whatever its replicates are: they are left empty and cost no search.
     """
     fit = fit_metad(table, s=s, padding=padding, criterion=criterion)
     n_s1, n_s2 = resample_counts(table, n_boot, seed, kind, fit)
+    n_s1[~fit.ok] = n_s2[~fit.ok] = 0.0
     replicates = fit_replicates(n_s1, n_s2, s=s, padding=fit.pad, criterion=criterion)
+    replicates.usable[~fit.ok] = False
     return Bootstrap(fit, replicates, n_s1.shape[1], kind)
 
 
