@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.medley.items import (
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.published import audit_published
-from metacog_pipeline.benchmarks.medley.scoring import estimates
+from metacog_pipeline.benchmarks.medley.scoring import pool, score
 from metacog_pipeline.warehouse import build, run_query
 from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
 
@@ -123,27 +123,27 @@ def observed(instance: Instance, model: str, run: int, draw: random.Random) -> d
 
 
 def from_files_to_board(home: Path, instances: list[Instance]) -> None:
-    """Do what the stages do after answers were read: partition by partition, then all models together."""
+    """Do what the stages do after answers were read: run by run, then all models, then the board."""
     folder = home / "estimates" / "medley"
-    for path in sorted((home / "observations" / "medley").glob("*/*.parquet")):
-        scored = score_instances(pl.read_parquet(path, hive_partitioning=False), instances)
-        for kind, table in (("instances", scored), ("runs", estimates(scored, by_run=True, seed=1))):
-            target = folder / kind / path.parent.name / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            table.write_parquet(target)
-    kept = [
-        pl.read_parquet(path, hive_partitioning=False)
-        for path in sorted(folder.glob("instances/*/*.parquet"))
-    ]
-    whole = pl.concat(kept)
-    (folder / "models").mkdir(exist_ok=True)
-    pooled = estimates(whole, by_run=False, seed=1)
-    for (model,), rows in pooled.group_by("model"):
-        rows.write_parquet(folder / "models" / f"{model}.parquet")
-    (folder / "comparisons").mkdir(exist_ok=True)
-    compare_scored(whole, seed=1).write_parquet(folder / "comparisons" / "comparisons.parquet")
+    paths = sorted((home / "observations" / "medley").glob("*/*.parquet"))
+    for path in paths:
+        write(
+            score(pl.read_parquet(path, hive_partitioning=False), instances, seed=1),
+            folder / "runs" / path.parent.name / path.name,
+        )
+    whole = pl.concat([pl.read_parquet(path, hive_partitioning=False) for path in paths])
+    for (model,), rows in pool(whole, instances, seed=1).group_by("model"):
+        write(rows, folder / "models" / f"{model}.parquet")
+    scored = score_instances(whole, instances)
+    write(scored, folder / "instances" / "instances.parquet")
+    write(compare_scored(scored, seed=1), folder / "comparisons" / "comparisons.parquet")
     audit_published(home)
     build(home)
+
+
+def write(table: pl.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(path)
 
 
 def test_from_observations_of_35_models_to_the_board(

@@ -12,8 +12,9 @@ from metacog_pipeline.benchmarks.common.files import Shown, read_frame
 from metacog_pipeline.benchmarks.medley import construction, sources
 from metacog_pipeline.benchmarks.medley.construction import items_path, read_items
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate
+from metacog_pipeline.benchmarks.medley.instance_scores import most_divided
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.masking import NORMAL, STRIPPED, applicable
+from metacog_pipeline.benchmarks.medley.masking import STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, folder, settings
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
@@ -140,15 +141,7 @@ def choose_stripped(study: Study, scored: pl.DataFrame) -> bool:
     """
     if STRIPPED not in conditions(study) or stripped_ids(study):
         return False
-    spread = (
-        scored.filter(pl.col("condition") == NORMAL)
-        .group_by("model", "instance_id")
-        .agg(pl.col("mms").mean())
-        .group_by("instance_id")
-        .agg(pl.col("mms").var(ddof=0).fill_null(0.0).alias("spread"))
-        .sort("spread", "instance_id", descending=[True, False])
-    )
-    chosen = sorted(spread["instance_id"].head(STRIPPED_INSTANCES))
+    chosen = sorted(most_divided(scored, STRIPPED_INSTANCES))
     if not chosen:
         return False
     write_text(_stripped_file(study), "\n".join([instances_digest(study), *chosen]) + "\n")
