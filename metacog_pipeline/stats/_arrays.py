@@ -99,6 +99,17 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     return result
 
 
+def mean_ranks(values: Floats) -> Floats:
+    """Return the ranks of ``(n,)`` values without NaN, 1 = smallest, ties sharing their mean rank; n log n."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    ends = np.r_[starts[1:], len(values)]
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
+    return ranks
+
+
 def _check_ndim(name: str, array: NDArray[Any], ndim: int) -> None:
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}: {ndim} dimension(s) needed")

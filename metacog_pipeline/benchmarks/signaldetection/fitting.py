@@ -8,7 +8,7 @@ on demand, percentiles of resampled trials. Nothing is padded unless asked for, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -227,7 +227,10 @@ def _posterior(cells: Cells, cell: int, options: Options) -> dict[str, Estimate]
         fit = bayes_metad(one, conditional=options.conditional, seed=options.seed, label=label)
     except ValueError as error:
         raise StudyError(f"--bayes: {error}") from None
-    return {f"bayes_{name}": found for name, found in fit.estimates().items()}
+    estimates = fit.estimates()
+    if not fit.converged:
+        estimates = {name: replace(found, status=fit.reason) for name, found in estimates.items()}
+    return {f"bayes_{name}": found for name, found in estimates.items()}
 
 
 def _row(found: Estimate, dropped: int) -> Iterator[Any]:

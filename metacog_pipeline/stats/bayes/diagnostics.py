@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import betaincinv, ndtr, ndtri
 
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, mean_ranks
 
 LEAST_DRAWS = 4
 TAILS = (0.05, 0.95)
@@ -104,20 +104,10 @@ def _normal_scores(table: Floats) -> Floats:
     flat = table.reshape(-1, table.shape[2])
     ranks = np.empty_like(flat)
     for column in range(flat.shape[1]):
-        ranks[:, column] = _ranks(flat[:, column])
+        ranks[:, column] = mean_ranks(flat[:, column])
     ranks[:, ~np.isfinite(flat).all(axis=0)] = np.nan
     scores: Floats = ndtri((ranks - 0.375) / (len(flat) + 0.25))
     return scores.reshape(table.shape)
-
-
-def _ranks(values: Floats) -> Floats:
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    ends = np.r_[starts[1:], len(values)]
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
-    return ranks
 
 
 def _moving(chains: Floats) -> NDArray[np.bool_]:

@@ -16,9 +16,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
-from metacog_pipeline.stats._arrays import Floats, floats
+from metacog_pipeline.stats._arrays import Floats, floats, mean_ranks
 from metacog_pipeline.stats.decisions.verdicts import Verdict, hdi, rope, symmetric_interval
 from metacog_pipeline.stats.estimate import OK
 
@@ -165,7 +164,7 @@ def _refuse_one_stream(one: Floats, two: Floats) -> None:
     if np.array_equal(first, second):
         raise ValueError("the two sets of draws are the same numbers: give the draws of two fits")
     # Ranks: the M-ratio of an observer near chance has tails that would hide a correlation of the rest.
-    ranks = rankdata(first), rankdata(second)
+    ranks = mean_ranks(first), mean_ranks(second)
     if np.ptp(ranks[0]) == 0 or np.ptp(ranks[1]) == 0:
         return
     together = float(np.corrcoef(*ranks)[0, 1])
