@@ -1,0 +1,71 @@
+"""The published numbers: composites follow from their parts but for the rows that cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.published import (
+    AUDIT_SCHEMA,
+    audit_published,
+    audit_tables,
+    triples,
+)
+from metacog_pipeline.files import shipped
+
+
+@pytest.fixture(scope="module")
+def audit() -> pl.DataFrame:
+    return audit_tables(shipped("data", "published", "metacogbench"))
+
+
+def test_one_row_per_check(audit: pl.DataFrame) -> None:
+    assert audit.schema == AUDIT_SCHEMA
+    assert not audit.select("place", "subject", "quantity", "method").is_duplicated().any()
+    assert audit.null_count().drop("note").sum_horizontal().item() == 0
+
+
+def test_what_does_not_follow_is_listed_and_nothing_else(audit: pl.DataFrame) -> None:
+    found = set(audit.filter(~pl.col("follows")).select("place", "subject", "quantity", "method").iter_rows())
+    assert {row[:3] for row in found} == {
+        ("table 5", "deepseek-v3", "ece_pre"),
+        ("table 7", "gpt-4o", "saf"),
+        ("table 7", "gpt-4o", "overall"),
+        ("table 7", "gpt-4o", "t1a_pct"),
+        ("table 7", "gpt-4o", "t2b_pct"),
+        ("table 7", "gpt-4o", "saf_sd"),
+        ("table 7", "gemini-flash", "t1a_pct"),
+    }
+
+
+def test_the_tiers_of_gpt_4o_give_another_saf(audit: pl.DataFrame) -> None:
+    row = audit.filter(pl.col("subject") == "gpt-4o", pl.col("quantity") == "saf").row(0, named=True)
+    assert row["recomputed"] == pytest.approx(0.9585)
+    assert "t2b alone" in row["note"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "mean", "sd", "passed"),
+    [
+        (20, 61.7, 7.6, [(11, 12, 14)]),
+        (30, 94.4, 1.9, [(28, 28, 29)]),
+        (33, 42.4, 5.2, [(12, 15, 15), (13, 13, 16)]),
+        (33, 39.4, 4.0, []),
+        (30, 91.7, 2.9, []),
+        (20, 91.7, 2.9, [(18, 18, 19)]),
+    ],
+)
+def test_runs_of_whole_tasks_behind_a_printed_rate(
+    tasks: int, mean: float, sd: float, passed: list[tuple[int, ...]]
+) -> None:
+    assert triples(tasks, mean, sd) == passed
+
+
+def test_the_audit_is_kept(tmp_path: Path, audit: pl.DataFrame) -> None:
+    assert audit_published(tmp_path).equals(audit)
+    path = tmp_path / "estimates" / "metacogbench" / "published" / "audit.parquet"
+    before = path.stat().st_mtime_ns
+    audit_published(tmp_path)
+    assert path.stat().st_mtime_ns == before
