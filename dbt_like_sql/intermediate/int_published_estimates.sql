@@ -1,7 +1,7 @@
 -- One row: one published number that may stand beside the answers of the study, in the units of the board. Published
 -- numbers stand only beside answers to the published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure.
--- Source: published_metamedqa, published_signaldetection, published_medley, stg_medley_model_estimates, int_benchmarks,
+-- Source: published_metamedqa, published_signaldetection, published_medley, medley_estimates, int_benchmarks,
 -- int_question_sets, int_listed_models.
 -- #UNIQUE(benchmark, condition, model, measure)
 -- #NOT_NULL(benchmark, condition, model, measure)
@@ -9,9 +9,9 @@
 --   n: answers the value rests on, null where the paper does not say
 with
     medley_variants as (
-        select distinct variant from stg_medley_model_estimates
+        select distinct variant from medley_estimates
         union
-        select 'reference' where not exists (select 1 from stg_medley_model_estimates)
+        select 'reference' where not exists (select 1 from medley_estimates)
     ),
     shown as (
         select benchmark

@@ -270,3 +270,18 @@ def test_runs_stand_by_themselves(make_medley: MakeMedley) -> None:
     home = make_medley()
     found = run_query(home, "select distinct run from board_runs where benchmark = 'medley' order by 1").rows
     assert found == ((1,), (2,))
+
+
+def test_the_printed_agreements_and_counts_are_tables_too(make_medley: MakeMedley) -> None:
+    home = make_medley()
+    found = rows(
+        home, "select family, count(*), min(value) from published_comparisons_medley group by 1 order by 1"
+    )
+    assert found == [
+        ("aggregation", 6, 0.977),
+        ("cross_domain", 10, 0.72),
+        ("leave_one_domain_out", 5, 0.977),
+    ]
+    assert rows(home, "select agree + disagree = claims from published_verification_medley group by 1") == [
+        (True,)
+    ]
