@@ -277,6 +277,7 @@ def test_many_cells_are_fitted_together(metacog, tmp_path):
         ("counts.csv", "nR_S1,nR_S2\n", "no rows"),
         ("counts.csv", "a,b\n1,2\n", "nR_S1"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,1;2;3;4\n", "row 1"),
+        ("counts.csv", "nR_S1,nR_S1,nR_S2\n1;2,3;4,1;2\n", "'nR_S1' is there twice"),
         ("counts.csv", "nR_S1,nR_S2\n1;2,3;4\n1;2;3,1;2;3\n", "row 2"),
         ("counts.csv", "nR_S1,nR_S2\n1;-2,1;2\n", "negative"),
         ("counts.csv", "nR_S1,nR_S2\n1;nan,1;2\n", "finite"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import compare
 from metacog_pipeline.stats.estimate import Estimate
@@ -223,3 +223,15 @@ def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, est
 def test_calls_that_make_no_sense_are_refused_in_one_line(table, options, why):
     with pytest.raises(ValueError, match=why):
         bayes_metad(table, **{"seed": 1, **options})
+
+
+def test_a_mean_ratio_that_few_draws_rule_is_not_called_ok():
+    """A handful of draws of d₁ below 0 among thousands is enough to make the mean ratio anything."""
+    found = bayes_metad(counts([9, 0, 3, 0], [0, 3, 0, 9]), seed=1)
+    assert 0 < (found.draws["d1"] <= 0).mean() < 0.01
+    assert found.estimates()["m_ratio"].status == RATIO_UNSTABLE
+
+
+def test_more_trials_than_can_be_are_refused():
+    with pytest.raises(ValueError, match=r"more than 1e\+18"):
+        bayes_metad(counts([1e100] * 4, [1e100] * 4), seed=1)
