@@ -5,6 +5,7 @@ draw       a choice among items that every implementation agrees on
 files      frames on disk with a mark of what they were made from
 benchmark  ``Benchmark``: what one benchmark tells the rest of the pipeline about itself
 asking     items → kept answers of one partition
+importing  answers collected elsewhere → kept answers; answer_files reads them
 judging    observations → judgements by other models
 scoring    kept answers → observations → estimates of one run → pooled estimates, comparisons
 =========  ================================================================================

@@ -13,19 +13,25 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.metamedqa.answer_files import FileRow, read_rows
+from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
+from metacog_pipeline.benchmarks.common.importing import (
+    Imported,
+    Rejected,
+    RowError,
+    absent,
+    first_named,
+    imported_record,
+)
+from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.observe import BENCHMARK
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.transcripts.schema import Record
 
 ITEM_FIELDS = ("item_id", "position", "question")
@@ -48,40 +54,9 @@ _FRAME_INDEX = (
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that was not taken: its number in the file and why."""
-
-    row: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What an answer file gave. ``warnings`` are rows taken whose letter or confidence cannot be read."""
-
-    records: tuple[Record, ...]
-    rejected: tuple[Rejected, ...]
-    warnings: tuple[str, ...]
-
-
-class _RowError(Exception):
-    """Why one row is not taken."""
-
-
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
     """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
-    mapping: dict[str, str] = {}
-    for pair in pairs:
-        field, equals, column = pair.partition("=")
-        if not equals or not column or field not in FIELDS:
-            raise StudyError(f"--map {pair}: give field=column, with a field out of {', '.join(FIELDS)}")
-        if field in mapping:
-            raise StudyError(
-                f"--map {pair}: field {field} is already mapped to {mapping[field]!r}; map it once"
-            )
-        mapping[field] = column
-    return mapping
+    return parse_mapping_of(pairs, FIELDS)
 
 
 def read_answers(
@@ -142,7 +117,7 @@ def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dic
             if usual is not None:
                 found[field] = usual
     if not any(field in found for field in ITEM_FIELDS):
-        index = _first_of(_FRAME_INDEX, [name for name in columns if name not in found.values()])
+        index = first_named(_FRAME_INDEX, [name for name in columns if name not in found.values()])
         if index is not None:
             found["position"] = index
     if not any(field in found for field in ITEM_FIELDS):
@@ -166,12 +141,7 @@ def _settled(field: str, mapping: Mapping[str, str]) -> bool:
 
 
 def _usual(field: str, columns: Sequence[str]) -> str | None:
-    return _first_of(USUAL_NAMES[field], columns)
-
-
-def _first_of(names: Sequence[str], columns: Sequence[str]) -> str | None:
-    plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(columns)}
-    return next((plain[name] for name in names if name in plain), None)
+    return first_named(USUAL_NAMES[field], columns)
 
 
 class _Reader:
@@ -205,16 +175,16 @@ class _Reader:
         """Add the row's record, or the reason there is none."""
         try:
             if row.broken is not None:
-                raise _RowError(row.broken)
+                raise RowError(row.broken)
             item = self._item(row.cells)
             condition = self._condition(row.cells)
             text = self._text(row.cells)
             first = self._seen.setdefault((item.item_id, condition), row.number)
             if first != row.number:
-                raise _RowError(
+                raise RowError(
                     f"item {item.item_id} is given twice, first in row {first}; the first one counts"
                 )
-        except _RowError as error:
+        except RowError as error:
             self.rejected.append(Rejected(row.number, one_line(str(error))))
             return
         parsed = parse(text, item.options)
@@ -227,16 +197,16 @@ class _Reader:
     def _item(self, cells: Mapping[str, Any]) -> Item:
         """Return the item all given fields agree on; a field that names none counts only where it stands alone."""
         given = {f: self._cell(cells, f) for f in ITEM_FIELDS if f in self.columns}
-        named = {field: value for field, value in given.items() if not _absent(value)}
+        named = {field: value for field, value in given.items() if not absent(value)}
         if not named:
-            raise _RowError("the row names no item")
+            raise RowError("the row names no item")
         found = {field: self._named(field, value) for field, value in named.items()}
         known = [(field, item) for field, item in found.items() if item is not None]
         if not known:
-            raise _RowError(self._unknown(named))
+            raise RowError(self._unknown(named))
         (field, item), (last, other) = known[0], known[-1]
         if any(item.item_id != another.item_id for _, another in known):
-            raise _RowError(
+            raise RowError(
                 f"{field} {_show(named[field])} is {item.item_id}, but the {last} is that of {other.item_id}; "
                 f"say which is right with --map {field}=… or {last}=…"
             )
@@ -265,12 +235,12 @@ class _Reader:
 
     def _condition(self, cells: Mapping[str, Any]) -> str:
         value = self._cell(cells, "condition") if "condition" in self.columns else None
-        if _absent(value):
+        if absent(value):
             return self.condition
         try:
             return self.wording.condition(str(value).strip())
         except StudyError as error:
-            raise _RowError(str(error)) from None
+            raise RowError(str(error)) from None
 
     def _text(self, cells: Mapping[str, Any]) -> str:
         """Return the raw response, or the answer in the two lines a model is asked for."""
@@ -279,12 +249,12 @@ class _Reader:
             if not (value is None or (isinstance(value, float) and math.isnan(value))):
                 return value if isinstance(value, str) else str(value)
             if "choice" not in self.columns:
-                raise _RowError("there is no response")
+                raise RowError("there is no response")
         letter = _letter(self._cell(cells, "choice"))
         confidence = self._cell(cells, "confidence") if "confidence" in self.columns else None
         return (
             f"Answer: {letter}"
-            if _absent(confidence)
+            if absent(confidence)
             else f"Answer: {letter}\nConfidence: {_rating(confidence)}"
         )
 
@@ -292,41 +262,16 @@ class _Reader:
         return cells.get(self.columns[field])
 
     def _record(self, item: Item, condition: str, text: str) -> Record:
-        identity = [BENCHMARK, self.model, self.run, item.item_id, condition, text, "import"]
-        return Record(
-            answer_id=sha256_hex(canonical_json(identity)),
-            benchmark=BENCHMARK,
+        return imported_record(
+            BENCHMARK,
+            (item.item_id, item.item_hash),
             model=self.model,
             run=self.run,
-            item_id=item.item_id,
-            item_hash=item.item_hash,
             condition=condition,
             step="answer",
-            source="imported",
-            provider="replay",
-            model_id="",
-            model_reported=None,
-            mode="import",
-            request_json="{}",
-            status="ok",
             text=text,
-            finish_reason=None,
-            logprobs_json=None,
-            input_tokens=None,
-            output_tokens=None,
-            cost_usd=None,
-            attempts=0,
-            started_at=datetime.now(UTC),
-            latency_s=0.0,
-            http_status=None,
-            error_kind=None,
-            error_code=None,
-            error_message=None,
+            identity=[BENCHMARK, self.model, self.run, item.item_id, condition, text, "import"],
         )
-
-
-def _absent(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
 
 
 def _question(text: str) -> str:
@@ -345,15 +290,15 @@ def _whole(value: object) -> int | None:
 
 
 def _letter(value: object) -> str:
-    if _absent(value):
-        raise _RowError("there is no choice")
+    if absent(value):
+        raise RowError("there is no choice")
     index = _whole(value)
     if index is not None and 0 <= index < len(LETTERS):
         return LETTERS[index]
     letter = str(value).strip().strip("()[].:").upper()
     if letter in LETTERS:
         return letter
-    raise _RowError(f"choice {_show(value)} is neither a letter A–F nor an index 0–5")
+    raise RowError(f"choice {_show(value)} is neither a letter A–F nor an index 0–5")
 
 
 def _rating(value: object) -> str:

@@ -9,9 +9,10 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.asking import imported_files
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
+from metacog_pipeline.benchmarks.common.importing import Imported, replayed_partition
 from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
-from metacog_pipeline.benchmarks.metamedqa.importing import Imported, read_answers
+from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.observe import observe
 from metacog_pipeline.benchmarks.metamedqa.protocol import MODES, ask_item
@@ -23,7 +24,6 @@ from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     selected_items,
 )
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import BENCHMARK, conditions, wording
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, asked_as, keep_imported
@@ -82,19 +82,11 @@ def import_answers(
     StudyError
         If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
     """
-    spec = study.model(model)
-    if spec.provider != "replay":
-        raise StudyError(
-            f'{study.path.name}: model "{model}" has provider = "{spec.provider}"; imported answers need a model with '
-            'provider = "replay", so that they are never mixed with answers asked here'
-        )
-    if run not in study.runs:
-        raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    partition = replayed_partition(study, BENCHMARK, model, run)
     study.home.prepare()
     if not items_current(study):
         construct(study)
     items = read_items(items_path(study.home.path))
-    partition = Partition(study, BENCHMARK, spec, run)
     found = read_answers(
         file, items, model=model, run=run, mapping=mapping, wording=wording(study), condition=condition
     )
