@@ -18,6 +18,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
+ASKED = ("models", "judges", "analysts")  # the tables whose rows are models that can be asked
 _SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
@@ -95,6 +96,27 @@ class SignalDetectionSection(_Section):
         return _each_once(value)
 
 
+class MedleyGeneratorSection(_Section):
+    """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
+
+    ``seeds`` is a TOML or JSON file, relative to the study file. ``designers`` and ``pool`` name rows of ``[[analysts]]``,
+    ``judges`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the third say whether what
+    most of the pool thinks is right. With ``allow_incomplete`` the instances are made although somebody has not
+    answered everything.
+    """
+
+    seeds: Path
+    designers: Annotated[tuple[str, ...], Field(min_length=1)]
+    pool: Annotated[tuple[str, ...], Field(min_length=8)]
+    judges: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
+    allow_incomplete: bool = False
+
+    @field_validator("designers", "pool", "judges")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(value)
+
+
 class MedleySection(_Section):
     """``[benchmarks.medley]``: which instances, under which conditions, scored how and judged by whom.
 
@@ -103,6 +125,7 @@ class MedleySection(_Section):
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
     ``order = "seeded"`` shuffles them by instance, alike for every model. ``folder`` holds the files of a data set
     of one's own, ``wording`` is a TOML file with the exact texts of another study; both relative to the study file.
+    With ``generator`` the instances are made anew and ``dataset = "custom"`` means these.
     """
 
     enabled: bool = False
@@ -118,6 +141,7 @@ class MedleySection(_Section):
     wording: Path | None = None
     folder: Path | None = None
     allow_incomplete: bool = False
+    generator: MedleyGeneratorSection | None = None
 
     @field_validator("conditions", "judges")
     @classmethod
@@ -126,7 +150,13 @@ class MedleySection(_Section):
 
     @model_validator(mode="after")
     def _custom_needs_folder(self) -> MedleySection:
-        if (self.dataset == "custom") != (self.folder is not None):
+        if self.generator is not None:
+            if self.dataset != "custom" or self.folder is not None:
+                raise ValueError(
+                    'generator makes a data set of its own: set dataset = "custom" and leave folder out, or remove '
+                    "[benchmarks.medley.generator]"
+                )
+        elif (self.dataset == "custom") != (self.folder is not None):
             raise ValueError('dataset = "custom" and folder = "…" go together: give both or neither')
         return self
 
@@ -173,12 +203,13 @@ class Benchmarks(_Section):
 class Study(_Section):
     """A validated study. ``path`` is the file it came from; relative paths in it start there.
 
-    ``judges`` are models that grade answers and are not measured themselves.
+    ``judges`` are models that grade answers, ``analysts`` models that help to make items; neither are measured.
     """
 
     study: StudySection
     models: tuple[ModelSpec, ...]
     judges: tuple[ModelSpec, ...] = ()
+    analysts: tuple[ModelSpec, ...] = ()
     benchmarks: Benchmarks = Field(default_factory=Benchmarks)
     path: Path
 
@@ -225,17 +256,17 @@ def load_study(path: Path) -> Study:
         raise StudyError(
             f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
         )
-    judges = data.get("judges", [])
-    _refuse_same_names(shown, models, judges if isinstance(judges, list) else [])
+    _refuse_same_names(shown, data)
     try:
         study = Study.model_validate({**data, "path": path.resolve()})
     except ValidationError as error:
         raise StudyError(_explain(shown, data, error)) from None
     _check_home(shown, study)
-    for key, specs in (("models", study.models), ("judges", study.judges)):
+    for key, specs in (("models", study.models), ("judges", study.judges), ("analysts", study.analysts)):
         for index, spec in enumerate(specs):
             _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
     _check_judges(shown, study)
+    _check_generator(shown, study)
     if not study.benchmarks.enabled():
         raise StudyError(
             f"{shown}: benchmarks: none is enabled; set enabled = true in one of {_benchmark_names()}"
@@ -270,11 +301,12 @@ def _check_home(shown: str, study: Study) -> None:
         raise StudyError(f"{shown}: study.home = {_short(chosen)}: {reason}; give the path of a folder")
 
 
-def _refuse_same_names(shown: str, models: Sequence[object], judges: Sequence[object]) -> None:
-    """Names of models and judges are one list: what a call cost is kept under the name of who was asked."""
+def _refuse_same_names(shown: str, data: Mapping[str, object]) -> None:
+    """Names of all who are asked are one list: what a call cost is kept under the name of who was asked."""
     seen: dict[str, str] = {}
-    for key, tables in (("models", models), ("judges", judges)):
-        for index, table in enumerate(tables):
+    for key in ASKED:
+        tables = data.get(key, [])
+        for index, table in enumerate(tables if isinstance(tables, list) else []):
             name = table.get("name") if isinstance(table, dict) else None
             if not isinstance(name, str):
                 continue
@@ -308,6 +340,43 @@ def _check_judges(shown: str, study: Study) -> None:
                 raise StudyError(
                     f'{shown}: models "{spec.name}": family is missing; judges are asked, and none may judge its own '
                     'family: name who made the model, e.g. family = "openai"'
+                )
+
+
+def _check_generator(shown: str, study: Study) -> None:
+    """Whoever makes instances must be listed, be able to answer, and have one opinion and one family."""
+    made = study.benchmarks.medley.generator
+    if made is None:
+        return
+    where = "benchmarks.medley.generator"
+    for key, table, names in (
+        ("designers", "analysts", made.designers),
+        ("pool", "analysts", made.pool),
+        ("judges", "judges", made.judges),
+    ):
+        known = {spec.name: spec for spec in getattr(study, table)}
+        asked: dict[str, str] = {}
+        for name in names:
+            spec = known.get(name)
+            if spec is None:
+                raise StudyError(
+                    f'{shown}: {where}.{key}: no row "{name}"{_suggest(name, list(known))}; '
+                    f"[[{table}]] has: {', '.join(known) or 'none'}"
+                )
+            if spec.provider in ("replay", "simulated"):
+                raise StudyError(
+                    f'{shown}: {where}.{key}: "{name}" has provider = "{spec.provider}", which knows no new cases; name '
+                    'a model that can be asked, or take dataset = "sample"'
+                )
+            if key == "pool" and spec.family is None:
+                raise StudyError(
+                    f'{shown}: {table} "{name}": family is missing; name who made the model, e.g. family = "openai", '
+                    "so that no panel is of one family"
+                )
+            if (first := asked.setdefault(canonical_json(spec.identity_fields()), name)) != name:
+                raise StudyError(
+                    f'{shown}: {where}.{key}: "{name}" asks the same model as "{first}", so that one opinion would count '
+                    "twice; remove one"
                 )
 
 
@@ -389,7 +458,7 @@ def _allowed_values(problem: Mapping[str, Any]) -> str:
         return (
             "not the name of an environment variable; give the NAME that holds the key, never the key itself"
         )
-    if problem["loc"][-1:] == ("name",) and problem["loc"][0] in ("models", "judges"):
+    if problem["loc"][-1:] == ("name",) and problem["loc"][0] in ASKED:
         return "a model name must match [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
     text = str(problem["msg"])
     return text.removeprefix("Value error, ")

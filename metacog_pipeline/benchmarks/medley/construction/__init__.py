@@ -33,6 +33,7 @@ from metacog_pipeline.benchmarks.medley.construction.pipeline import (
     Built,
     construct,
     input_digests,
+    keep,
     needed_sources,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "construct",
     "input_digests",
     "items_path",
+    "keep",
     "needed_sources",
     "read_items",
     "write_items",

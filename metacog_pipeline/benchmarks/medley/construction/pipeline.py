@@ -91,10 +91,23 @@ def construct(
         place = sources.load_source(home) if folder is None else folder
         given = read_set(place, dataset)
         whole, evidence = given.instances, given.evidence
+    return keep(home, whole, evaluate(whole, evidence), left_out, seed=seed, limit=limit)
+
+
+def keep(
+    home: Path,
+    whole: Sequence[Instance],
+    gates: Sequence[Gate],
+    left_out: Mapping[str, str],
+    *,
+    seed: int,
+    limit: int | None,
+) -> Built:
+    """Write at most ``limit`` instances of a whole set to `items_path` and return them with what is known of the set."""
     chosen = limited(whole, limit, seed)
     write_items(items_path(home), chosen)
     counts = _counts(chosen, len(left_out))
-    return Built(chosen, counts, tuple(check(chosen)), tuple(evaluate(whole, evidence)), left_out)
+    return Built(chosen, counts, tuple(check(chosen)), tuple(gates), left_out)
 
 
 def generate_sample(sample: Sample, seed: int) -> Generated:

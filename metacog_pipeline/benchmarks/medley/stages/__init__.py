@@ -4,6 +4,7 @@ Every function takes the study (or one partition of it), reads the stage before 
 files whole or not at all, and returns what there is to show. What all benchmarks do alike is in ``benchmarks.common``.
 """
 
+from metacog_pipeline.benchmarks.medley.stages.asking import import_analyst, import_answers
 from metacog_pipeline.benchmarks.medley.stages.benchmark import MEDLEY
 from metacog_pipeline.benchmarks.medley.stages.construction import (
     CONSTRUCTION_VERSION,
@@ -24,6 +25,8 @@ __all__ = [
     "conditions",
     "construct",
     "fetch_source",
+    "import_analyst",
+    "import_answers",
     "instances",
     "settings",
     "wording",

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.instance_scores import most_divided
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.masking import STRIPPED, applicable
+from metacog_pipeline.benchmarks.medley.stages.generator import read_whole
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, folder, settings
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
@@ -52,11 +53,9 @@ def needed_sources(study: Study) -> tuple[str, ...]:
 
 
 def build(study: Study) -> Built:
-    """Build the instances from the source at home and write them."""
+    """Build the instances from the source at home, or take those the generator made, and write them."""
     section = settings(study)
-    done = construction.construct(
-        study.home.path, section.dataset, seed=study.study.seed, limit=section.limit, folder=folder(study)
-    )
+    done = _built(study)
     write_text(_inputs_file(study), canonical_json({"made_from": _inputs(study)}) + "\n")
     shown = ("item_id", "domain", "is_known_answer", "vignette")
     return Built(
@@ -146,6 +145,22 @@ def choose_stripped(study: Study, scored: pl.DataFrame) -> bool:
         return False
     write_text(_stripped_file(study), "\n".join([instances_digest(study), *chosen]) + "\n")
     return True
+
+
+def _built(study: Study) -> construction.Built:
+    """Return what is built; the sample's generator need not have run, its simulated pool can be heard here as well."""
+    home, section, seed = study.home.path, settings(study), study.study.seed
+    made = read_whole(study)
+    if made is not None:
+        return construction.keep(
+            home, made.instances, made.gates, made.left_out, seed=seed, limit=section.limit
+        )
+    if section.generator is not None:
+        raise SourceError(
+            f"{folder(study)}: the instances are not made yet, or not from what the study names now; run `metacog run` "
+            "or `metacog medley generate`"
+        )
+    return construction.construct(home, section.dataset, seed=seed, limit=section.limit, folder=folder(study))
 
 
 @functools.lru_cache(maxsize=4)  # every partition of a study asks the same instances

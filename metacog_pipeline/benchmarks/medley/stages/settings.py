@@ -13,7 +13,18 @@ from metacog_pipeline.benchmarks.medley.prompts import Wording, load_wording
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import MedleySection, Study
 
-__all__ = ["BENCHMARK", "conditions", "folder", "judge_wording", "judges", "masking", "settings", "wording"]
+__all__ = [
+    "BENCHMARK",
+    "conditions",
+    "folder",
+    "generator_folder",
+    "judge_wording",
+    "judges",
+    "made_folder",
+    "masking",
+    "settings",
+    "wording",
+]
 
 
 def settings(study: Study) -> MedleySection:
@@ -28,9 +39,21 @@ def conditions(study: Study) -> tuple[str, ...]:
 
 
 def folder(study: Study) -> Path | None:
-    """Return the folder of a custom data set."""
+    """Return the folder of a custom data set; with a generator that of the set it makes."""
+    if settings(study).generator is not None:
+        return made_folder(study)
     given = settings(study).folder
     return None if given is None else beside(study, given)
+
+
+def generator_folder(study: Study) -> Path:
+    """Return where the stages of the generator keep what they make."""
+    return study.home.items / "medley_generator"
+
+
+def made_folder(study: Study) -> Path:
+    """Return where the generator writes its instances, in the layout of the published data."""
+    return generator_folder(study) / "set"
 
 
 def masking(study: Study) -> Masking:

@@ -1,0 +1,101 @@
+"""New instances, stage by stage: each reads what the one before wrote, and writes its own file whole or not at all.
+
+seeds → designs → drafts → pool → disagreement → consensus → panels → verification → gates
+
+Designs, pool and verification ask models; their answers are transcripts like any other, so a stage that is stopped goes on
+where it was. Every file carries a mark of what it was made from. The set the study asks is kept beside the gates, and once
+more in the layout of the published data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.files import mark_of
+from metacog_pipeline.benchmarks.medley.construction.files import read_items
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate
+from metacog_pipeline.benchmarks.medley.items import Instance
+from metacog_pipeline.benchmarks.medley.stages import generator_files as files
+from metacog_pipeline.benchmarks.medley.stages.generator_cast import wanted
+from metacog_pipeline.benchmarks.medley.stages.generator_making import (
+    ASK,
+    MAKE,
+    Check,
+    Made,
+    OnProgress,
+    instances_path,
+)
+from metacog_pipeline.benchmarks.medley.stages.generator_marks import ASKING, NEEDS, STAGES, VERSION, mark
+from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.study import Study
+
+__all__ = [
+    "ASKING",
+    "NEEDS",
+    "STAGES",
+    "VERSION",
+    "Check",
+    "Made",
+    "Whole",
+    "generate",
+    "read_whole",
+    "run_stage",
+    "stale",
+    "wanted",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The whole set that was made, its gates, and why drafts did not become instances."""
+
+    instances: tuple[Instance, ...]
+    gates: tuple[Gate, ...]
+    left_out: Mapping[str, str]
+
+
+def stale(study: Study) -> tuple[str, ...]:
+    """Return the stages that must run, in order; none where the study makes no instances."""
+    if not wanted(study):
+        return ()
+    try:
+        for place, stage in enumerate(STAGES):
+            if mark_of(files.stage_path(study, stage)) != mark(study, stage):
+                return STAGES[place:]
+    except MetacogError:  # the stage that runs into it says what is wrong
+        return STAGES
+    return () if instances_path(study).exists() else STAGES[-1:]
+
+
+def generate(study: Study, on_progress: OnProgress = None) -> dict[str, Made]:
+    """Run the stages that must run, for callers without Dagster.
+
+    Raises
+    ------
+    ProviderError, BudgetError
+        If somebody has not answered everything; what was answered is kept.
+    """
+    return {stage: run_stage(study, stage, on_progress) for stage in stale(study)}
+
+
+def run_stage(study: Study, stage: str, on_progress: OnProgress = None) -> Made:
+    """Run one stage; raises as `generate`, and SourceError where the stage before has not run."""
+    for needed in NEEDS[stage]:
+        if not files.stage_path(study, needed).exists():
+            raise SourceError(f"{stage}: {needed} is not made yet; run `metacog run`, or build it in the UI")
+    if stage in ASKING:
+        return ASK[stage](study, on_progress)
+    return MAKE[stage](study)
+
+
+def read_whole(study: Study) -> Whole | None:
+    """Return what was made; None where something must still run."""
+    if not wanted(study) or stale(study):
+        return None
+    gates = files.gates_of(files.stage_frame(study, "medley_gates"))
+    dropped = files.stage_frame(study, "medley_disagreement").filter(~pl.col("kept"))
+    left_out = dict(dropped.select("draft_id", "reason").unique(maintain_order=True).iter_rows())
+    return Whole(tuple(read_items(instances_path(study))), gates, left_out)

@@ -1,0 +1,66 @@
+"""In which order new instances are made, and what each stage's file was made from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from metacog_pipeline.benchmarks.common.files import mark_of
+from metacog_pipeline.benchmarks.medley.construction.wording import Words, load_words
+from metacog_pipeline.benchmarks.medley.stages.generator_asking import noted
+from metacog_pipeline.benchmarks.medley.stages.generator_cast import DESIGNERS, JUDGES, POOL, cast
+from metacog_pipeline.benchmarks.medley.stages.generator_files import stage_path
+from metacog_pipeline.benchmarks.medley.stages.settings import settings
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.study import Study
+
+VERSION = "1"
+#: Stage → those whose files it reads, in the order in which they are made.
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "medley_seeds": (),
+    "medley_designs": ("medley_seeds",),
+    "medley_drafts": ("medley_seeds", "medley_designs"),
+    "medley_pool": ("medley_drafts",),
+    "medley_disagreement": ("medley_drafts", "medley_pool"),
+    "medley_consensus": ("medley_drafts", "medley_pool", "medley_disagreement"),
+    "medley_panels": ("medley_drafts", "medley_pool", "medley_disagreement"),
+    "medley_verification": ("medley_drafts", "medley_consensus"),
+    "medley_gates": (
+        "medley_drafts",
+        "medley_pool",
+        "medley_disagreement",
+        "medley_consensus",
+        "medley_panels",
+        "medley_verification",
+    ),
+}
+STAGES = tuple(NEEDS)
+#: The stages that ask, and whom.
+ASKING: Mapping[str, str] = {
+    "medley_designs": DESIGNERS,
+    "medley_pool": POOL,
+    "medley_verification": JUDGES,
+}
+
+
+def mark(study: Study, stage: str) -> str:
+    """Return the digest of everything a stage's file is made from, as it is now.
+
+    In a stage that asks these are the manifests of who is asked: what was answered is not read for it.
+    """
+    before = [mark_of(stage_path(study, needed)) for needed in NEEDS[stage]]
+    who = cast(study)
+    own: list[object] = []
+    if stage == STAGES[0]:
+        own = [who.dataset, who.seeds_digest]
+    elif stage in ASKING:
+        own = [words().digest, noted(study, ASKING[stage], who.people[ASKING[stage]])]
+    elif stage == STAGES[-1]:
+        own = [words().digest, settings(study).anonymise]
+    return sha256_hex(canonical_json([VERSION, stage, before, own]))
+
+
+@functools.cache
+def words() -> Words:
+    """Return the texts designers, analysts and judges are asked in."""
+    return load_words()
