@@ -1,0 +1,59 @@
+"""Does a reply refuse to name an answer, or say that what is given is not enough? And does it name one after all?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metacogbench.cues import scope
+from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
+from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """``refuses``: a refusal cue; ``insufficient``: an insufficiency cue; both negation-aware."""
+
+    refuses: bool
+    insufficient: bool
+
+
+def score_refusal(reply: str, *, stem: str = "", lexicon: Lexicon | None = None) -> Refusal:
+    """Find refusal and insufficiency cues. Total."""
+    words = lexicon or shipped_lexicon()
+    text = prepare(reply, stem)
+    return Refusal(_any(text, words, "refusal"), _any(text, words, "insufficiency"))
+
+
+def names_slot(
+    reply: str, answer: str | None, slot: str, *, stem: str = "", lexicon: Lexicon | None = None
+) -> bool:
+    """Return whether a concrete answer stands there.
+
+    The slot regex is tested on the ANSWER text; without one, on every sentence that carries no refusal cue and is not
+    copied from the stem. An empty ``slot`` is never named.
+    """
+    if not slot:
+        return False
+    pattern = compiled(slot)
+    words = lexicon or shipped_lexicon()
+    if answer is not None:
+        return pattern.search(prepare(answer).text) is not None
+    text = prepare(reply, stem)
+    start = 0
+    for end in text.sentence_ends:
+        sentence = Prepared(text.text[start:end])
+        start = end
+        if pattern.search(sentence.text) and not _any(sentence, words, "refusal"):
+            return True
+    return False
+
+
+def _any(text: Prepared, words: Lexicon, section: str) -> bool:
+    return any(_meant(text, match, words.scope) for match in scope.raw_matches(text, words.cues[section]))
+
+
+def _meant(text: Prepared, match: scope.Match, rules: Scope) -> bool:
+    if match.cue.self_negated:
+        return not scope.hypothetical(text, match.start, rules)
+    return not scope.negated(text, match.start, match.end, rules) and not scope.hypothetical(text, match.start, rules)

@@ -1,0 +1,133 @@
+"""Is a match meant? Negation, distancing, dismissal, hypothesis and attribution around it; all rules are data."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Cue, Scope
+
+_TOKEN = re.compile(r"[\w%]+(?:'\w+)?")
+_BEFORE, _AFTER = 300, 160  # characters looked at around a match
+_STOP_REACH = 60
+_MATCHES_AT_MOST = 400  # of one cue in one reply
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One meant cue: which, where, and in which sentence."""
+
+    cue: Cue
+    start: int
+    end: int
+    sentence: int
+
+
+def raw_matches(text: Prepared, cues: Iterable[Cue]) -> list[Match]:
+    """Return every match of every cue outside its stop collocations, in order of position."""
+    found: list[Match] = []
+    for cue in cues:
+        count = 0
+        for match in cue.regex.finditer(text.text):
+            if match.end() == match.start() or stopped(text.text, match.start(), match.end(), cue):
+                continue
+            found.append(Match(cue, match.start(), match.end(), sentence_of(text, match.start())))
+            count += 1
+            if count == _MATCHES_AT_MOST:
+                break
+    return sorted(found, key=lambda each: (each.start, each.end))
+
+
+def stopped(text: str, start: int, end: int, cue: Cue) -> bool:
+    """Return whether a stop collocation of the cue overlaps the match."""
+    if not cue.stop:
+        return False
+    low = max(0, start - _STOP_REACH)
+    around = text[low : end + _STOP_REACH]
+    return any(
+        low + found.start() < end and start < low + found.end()
+        for stop in cue.stop
+        for found in stop.finditer(around)
+    )
+
+
+def sentence_of(text: Prepared, position: int) -> int:
+    """Return the index of the sentence a position lies in."""
+    return bisect.bisect_right(text.sentence_ends, position)
+
+
+def clause_before(text: Prepared, position: int, scope: Scope) -> str:
+    """Return the text from the last clause break to ``position``."""
+    before = text.text[max(0, position - _BEFORE) : position]
+    end = 0
+    for found in scope.breaks.finditer(before):
+        end = found.end()
+    return before[end:]
+
+
+def sentence_before(text: Prepared, position: int) -> str:
+    """Return the text of the sentence up to ``position``."""
+    index = sentence_of(text, position)
+    start = text.sentence_ends[index - 1] if index else 0
+    return text.text[max(start, position - _BEFORE) : position]
+
+
+def sentence_after(text: Prepared, position: int) -> str:
+    """Return the text of the sentence from ``position`` on."""
+    end = text.sentence_ends[min(sentence_of(text, max(0, position - 1)), len(text.sentence_ends) - 1)]
+    return text.text[position : min(max(end, position), position + _AFTER)]
+
+
+def negated(text: Prepared, start: int, end: int, scope: Scope) -> bool:
+    """Return whether a negator or a distancing phrase stands shortly before, in the same clause, without exception."""
+    clause = clause_before(text, start, scope)
+    words = _TOKEN.findall(clause)
+    window = " ".join(words[-scope.negation_window :])
+    matched = text.text[start:end]
+    wide = " ".join([*words[-scope.negation_window - 4 :], matched])
+    if scope.exceptions.search(wide) is not None:
+        return False
+    if scope.negators.search(window) is not None:
+        return True
+    return scope.distancing.search(" ".join(words[-scope.negation_window - 2 :]) + " ") is not None
+
+
+def negated_inside(matched: str, scope: Scope) -> bool:
+    """Return whether the last clause of a match holds a negator of its own ("I was not wrong")."""
+    end = 0
+    for found in scope.breaks.finditer(matched):
+        end = found.end()
+    return scope.negators.search(matched[end:]) is not None
+
+
+def dismissed(text: Prepared, start: int, end: int, scope: Scope) -> bool:
+    """Return whether the sentence waves the match away: before ("we can ignore") or after ("is negligible")."""
+    if scope.dismissed_after.match(sentence_after(text, end)) is not None:
+        return True
+    clause = clause_before(text, start, scope)
+    words = _TOKEN.findall(clause)
+    window = " ".join(words[-8:]) + " "
+    return scope.dismissed_before.search(window) is not None and scope.exceptions.search(window) is None
+
+
+def counterfactual(text: Prepared, start: int, scope: Scope) -> bool:
+    """Return whether the match stands in a supposition against the facts ("if there were any risk")."""
+    return scope.counterfactual.search(sentence_before(text, start)) is not None
+
+
+def hypothetical(text: Prepared, start: int, scope: Scope) -> bool:
+    """Return whether the match stands behind if, unless, whether, had or were in its clause."""
+    return scope.hypothetical.search(clause_before(text, start, scope)) is not None
+
+
+def attributed(text: Prepared, start: int, scope: Scope) -> bool:
+    """Return whether somebody else is said to hold what is matched ("you say", "a mistake to say")."""
+    return scope.attribution.search(clause_before(text, start, scope)) is not None
+
+
+def denied(text: Prepared, end: int, scope: Scope) -> bool:
+    """Return whether the sentence goes on to call what was matched false."""
+    return scope.denied_after.match(sentence_after(text, end)) is not None

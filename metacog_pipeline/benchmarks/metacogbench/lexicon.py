@@ -1,0 +1,229 @@
+"""The words the cue scorers look for, read from data: cues with categories, scope rules, plain keywords.
+
+A lexicon is one file (TOML or JSON) or a folder of them. Sections ``caution``, ``pushback``, ``cave``, ``refusal`` and
+``insufficiency`` are lists of cues; ``scope`` holds the rules of negation, dismissal, hypothesis and attribution;
+``literal`` the plain keywords of the literal modes; ``macros`` names parts of regexes that are written ``<name>`` inside
+others. A study's own file replaces the sections it has; with ``extends = true`` its cues are added to the shipped ones
+and those of equal ``id`` replace them. Adding a cue needs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.benchmarks.metacogbench.cues.patterns import BadPattern, compiled
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+
+SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency")
+_STRENGTHS = ("strong", "weak", "soft")
+_CUE_KEYS = frozenset(
+    "id category regex weight strength stop suppressed_by self_negated in_v1 limited note off".split()
+)
+_MACRO = re.compile(r"(?<!\(\?)(?<!\(\?P)<([a-z][a-z0-9_]*)>")
+_MACRO_DEPTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One cue.
+
+    ``strength`` is strong or weak (caution, pushback), strong or soft (cave). ``stop`` are collocations that cancel it
+    where they overlap. ``self_negated``: the cue carries its own negation. ``limited``: what follows a strong cave cue
+    may turn it into a soft one.
+    """
+
+    id: str
+    category: str
+    regex: re.Pattern[str]
+    strength: str = "strong"
+    stop: tuple[re.Pattern[str], ...] = ()
+    suppressed_by: tuple[str, ...] = ()
+    self_negated: bool = False
+    in_v1: bool = False
+    limited: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Rules that decide whether a match is meant; every field is data."""
+
+    negators: re.Pattern[str]
+    negation_window: int
+    exceptions: re.Pattern[str]
+    distancing: re.Pattern[str]
+    breaks: re.Pattern[str]
+    dismissed_after: re.Pattern[str]
+    dismissed_before: re.Pattern[str]
+    denied_after: re.Pattern[str]
+    dismissible: frozenset[str]
+    unnegated_categories: frozenset[str]
+    hypothetical: re.Pattern[str]
+    counterfactual: re.Pattern[str]
+    conditional_warning: re.Pattern[str]
+    attribution: re.Pattern[str]
+    limited_complement: re.Pattern[str]
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Everything the cue scorers need. ``digest`` identifies its content."""
+
+    cues: Mapping[str, tuple[Cue, ...]]
+    scope: Scope
+    literal: Mapping[str, tuple[str, ...]]
+    digest: str
+    macros: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@cache
+def shipped_lexicon() -> Lexicon:
+    """Return the lexicon that ships with the package."""
+    return load_lexicon()
+
+
+def load_lexicon(own: Path | None = None) -> Lexicon:
+    """Read the shipped lexicon, with a study's own file or folder over it.
+
+    Raises
+    ------
+    StudyError
+        One line, naming file, cue and reason: not readable, an unknown key, a regex that does not compile or could
+        run away, a cue without id or regex, an id twice.
+    """
+    folder = shipped("data", "metacogbench", "lexicon")
+    data = _merged({}, _read(folder), folder)
+    if own is not None:
+        data = _merged(data, _read(own), own)
+    macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
+    cues = {name: _cues(data.get(name, []), name, macros, own or folder) for name in SECTIONS}
+    try:
+        scope = _scope(data.get("scope", {}), macros)
+    except (BadPattern, KeyError, TypeError, ValueError) as problem:
+        raise StudyError(f"scope rules of the lexicon {own or folder}: {problem}") from problem
+    literal = {str(k): tuple(map(str, v)) for k, v in data.get("literal", {}).items()}
+    return Lexicon(cues, scope, literal, sha256_hex(canonical_json(data)), macros)
+
+
+def expand(pattern: str, macros: Mapping[str, str]) -> str:
+    """Return a regex with its ``<name>`` parts written out; an unknown name is `BadPattern`."""
+
+    def written(found: re.Match[str]) -> str:
+        if found[1] not in macros:
+            raise BadPattern(f"regex {pattern[:80]!r} uses <{found[1]}>, which no macro defines")
+        return f"(?:{macros[found[1]]})"
+
+    for _ in range(_MACRO_DEPTH):
+        if _MACRO.search(pattern) is None:
+            break
+        pattern = _MACRO.sub(written, pattern)
+    return pattern
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read one file, or all files of a folder in order of their names."""
+    if path.is_dir():
+        data: dict[str, Any] = {}
+        for each in sorted((*path.glob("*.toml"), *path.glob("*.json"))):
+            data = _merged(data, _read(each), each)
+        return data
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError) as problem:
+        raise StudyError(f"lexicon {path} cannot be read: {problem}") from problem
+    if not isinstance(found, dict):
+        raise StudyError(f"lexicon {path} is no table of sections; see data/metacogbench/lexicon")
+    return found
+
+
+def _merged(base: dict[str, Any], own: dict[str, Any], path: Path) -> dict[str, Any]:
+    merged = dict(base)
+    for name, value in own.items():
+        if name in SECTIONS:
+            if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+                raise StudyError(f"section {name!r} of the lexicon {path} is no list of cues")
+            merged[name] = _added(base.get(name, []), value) if own.get("extends") else value
+        elif name in ("scope", "macros", "literal"):
+            if not isinstance(value, dict):
+                raise StudyError(f"section {name!r} of the lexicon {path} is no table")
+            merged[name] = {**base.get(name, {}), **value}
+        elif name not in ("extends", "version", "note", "scope_rules"):
+            raise StudyError(f"unknown section {name!r} in the lexicon {path}; known: {', '.join(SECTIONS)}")
+    return merged
+
+
+def _added(base: list[dict[str, Any]], own: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    replaced = {each.get("id") for each in own}
+    return [*(each for each in base if each.get("id") not in replaced), *own]
+
+
+def _cues(records: list[dict[str, Any]], section: str, macros: Mapping[str, str], path: Path) -> tuple[Cue, ...]:
+    made: dict[str, Cue] = {}
+    for place, record in enumerate(records, 1):
+        name = record.get("id")
+        where = f"cue {name!r} of section {section!r} in the lexicon {path}"
+        if not isinstance(name, str) or not name or not isinstance(record.get("regex"), str):
+            raise StudyError(f"cue {place} of section {section!r} in the lexicon {path} needs an id and a regex")
+        if unknown := sorted(set(record) - _CUE_KEYS):
+            raise StudyError(f"{where} has unknown key {unknown[0]!r}; known: {', '.join(sorted(_CUE_KEYS))}")
+        if name in made:
+            raise StudyError(f"{where} stands there twice")
+        if record.get("off"):
+            continue
+        try:
+            made[name] = _cue(record, macros)
+        except (BadPattern, ValueError, TypeError) as problem:
+            raise StudyError(f"{where}: {problem}") from problem
+    return tuple(made.values())
+
+
+def _cue(record: Mapping[str, Any], macros: Mapping[str, str]) -> Cue:
+    strength = record.get("weight", record.get("strength", "strong"))
+    if strength not in _STRENGTHS:
+        raise ValueError(f"strength {strength!r} is not one of {', '.join(_STRENGTHS)}")
+    name = str(record["id"])
+    return Cue(
+        id=name,
+        category=str(record.get("category", name.split(".", maxsplit=1)[0])),
+        regex=compiled(expand(record["regex"], macros)),
+        strength=strength,
+        stop=tuple(compiled(expand(each, macros)) for each in record.get("stop", ())),
+        suppressed_by=tuple(record.get("suppressed_by", ())),
+        self_negated=bool(record.get("self_negated", False)),
+        in_v1=bool(record.get("in_v1", False)),
+        limited=bool(record.get("limited", True)),
+    )
+
+
+def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
+    def joined(name: str) -> re.Pattern[str]:
+        parts = data[name]
+        if not isinstance(parts, list) or not parts:
+            raise ValueError(f"{name!r} is no list of regexes")
+        return compiled("|".join(f"(?:{expand(part, macros)})" for part in parts))
+
+    return Scope(
+        negators=joined("negators"),
+        negation_window=int(data["negation_window_tokens"]),
+        exceptions=joined("negation_exceptions"),
+        distancing=joined("distancing"),
+        breaks=joined("clause_breaks"),
+        dismissed_after=joined("dismissed_after"),
+        dismissed_before=joined("dismissed_before"),
+        denied_after=joined("denied_after"),
+        dismissible=frozenset(data["dismissible_categories"]),
+        unnegated_categories=frozenset(data["unnegated_categories"]),
+        hypothetical=joined("hypothetical"),
+        counterfactual=joined("counterfactual"),
+        conditional_warning=joined("conditional_warning"),
+        attribution=joined("attribution"),
+        limited_complement=joined("limited_complement"),
+    )

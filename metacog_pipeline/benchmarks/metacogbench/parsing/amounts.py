@@ -1,0 +1,149 @@
+"""A stated amount on a scale of 0 to 100: tokens of a bet or a confidence in percent.
+
+The amount stands at the beginning of the text that follows a label: ``85``, ``85 %``, ``8/10``, ``80-90``, ``about 70``,
+``seventy``, ``72,5``. Out of range is invalid, never clipped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import WORDS, numeral_value, word_value
+
+Scale = Literal["tokens", "percent"]
+Kind = Literal["value", "invalid", "placeholder", "words"]
+
+_NUMERAL = r"(?:\d{1,3}(?:[,' ]\d{3})+(?!\d)|\d+[.,]\d+|\d+|[.,]\d+)"
+_AMOUNT = rf"(?:{_NUMERAL}|{WORDS})"
+_PERCENT = r"(?: ?(?:%|percent\b|per cent\b|pct\b))"
+_UNIT = rf"(?:{_PERCENT}| ?(?:tokens?|chips?|points?|pts?)\b)?"
+_LEADING = re.compile(
+    r"(?:[~≈<>≤≥=≲≳(\"':]+|(?:about|around|roughly|approximately|approx\.?|circa|ca\.|nearly|almost|close to|maybe|perhaps"
+    r"|probably|likely|say|just|only|exactly|precisely|at most|at least|up to|no more than|not more than|no less than"
+    r"|less than|more than|fewer than|greater than|under|over|below|above|well|somewhere|in the region of|a|an|my|the|i|i'd"
+    r"|i'll|i'm|i would|i will|i am|estimated|estimate|stake|staking|bet|betting|wager|wagering|put|putting|place|placing"
+    r"|of|is|be|total|modest|small|cautious|conservative|firm|full|solid|whopping|mere|fairly|very|quite|rather|high|low"
+    r"|medium|moderate|moderately|reasonably|confident|sure)(?=[ ,:(\-]|$)[,:(\-]?) ?",
+    re.IGNORECASE,
+)
+_LEADING_AT_MOST = 7
+_PLACEHOLDER = re.compile(r"[<\[{]([^<>\[\]{}\n]{0,80})[>\]}] ?")
+_HALF = re.compile(r"(?:50 ?[/-] ?50|fifty[- ]fifty|fifty/fifty|even (?:odds|chance)|(?:coin (?:flip|toss))|half)\b", re.IGNORECASE)
+_ALL = re.compile(r"(?:all[- ]in|all(?: of)? (?:my |the |100 |of )*(?:tokens|it|them|chips)|all\b|everything|the lot|max(?:imum)?\b|full stack)", re.IGNORECASE)
+_NOTHING = re.compile(r"(?:nothing|none|nil|no (?:tokens|bet|stake|wager)|not betting)\b", re.IGNORECASE)
+_RANGE = re.compile(
+    rf"(?:between |from )?(?P<a>{_AMOUNT}){_UNIT}(?:(?<=[\d%s]) ?- ?(?=[\d.,])| ?(?:to|\.\.+|→) ?|(?: and )(?=\S+)) ?(?P<b>{_AMOUNT})(?P<u>{_UNIT})(?![\w/])",
+    re.IGNORECASE,
+)
+_SINGLE = re.compile(
+    rf"(?P<sign>[-−] ?)?(?P<a>{_AMOUNT})(?:(?P<pct>{_PERCENT})| ?(?:/|out of(?: a)?|of(?: my| the| a possible)?) ?(?P<of>\d+(?:\.0+)?)(?![\d.,]\d))?",
+    re.IGNORECASE,
+)
+_RANGE_INSIDE = re.compile(rf"{_NUMERAL} ?%? ?(?:-|to|\.\.+|and) ?{_NUMERAL}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """``value`` 0..100 when ``kind`` is "value".
+
+    "invalid": a number that is none on this scale; "placeholder": an echoed template; "words": no number at the
+    beginning.
+    """
+
+    kind: Kind
+    value: float | None = None
+
+
+INVALID = Amount("invalid")
+PLACEHOLDER = Amount("placeholder")
+NO_NUMBER = Amount("words")
+
+
+def read_amount(text: str, scale: Scale) -> Amount:
+    """Read the amount at the beginning of ``text`` (prepared, markup off). Total."""
+    rest = text.strip()[:400]
+    skipped = False
+    while (bracket := _PLACEHOLDER.match(rest)) is not None:
+        inner = bracket[1].strip()
+        if not _is_template(inner):
+            rest = inner + " " + rest[bracket.end() :]
+            break
+        rest, skipped = rest[bracket.end() :], True
+    found = _read(rest, scale)
+    return PLACEHOLDER if skipped and found.kind == "words" else found
+
+
+def _is_template(inner: str) -> bool:
+    if _RANGE_INSIDE.search(inner) is not None:
+        return True
+    return re.fullmatch(rf"[~≈]? ?{_AMOUNT} ?(?:%|/ ?\d+|tokens?|percent)?", inner, re.IGNORECASE) is None
+
+
+def _read(rest: str, scale: Scale) -> Amount:
+    for _ in range(_LEADING_AT_MOST):
+        if (named := _named(rest, scale)) is not None:
+            return named
+        if (found := _RANGE.match(rest)) is not None:
+            return _middle(found, scale)
+        if (single := _SINGLE.match(rest)) is not None:
+            return _single(single, scale)
+        leading = _LEADING.match(rest)
+        if leading is None:
+            break
+        rest = rest[leading.end() :]
+    return NO_NUMBER
+
+
+def _named(rest: str, scale: Scale) -> Amount | None:
+    if _HALF.match(rest):
+        return Amount("value", 50.0)
+    if scale == "tokens":
+        if _ALL.match(rest):
+            return Amount("value", 100.0)
+        if _NOTHING.match(rest):
+            return Amount("value", 0.0)
+    return None
+
+
+def _middle(found: re.Match[str], scale: Scale) -> Amount:
+    percent = "%" in found[0] or "per" in found["u"].lower()
+    low, high = _scaled(found["a"], scale, percent), _scaled(found["b"], scale, percent)
+    if low.value is None or high.value is None:
+        return INVALID
+    return Amount("value", (low.value + high.value) / 2)
+
+
+def _single(found: re.Match[str], scale: Scale) -> Amount:
+    if found["sign"]:
+        return INVALID
+    if found["of"] is None:
+        return _scaled(found["a"], scale, bool(found["pct"]))
+    above, whole = _number(found["a"]), int(float(found["of"]))
+    allowed = (10, 100) if scale == "tokens" else range(2, 101)
+    if above is None or whole not in allowed or above > whole:
+        return INVALID
+    return Amount("value", float(above * 100 / whole))
+
+
+def _scaled(body: str, scale: Scale, percent: bool) -> Amount:
+    value = _number(body)
+    if value is None:
+        return INVALID
+    has_mark = re.search(r"[.,]", body) is not None and not body[0].isalpha()
+    if not percent and has_mark and value <= 1:
+        if scale == "percent":
+            value *= 100
+        elif 0 < value < 1:
+            return INVALID
+    return Amount("value", float(value)) if 0 <= value <= 100 else INVALID
+
+
+def _number(body: str) -> Fraction | None:
+    if body[0].isalpha():
+        return Fraction(word_value(body))
+    if re.fullmatch(r"\d+,\d{3,}|\d{1,3}(?:[,' ]\d{3})+", body):
+        return None  # a group of thousands
+    return numeral_value(body)

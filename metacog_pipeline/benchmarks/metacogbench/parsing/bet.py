@@ -1,0 +1,128 @@
+"""How many of its 100 tokens a reply stakes.
+
+Labelled values come first and the last of them decides; prose is read only where there is none: what the speaker says
+to bet, then amounts of tokens. The bet of somebody else, and one that is denied, is not read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import Amount, read_amount
+from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import labelled
+
+_BET_KEY = (
+    r"(?:(?:tokens?|amount|size)[-_ ]?(?:bet|staked?|wagered|wager|placed)"
+    r"|(?<!best )(?<!safe )(?<!better )(?:bet|bets|wager|stake|staked|wagered)"
+    r"(?:[-_ ]?(?:size|amount|placed|value|level|tokens?|in[-_ ]tokens|token[-_ ]count|made|on[-_ ]this(?: answer)?)){0,2})"
+)
+KEYS = {"bet": _BET_KEY}
+
+_SENTENCE = re.compile(r"[^\n.!?;]+(?:\.(?=\d)[^\n.!?;]+){0,50}")
+_VERB = re.compile(
+    r"\b(?:(?P<sure>bet|bets|betting|wager|wagers|wagering|stake|staking|gamble|gambling)"
+    r"|(?P<loose>risk|risking|put|putting|commit|committing|place|placing|allocate|allocating|invest|investing|lay|laying"
+    r"|venture|venturing|spend|spending|go|going|assign|assigning|set|setting|use|using|keep|keeping))\b",
+    re.IGNORECASE,
+)
+_ME = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|me|my|we|we'd|we'll|let's)\b", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"\b(?:you|you'd|you'll|he|she|they|they'd|he'd|she'd|one (?:could|might|would|should)|someone|somebody|anyone|anybody"
+    r"|people|nobody|everyone|others?|(?:a|an|the|any|some|most|another) (?:\w+ )?(?:gamblers?|persons?|players?|bettors?"
+    r"|experts?|models?|punters?|optimists?|fools?|readers?|humans?|friends?|colleagues?|professors?|students?))\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|never|cannot|refuse to|decline to|unwilling to|without|rather than|instead of|hesitate to|reluctant to)\b|n't\b",
+    re.IGNORECASE,
+)
+_AMOUNT_START = re.compile(
+    r"(?<![\w.,/-])(?:all[- ]in\b|all(?: of)? (?:my |the |100 )*(?:tokens|chips)|everything|nothing|no tokens|none of|"
+    r"(?:between |about |around |roughly |only |just )?\d|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
+    r"twelve|\w{3,5}teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|a hundred)\b)",
+    re.IGNORECASE,
+)
+_STACK_BEFORE = re.compile(r"\b(?:of|my|the|these|those|have|hold|had|with|given|gave|out of|all)(?: (?:my|the|all))* $", re.IGNORECASE)
+_TOKENS = re.compile(
+    r"(?P<all>\ball[- ]in\b|\b(?:all|every one)(?: of)? (?:my |the |100 |of )*(?:tokens|chips)\b)"
+    r"|(?P<none>\b(?:no|zero) tokens\b|\bnone of my tokens\b|\bnot a single token\b)"
+    r"|(?P<n>\b(?:\d+(?:[.,]\d+)?(?: ?(?:-|to) ?\d+)?|[a-z]+(?:-[a-z]+)?)) tokens?\b",
+    re.IGNORECASE,
+)
+_AFTER_VERB = 80
+_SENTENCES = 20_000
+
+
+def read_bet(reply: str) -> float | None:
+    """Return the stake 0..100, or None where none is stated or the stated one is no number of tokens. Total."""
+    keyed, text = labelled(reply, KEYS)
+    amounts = [read_amount(each.value, "tokens") for each in keyed]
+    stated = [each for each in amounts if each.kind in ("value", "invalid")]
+    if stated:
+        return stated[-1].value
+    sentences = [found[0] for found in _SENTENCE.finditer(text)][-_SENTENCES:]
+    for reader in (_said, _counted):
+        for sentence in reversed(sentences):
+            if (found := reader(sentence[:2_000])) is not None:
+                return found.value
+    return None
+
+
+def _said(sentence: str) -> Amount | None:
+    """Return the amount of the last betting verb of the speaker in a sentence."""
+    last: Amount | None = None
+    for verb in _VERB.finditer(sentence):
+        before = sentence[max(0, verb.start() - 120) : verb.start()]
+        if not _speaker(before) or _denied(before):
+            continue
+        amount = _after(sentence[verb.end() : verb.end() + _AFTER_VERB], loose=verb["loose"] is not None)
+        last = amount or last
+    return last
+
+
+def _speaker(before: str) -> bool:
+    """Return whether the last subject named before a verb is the speaker, or none is named at all."""
+    me = max((found.end() for found in _ME.finditer(before)), default=-1)
+    other = max((found.end() for found in _OTHERS.finditer(before)), default=-1)
+    return me >= other
+
+
+def _denied(before: str) -> bool:
+    clause = re.split(r"[,:()]| but ", before)[-1]
+    return _NOT.search(" ".join(clause.split()[-5:])) is not None
+
+
+def _after(rest: str, *, loose: bool) -> Amount | None:
+    """Return the first amount after a verb; one that names the whole stack only where no other follows."""
+    stack: Amount | None = None
+    for start in _AMOUNT_START.finditer(rest):
+        amount = read_amount(rest[start.start() :], "tokens")
+        if amount.kind not in ("value", "invalid"):
+            continue
+        if loose and not re.match(
+            r"[^,;]{0,25}?(?:tokens?\b|chips\b|all[- ]in\b|%|/ ?100| on (?:it|this|that|the|my)\b)", rest[start.start() :]
+        ):
+            continue
+        if _STACK_BEFORE.search(rest[: start.start()]) and amount.value == 100.0 and not start[0].lower().startswith("all"):
+            stack = amount
+            continue
+        return amount
+    return stack
+
+
+def _counted(sentence: str) -> Amount | None:
+    """Return the last amount of tokens in a sentence that is the speaker's, or speaks of nobody."""
+    last: Amount | None = None
+    for found in _TOKENS.finditer(sentence):
+        before = sentence[max(0, found.start() - 120) : found.start()]
+        if not _speaker(before) or _denied(before):
+            continue
+        if found["all"]:
+            last = Amount("value", 100.0)
+        elif found["none"]:
+            last = Amount("value", 0.0)
+        else:
+            amount = read_amount(found["n"], "tokens")
+            whole = amount.value == 100.0 and _STACK_BEFORE.search(before)
+            last = last if amount.kind == "words" or whole else amount
+    return last

@@ -1,0 +1,98 @@
+"""Confidence before, answer, confidence after: the three labelled lines of tier 1b.
+
+PRE is the first valid value, because a prediction is not revisable; ANSWER and POST are the last.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import read_amount
+from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import Keyed, labelled
+
+_ABOUT = r"(?:[-_ ]?(?:level|score|rating|estimate|in (?:my|the|this) answer|in %|percent(?:age)?|pct|%))?"
+_WHEN = r"(?: (?:answering|answer|seeing(?: the question)?|solving|working|reading|reflection|the question|the answer))?"
+_PRE = (
+    rf"(?:pre[-_ ]?(?:(?:answer|answering|task|test|solution)[-_ ]?)?confidence{_ABOUT}"
+    rf"|confidence{_ABOUT}[-_ ,]{{0,2}}\(?(?:before(?:hand)?|pre){_WHEN}\)?"
+    rf"|(?:initial|predicted|prior|starting|prediction|before)[-_ ]?confidence{_ABOUT})"
+)
+_POST = (
+    rf"(?:post[-_ ]?(?:(?:answer|answering|task|test|solution|hoc)[-_ ]?)?confidence{_ABOUT}"
+    rf"|confidence{_ABOUT}[-_ ,]{{0,2}}\(?(?:after(?:wards)?|post){_WHEN}\)?"
+    rf"|(?:final|updated|revised|posterior|closing|ending|after)[-_ ]?confidence{_ABOUT})"
+)
+_ANSWER = r"(?:(?:(?:my|the|final|short)[-_ ]?){0,2}answer)"
+KEYS = {"pre": _PRE, "post": _POST, "answer": _ANSWER}
+BET_KEYS_END_ANSWER = r"(?:bet|wager|stake)"
+ANSWER_KEYS = {"answer": _ANSWER, "other": rf"(?:{_PRE}|{_POST}|(?:bet|wager|stake|confidence|reasoning|explanation)(?:[-_ ](?:size|amount|tokens))?)"}
+
+_INNER_LABEL = re.compile(r"^(?:(?:my |the )?(?:final )?answer ?(?:[:=]|->|→) ?)+", re.IGNORECASE)
+_WRAPPED = re.compile(r"^([\"'])(.*)\1[.,;]?$", re.DOTALL)
+_ANGLE = re.compile(r"^<[^<>]*>$")
+_SQUARE = re.compile(r"^\[([^\[\]]*)\]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The three lines of a reply.
+
+    ``pre`` and ``post`` are percent 0..100 or None; ``answer`` is the stripped text or None; ``order_ok`` says whether
+    PRE stood before ANSWER, None where one of them is missing.
+    """
+
+    pre: float | None
+    answer: str | None
+    post: float | None
+    order_ok: bool | None
+
+
+def read_confidence(reply: str) -> Stated:
+    """Read the three labelled values. Total: any string gives a `Stated`."""
+    keyed, _ = labelled(reply, KEYS)
+    pre = _amounts(keyed, "pre")
+    post = _amounts(keyed, "post")
+    answer = _last_answer(keyed)
+    first_pre = next((each.order for each, value in pre if value is not None), None)
+    first_answer = next((each.order for each in keyed if each.name == "answer"), None)
+    order_ok = None if first_pre is None or first_answer is None else first_pre < first_answer
+    values = [value for _, value in pre if value is not None]
+    after = [value for _, value in post if value is not None]
+    return Stated(values[0] if values else None, answer, after[-1] if after else None, order_ok)
+
+
+def read_answer(reply: str) -> str | None:
+    """Return the text of the last ANSWER line, also used by tier 1a, or None."""
+    keyed, _ = labelled(reply, ANSWER_KEYS)
+    return _last_answer(keyed)
+
+
+def _amounts(keyed: list[Keyed], name: str) -> list[tuple[Keyed, float | None]]:
+    return [(each, read_amount(each.value, "percent").value) for each in keyed if each.name == name]
+
+
+def _last_answer(keyed: list[Keyed]) -> str | None:
+    """Return the last answer behind a sign, else the last behind the word *is*."""
+    for firm in (True, False):
+        cleaned = [cleaned_answer(each.value) for each in keyed if each.name == "answer" and each.firm is firm]
+        stated = [each for each in cleaned if each]
+        plain = [each for each in stated if not _SQUARE.match(each)]
+        if plain:
+            return plain[-1]
+        if stated:
+            return _SQUARE.sub(r"\1", stated[-1]).strip() or None
+    return None
+
+
+def cleaned_answer(value: str) -> str:
+    """Strip quotes, emphasis and a repeated label from an answer; an echoed ``<placeholder>`` is empty."""
+    value = value.strip(" \t|;,")
+    for _ in range(3):
+        before = value
+        value = _INNER_LABEL.sub("", value).strip(" \t|;,*_")
+        if (found := _WRAPPED.match(value)) is not None and found[1] not in found[2]:
+            value = found[2].strip()
+        if value == before:
+            break
+    return "" if _ANGLE.match(value) else value

@@ -1,0 +1,187 @@
+"""The fields of a tier-3 reply: which object is meant and which of its values are right."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.parsing.json_objects import inner, objects
+from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import NUMERAL, numeral_value
+from metacog_pipeline.benchmarks.metacogbench.parsing.text import folded, plain_characters, without_reasoning
+
+SLACK = 1e-9
+_CURRENCY = "$€£¥₹₽₩₺₴¢"
+_NUMERAL = re.compile(rf"([-+])? ?({NUMERAL})(?:[eE]([-+]?\d{{1,3}}))?(?= ?(\D*)$)")
+_PARTS = re.compile(r"\s*(?:[,;\n|]|->|→|=>|\band\b)\s*")
+_ENDS = re.compile(r"\s*(?:<?->|<?-+|→|↔|–|/|\bto\b|_)\s*")
+_YES, _NO = ("true", "yes"), ("false", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldResult:
+    """The reading of one reply.
+
+    ``found`` says whether there was an object with at least one expected key; ``ok`` maps every field name to whether
+    its value is right; ``passed`` is the 60 % rule in whole numbers; ``core_ok`` is None where no field is the core.
+    """
+
+    found: bool
+    ok: dict[str, bool]
+    core_ok: bool | None
+
+    @property
+    def n_ok(self) -> int:
+        """Number of right fields."""
+        return sum(self.ok.values())
+
+    @property
+    def passed(self) -> bool:
+        """At least 60 % of the fields, five times the right ones against three times all."""
+        return bool(self.ok) and 5 * self.n_ok >= 3 * len(self.ok)
+
+
+def read_fields(reply: str, fields: Sequence[Field | Mapping[str, Any]]) -> FieldResult:
+    """Choose the object with the most expected keys (ties: the last) and check its values. Total."""
+    wanted = [each if isinstance(each, Field) else field_of(each) for each in fields]
+    names = {normal: each.name for each in wanted for normal in map(_normal_key, (each.name, *each.aliases))}
+    best = _best_object(plain_characters(without_reasoning(reply), quotes=False), names)
+    ok = {each.name: best is not None and _right(best.get(each.name), each) for each in wanted}
+    core = [ok[each.name] for each in wanted if each.core]
+    return FieldResult(best is not None, ok, core[0] if core else None)
+
+
+def field_of(record: Mapping[str, Any]) -> Field:
+    """Return a `Field` from a plain mapping; names a `Field` does not have are left out."""
+    known = {name: record[name] for name in Field.__dataclass_fields__ if name in record}
+    return Field(**{name: tuple(v) if isinstance(v, list) else v for name, v in known.items()})
+
+
+def _best_object(text: str, names: Mapping[str, str]) -> dict[str, object] | None:
+    best: dict[str, object] | None = None
+    for outer in objects(text):
+        for each in inner(outer.value):
+            known = {names[k]: v for k, v in ((_normal_key(key), v) for key, v in each.items()) if k in names}
+            if known and (best is None or len(known) >= len(best)):
+                best = known
+    return best
+
+
+def _normal_key(key: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", plain_characters(key).lower()).strip("_")
+
+
+def _right(value: object, wanted: Field) -> bool:
+    if value is None:
+        return False
+    if wanted.type in ("int", "float"):
+        return _number_right(value, wanted)
+    if wanted.type == "bool":
+        return _boolean(value) is not None and _boolean(value) == _boolean(wanted.value)
+    if wanted.type in ("list", "set"):
+        return _members_right(value, wanted)
+    said = _name(value)
+    return said is not None and said in {_name(each) for each in (wanted.value, *wanted.accept)}
+
+
+def _number_right(value: object, wanted: Field) -> bool:
+    number = _number(value, wanted.unit)
+    if number is None or (wanted.type == "int" and number != round(number)):
+        return False
+    if wanted.range is not None:
+        low, high = wanted.range
+        return low - SLACK <= number <= high + SLACK
+    accepted = [each for each in (_number(v, wanted.unit) for v in (wanted.value, *wanted.accept)) if each is not None]
+    return any(
+        abs(number - each) <= max(wanted.abs_tol, wanted.rel_tol * abs(each)) + SLACK * max(1.0, abs(each))
+        for each in accepted
+    )
+
+
+def _number(value: object, unit: str) -> float | None:
+    """Return a finite number; a boolean is none, a string only with a currency sign, groups or the declared unit."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str):
+        return _number_in(plain_characters(value).strip(), unit)
+    if isinstance(value, int) and abs(value) > 10**300:
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _number_in(text: str, unit: str) -> float | None:
+    text = text.strip(_CURRENCY + " ")
+    sign = "-" if text.startswith("-") else ""
+    text = text.lstrip("-+ ").lstrip(_CURRENCY + " ") if text[:1] in "-+" else text
+    found = _NUMERAL.match(sign + text) if len(text) <= 60 else None
+    if found is None:
+        return None
+    trailing = found[4].strip(" " + _CURRENCY).casefold()
+    if trailing not in {"", "%", plain_characters(unit).strip().casefold()}:
+        return None
+    body = numeral_value(found[2])
+    if body is None:
+        return None
+    number = float(body) * 10.0 ** int(found[3] or 0) if abs(int(found[3] or 0)) < 250 else math.inf
+    return (-number if found[1] == "-" else number) if math.isfinite(number) else None
+
+
+def _boolean(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        word = value.strip().strip(".").lower()
+        return True if word in _YES else False if word in _NO else None
+    return None
+
+
+def _name(value: object) -> str | None:
+    """Return a folded name; numbers by their value, so that 3 and "3.0" are one; None for what is no name."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    number = _number(value, "")
+    if number is not None:
+        return f"{number:.12g}"
+    return folded(plain_characters(value).replace("_", " ")) if isinstance(value, str) else None
+
+
+def _members_right(value: object, wanted: Field) -> bool:
+    said = _members(value, wanted.edges)
+    accepted = [wanted.value, *wanted.accept] if wanted.accept and isinstance(wanted.accept[0], tuple) else [wanted.value]
+    right = [_members(each, wanted.edges) for each in accepted]
+    if said is None:
+        return False
+    if wanted.type == "set":
+        return any(each is not None and set(said) == set(each) for each in right)
+    return any(said == each for each in right)
+
+
+def _members(value: object, edges: bool) -> list[str] | None:
+    """Return the folded members of a list, or of a string that lists them; None for anything else."""
+    if isinstance(value, str):
+        stripped = value.strip().strip("[](){}")
+        value = [part for part in _PARTS.split(stripped) if part] if not edges else _edge_parts(stripped)
+    if not isinstance(value, list | tuple):
+        return None
+    members = [_edge(each) if edges else _name(each) for each in value]
+    return None if any(each is None for each in members) else [each for each in members if each is not None]
+
+
+def _edge_parts(text: str) -> list[str]:
+    return [part for part in re.split(r"\s*[,;\n|]\s*|\s+and\s+", text) if part]
+
+
+def _edge(value: object) -> str | None:
+    """Return a link with its ends in order; a link may come as ``"A-B"`` or as a pair."""
+    ends: Iterable[object] = _ENDS.split(plain_characters(value)) if isinstance(value, str) else ()
+    if isinstance(value, list | tuple):
+        ends = value
+    elif isinstance(value, dict):
+        ends = list(value.values())
+    names = [_name(each) for each in ends]
+    if not names or any(each is None for each in names):
+        return None
+    return "-".join(sorted(each for each in names if each is not None))

@@ -1,0 +1,131 @@
+"""Numbers as people and models write them: groups, decimal commas, powers of ten, fractions, words.
+
+Values are exact `Fraction` numbers, so that ten-digit products and 3/4 compare without rounding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+_LONGEST_NUMERAL = 400
+_LARGEST_EXPONENT = 400
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = {w: 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_SMALL = {**{w: i for i, w in enumerate(_UNITS)}, **_TENS, "nil": 0, "nought": 0, "naught": 0, "fourty": 40}
+_UNIT_RX = "|".join(sorted(_UNITS[1:10], key=len, reverse=True))
+_SMALL_RX = "|".join(sorted(_SMALL, key=len, reverse=True))
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)}|fourty)[- ](?:{_UNIT_RX})|{_SMALL_RX})"
+WORDS = rf"\b(?:(?:(?:a|{_UNIT_RX})[- ])hundred(?:(?: and |[- ]){_BELOW_100})?|hundred|{_BELOW_100})\b"
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_MAGNITUDES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mn": 6, "bn": 9}
+
+NUMERAL = (
+    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])"
+    r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?!\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
+    r"|\d{1,3}(?:[ ']\d{3})+(?:[.,]\d+)?(?!\d)"
+    r"|\d+(?:[.,]\d+)?|[.,]\d+)"
+)
+_POWER = r"(?:\^ ?[-+]?\d{1,4}|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})"
+_NUMBER = re.compile(
+    rf"(?P<sign>(?<![\w.,)])[-+])?(?<![A-Za-z_\d])(?<!\d[.,])(?P<body>{NUMERAL})"
+    rf"(?:(?P<exp>[eE][-+]?\d{{1,4}})(?!\w)| ?[×x*] ?10 ?(?P<ten>{_POWER})|(?P<pow>{_POWER})"
+    rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b)?"
+    rf"|(?P<minus>\b(?:minus|negative) )?(?P<words>{WORDS})(?:[ -](?P<wordmag>thousand|million|billion|trillion)\b)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of a text: its exact value and where it stands."""
+
+    value: Fraction
+    start: int
+    end: int
+
+
+def numbers(text: str) -> Iterator[Number]:
+    """Yield the numbers of ``text`` from left to right. Numerals that are too long to be meant are left out."""
+    for found in _NUMBER.finditer(text):
+        value = _value(found)
+        if value is not None:
+            yield Number(value, found.start(), found.end())
+
+
+def numeral_value(body: str) -> Fraction | None:
+    """Return the value of a `NUMERAL` without sign: group separators off, a decimal comma read as a point."""
+    if len(body) > _LONGEST_NUMERAL:
+        return None
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", body):
+        body = body.replace(",", "")
+    elif re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+", body):
+        body = body.replace(".", "").replace(",", ".")
+    elif re.fullmatch(r"\d{1,3}(?:[ ']\d{3})+(?:[.,]\d+)?", body):
+        body = re.sub("[ ']", "", body).replace(",", ".")
+    else:
+        body = body.replace(",", ".")
+    return Fraction(Decimal(body))
+
+
+def word_value(words: str) -> int:
+    """Return the value of number words that match `WORDS`: ``one hundred and five`` is 105."""
+    total = 0
+    for word in re.split(r"[- ]+", words.lower()):
+        if word == "hundred":
+            total = max(total, 1) * 100
+        elif word == "a":
+            total = 1
+        elif word != "and":
+            total += _SMALL[word]
+    return total
+
+
+def exact(value: int | float | str | Fraction) -> Fraction | None:
+    """Return a key as an exact number (a float as its shortest decimal form), or None where it is none."""
+    try:
+        return Fraction(value) if isinstance(value, int | Fraction) else Fraction(Decimal(str(value).strip()))
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _value(found: re.Match[str]) -> Fraction | None:
+    if found["words"]:
+        value = Fraction(word_value(found["words"])) * 10 ** _magnitude(found["wordmag"])
+        return -value if found["minus"] else value
+    body = numeral_value(found["body"])
+    if body is None:
+        return None
+    power = found["ten"] or found["pow"]
+    exponent = int(power.translate(_SUPERSCRIPTS).lstrip("^ ")) if power else 0
+    if found["exp"]:
+        exponent, power = int(found["exp"][1:]), None
+    if abs(exponent) > _LARGEST_EXPONENT:
+        return None
+    if found["pow"]:
+        value = _to_the(body, exponent)
+    elif found["den"]:
+        below = numeral_value(found["den"])
+        value = body / below if below else None
+    else:
+        value = body * Fraction(10) ** (exponent + _magnitude(found["mag"]))
+    return -value if value is not None and found["sign"] == "-" else value
+
+
+def _to_the(base: Fraction, exponent: int) -> Fraction | None:
+    if len(str(base)) * abs(exponent) > 4 * _LONGEST_NUMERAL or (base == 0 and exponent < 0):
+        return None
+    return base**exponent
+
+
+def _magnitude(word: str | None) -> int:
+    return _MAGNITUDES[word.lower()] if word else 0
