@@ -1,0 +1,93 @@
+"""Items as TOML: the shipped texts are read from it, generated ones are written to it.
+
+``python -m metacog_pipeline.benchmarks.metacogbench.construction.texts`` writes the generated files of the checkout anew.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.benchmarks.metacogbench.construction.plan import PLAN, made
+from metacog_pipeline.benchmarks.metacogbench.items import Item, item_from_record, item_record
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import sha256_hex, shipped, write_text
+
+AUTHORED = ("betting.toml", "predicting.toml", "ecological.toml", "sycophancy.toml")
+GENERATED = {"1a": "betting_generated.toml", "1b": "predicting_generated.toml", "3": "transfer_generated.toml"}
+
+
+def items_folder() -> Path:
+    """Return the folder of the shipped texts."""
+    return shipped("data", "metacogbench", "items")
+
+
+def shipped_files() -> tuple[Path, ...]:
+    """Return the shipped files in the order they are read."""
+    return tuple(items_folder() / name for name in (*AUTHORED, *GENERATED.values()))
+
+
+def digests() -> dict[str, str]:
+    """Return {file: SHA-256} of the shipped texts."""
+    return {path.name: sha256_hex(path.read_bytes()) for path in shipped_files()}
+
+
+def read_texts(path: Path) -> list[Item]:
+    """Read the items of one TOML file.
+
+    Raises
+    ------
+    SourceError
+        If it is missing, no TOML, or holds what is no item.
+    """
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))["item"]
+        return [item_from_record(record) for record in listed]
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise SourceError(f"{path}: not a file of items ({error}); compare it with the shipped ones") from None
+
+
+def to_toml(items: Iterable[Item], heading: str) -> str:
+    """Return items as TOML that `read_texts` reads back as they were."""
+    lines = [f"# {line}" for line in heading.splitlines()]
+    for item in items:
+        lines += ["", "[[item]]"]
+        for name, value in item_record(item).items():
+            if name not in ("position", "canary"):
+                lines += _entry(name, value)
+    return "\n".join(lines) + "\n"
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [f"{name} = [", *(f"    {_value(each)}," for each in value), "]"]
+    return [f"{name} = {_value(value)}"]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items() if v is not None) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, str) and "\n" in value and "'''" not in value:
+        return f"'''\n{value}'''"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)
+
+
+def write_generated(folder: Path) -> None:
+    """Write the generated items of the plan to ``folder``, a file per tier."""
+    for tier, name in GENERATED.items():
+        items = [made(planned) for planned in PLAN if planned.tier == tier]
+        heading = f"Tier {tier}, made by code: do not edit; generator and seed stand with every item."
+        write_text(folder / name, to_toml(items, heading))
+
+
+if __name__ == "__main__":
+    write_generated(items_folder())
