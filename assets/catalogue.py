@@ -1,27 +1,54 @@
 """What one benchmark gives the code location, and which of them the study switches on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dagster import AssetKey, AssetsDefinition
 
 from assets.measuring import Measurement
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The assets that make new items by asking models. ``stale`` names those that must run, in order."""
+
+    assets: tuple[AssetsDefinition, ...]
+    stale: Callable[[Study], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkAssets:
-    """The assets of one benchmark. ``beside``: assets that need no answers, published results computed again."""
+    """The assets of one benchmark.
+
+    ``beside``: assets that need no answers, published results computed again. ``generation``: None where the study takes
+    items that are there.
+    """
 
     benchmark: Benchmark
     construction: tuple[AssetsDefinition, ...]
     items: AssetsDefinition
     measured: Measurement
     beside: tuple[AssetsDefinition, ...] = ()
+    generation: Generation | None = None
 
     @property
     def assets(self) -> tuple[AssetsDefinition, ...]:
         """All of them."""
-        return (*self.construction, *self.measured.partitioned, self.measured.comparisons, *self.beside)
+        made = () if self.generation is None else self.generation.assets
+        return (
+            *made,
+            *self.construction,
+            *self.measured.partitioned,
+            self.measured.comparisons,
+            *self.beside,
+        )
+
+    @property
+    def generate_job(self) -> str:
+        """The name of the job that makes new items."""
+        return f"{self.benchmark.name}_generate"
 
     @property
     def construct_job(self) -> str:

@@ -11,6 +11,15 @@ from assets.sensors import study_models
 
 PUBLISH = "publish_boards"
 
+generate = [
+    define_asset_job(
+        each.generate_job,
+        AssetSelection.assets(*each.generation.assets),
+        description="Make new questions: designers, analysts and judges are asked what they have not answered yet.",
+    )
+    for each in ENABLED
+    if each.generation is not None
+]
 construct = [
     define_asset_job(
         each.construct_job,
@@ -35,7 +44,7 @@ publish = define_asset_job(
 
 defs = Definitions(
     assets=[*(made for each in ENABLED for made in each.assets), *warehouse.ASSETS],
-    jobs=[*construct, *measure, publish],
+    jobs=[*generate, *construct, *measure, publish],
     sensors=[automation, study_models],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step
 )

@@ -148,7 +148,7 @@ def launch(
     )  # the file may have changed since this process loaded the definitions
     names = [name for name in switched_on if not benchmarks or name in benchmarks]
     chosen = [each for each in ENABLED if each.benchmark.name in names]
-    built = [each for each in chosen if construct(launcher, each, force)]
+    built = [each for each in chosen if generate(launcher, each, force) and construct(launcher, each, force)]
     wanted = [
         (each, partition)
         for each in built
@@ -166,6 +166,23 @@ def launch(
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")
     return _report(launcher)
+
+
+def generate(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:
+    """Make new questions where the study wants that and something is missing; return whether they are there.
+
+    From the first stage that is stale on; whoever has answered is not asked again.
+    """
+    made = each.generation
+    if made is None:
+        return True
+    known = all(
+        launcher.instance.get_latest_materialization_event(one.key) is not None for one in made.assets
+    )
+    todo = made.stale(launcher.study) if known and not force else [one.key.path[-1] for one in made.assets]
+    if not todo:
+        return True
+    return launcher.run(each.generate_job, f"{each.benchmark.name}: making new questions", _keys(todo))
 
 
 def construct(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:

@@ -1,10 +1,15 @@
-"""MEDLEY-BENCH as assets: source → instances → transcripts → observations → judgements → estimates → comparisons."""
+"""MEDLEY-BENCH as assets: source → instances → transcripts → observations → judgements → estimates → comparisons.
 
-from assets.catalogue import BenchmarkAssets
+Where the study makes its instances, the sample's or new ones, the stages of the generator stand before the source.
+"""
+
+from assets.catalogue import BenchmarkAssets, Generation
 from assets.measuring import measurement
-from assets.medley.construction import medley_items, medley_source
+from assets.medley.construction import GENERATED, medley_items, medley_source
+from assets.medley.generator import GENERATION
 from assets.medley.published import medley_published
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY as BENCHMARK
+from metacog_pipeline.benchmarks.medley.stages import generator
 
 MEDLEY = BenchmarkAssets(
     benchmark=BENCHMARK,
@@ -12,4 +17,5 @@ MEDLEY = BenchmarkAssets(
     items=medley_items,
     measured=measurement(BENCHMARK, medley_items, {}),
     beside=(medley_published,),
+    generation=Generation(GENERATION, generator.stale) if GENERATED else None,
 )

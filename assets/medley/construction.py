@@ -1,4 +1,4 @@
-"""From a published set, or from seeds, to the instances that are asked. Nothing here asks anybody anything."""
+"""From a published set, or from what was made of seeds, to the instances that are asked. Nothing here asks anybody."""
 
 from dagster import (
     AssetCheckResult,
@@ -10,20 +10,27 @@ from dagster import (
 )
 
 from assets.automation import FOLLOW
+from assets.medley.generator import GENERATION
 from assets.reporting import ROWS, one_line_failure
 from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.benchmarks.medley.stages import generator
 from metacog_pipeline.files import canonical_json, sha256_hex
 
 GROUP = "medley_instances"
+GENERATED = generator.wanted(current_study())
 
 
 @asset(
-    group_name=GROUP, kinds={"json"}, code_version=stages.CONSTRUCTION_VERSION, automation_condition=FOLLOW
+    group_name=GROUP,
+    deps=[GENERATION[-1]] if GENERATED else [],
+    kinds={"json"},
+    code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
 )
 def medley_source() -> MaterializeResult:
-    """The published instances with their analysts and consensus, or the seeds of the sample."""
+    """The published instances with their analysts and consensus, or where those of the study come from."""
     with one_line_failure():
         found = stages.fetch_source(current_study())
     return MaterializeResult(

@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.medley.stages.generator_making import (
     instances_path,
 )
 from metacog_pipeline.benchmarks.medley.stages.generator_marks import ASKING, NEEDS, STAGES, VERSION, mark
-from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.errors import MetacogError, SourceError, StudyError
 from metacog_pipeline.study import Study
 
 __all__ = [
@@ -82,7 +82,19 @@ def generate(study: Study, on_progress: OnProgress = None) -> dict[str, Made]:
 
 
 def run_stage(study: Study, stage: str, on_progress: OnProgress = None) -> Made:
-    """Run one stage; raises as `generate`, and SourceError where the stage before has not run."""
+    """Run one stage and return what it made.
+
+    Raises
+    ------
+    ProviderError, BudgetError
+        As `generate`.
+    StudyError
+        If the study makes no instances.
+    SourceError
+        If a stage before has not run.
+    """
+    if not wanted(study):
+        raise StudyError(f"{study.path.name}: the study makes no MEDLEY-BENCH instances; nobody was asked")
     for needed in NEEDS[stage]:
         if not files.stage_path(study, needed).exists():
             raise SourceError(f"{stage}: {needed} is not made yet; run `metacog run`, or build it in the UI")
