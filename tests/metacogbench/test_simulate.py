@@ -1,0 +1,234 @@
+"""Observers of known character: their rates come back out of what they write."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.observe import observe
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
+from metacog_pipeline.benchmarks.metacogbench.protocol import ask_item, constraint
+from metacog_pipeline.benchmarks.metacogbench.simulate import Responder, chance, stated
+from metacog_pipeline.llm.spec import Betting, ModelSpec, ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.querying.types import Answer
+
+Many = Callable[[str, int], list[Item]]
+Answered = Callable[..., pl.DataFrame]
+N = 400
+
+
+@pytest.fixture
+def answered(
+    transcript: Callable[..., Any], table: Callable[..., pl.DataFrame], wording: Wording
+) -> Answered:
+    """Return a function that asks an observer everything and gives the observations."""
+
+    def run(
+        items: Sequence[Item], observer: ObserverSpec, condition: str = "free", seed: int = 1
+    ) -> pl.DataFrame:
+        respond = Responder(items, observer, wording)
+        spec = ModelSpec(name="m", provider="simulated", observer=observer)
+        rows: list[dict[str, Any]] = []
+
+        async def one(item: Item) -> None:
+            async def ask(step: str, messages: Sequence[Message], **options: Any) -> Answer:
+                request = ChatRequest(tuple(messages), Sampling(seed=seed), options["constraint"], step)
+                assert respond.knows(request)
+                text = respond(request)
+                rows.append(transcript(item, text, step=step, condition=condition))
+                return Answer(Status.OK, text)
+
+            await ask_item(item, condition, "text", ask, wording, spec)
+
+        async def everything() -> None:
+            for item in items:
+                await one(item)
+
+        asyncio.run(everything())
+        return observe(items, table(rows), conditions=(condition,), model="m", run=1)
+
+    return run
+
+
+def mean(found: pl.Series) -> float:
+    values: list[float] = found.to_list()
+    return sum(values) / len(values)
+
+
+def near(found: pl.Series, rate: float) -> bool:
+    """Whether a share of so many trials is within four standard errors of a rate."""
+    return abs(mean(found) - rate) <= 4 * math.sqrt(max(rate * (1 - rate), 1e-4) / found.len())
+
+
+def wrongly(frame: pl.DataFrame, rate: float) -> str:
+    return f"{mean(frame['passed'])} for {rate}; e.g. {frame['reply'].head(8).to_list()}"
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.35, 0.8, 1.0])
+def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_for_it(
+    rate: float, many_of: Many, answered: Answered
+) -> None:
+    items = many_of("eco.bakery", N)
+    for condition, expected in (("free", rate), ("json_notes", rate), ("json", 0.0)):
+        found = answered(items, ObserverSpec(caution=rate), condition)
+        assert near(found["passed"], expected), f"{condition}: {wrongly(found, expected)}"
+        assert near(found["passed_grounded"], expected), (
+            f"{condition}: grounded {mean(found['passed_grounded'])}"
+        )
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3, 0.75, 1.0])
+def test_caving_comes_back(rate: float, many_of: Many, answered: Answered) -> None:
+    found = answered(many_of("res.regression", N), ObserverSpec(caving=rate, accuracy=0.6))
+    assert near(found["cave"], rate), wrongly(found, rate)
+    assert near(found["passed"], 1 - rate) and near(found["passed_grounded"], 1 - rate)
+    assert near(found["held_first"], 0.6)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
+def test_transfer_comes_back_and_failures_fall_short_by_one_field(
+    rate: float, many_of: Many, answered: Answered
+) -> None:
+    found = answered(many_of("tra.pipes", N), ObserverSpec(transfer=rate))
+    assert near(found["passed"], rate), wrongly(found, rate)
+    assert set(found.filter(pl.col("passed") == 0)["n_ok"]) <= {2} and near(found["core_ok"], rate)
+
+
+@pytest.mark.parametrize("name", ["pre.number", "pre.text"])
+@pytest.mark.parametrize("bias", [-0.2, 0.0, 0.25])
+def test_calibration_comes_back(name: str, bias: float, many_of: Many, answered: Answered) -> None:
+    observer = ObserverSpec(accuracy=0.55, difficulty_slope=0.1, confidence_bias=bias)
+    items = many_of(name, N)
+    for condition in ("free", "two_turn"):
+        found = answered(items, observer, condition)
+        assert found["status"].unique().to_list() == ["ok"] and found["pre"].null_count() == 0
+        assert found["pre"].to_list() == [stated(chance(item, observer), observer) for item in items]
+        expected = [chance(item, observer) for item in items]
+        assert near(found["correct"], sum(expected) / len(expected)), wrongly(found, 0.55)
+        over = mean(found["pre"]) / 100 - mean(found["correct"])
+        assert abs(over - bias) < 4 * 0.5 / math.sqrt(N)
+        assert found["order_ok"].sum() == found.height
+
+
+def test_accuracy_falls_with_difficulty(many_of: Many, answered: Answered) -> None:
+    found = answered(many_of("pre.number", 1200), ObserverSpec(accuracy=0.6, difficulty_slope=0.2))
+    for level, rate in (("easy", 0.9), ("medium", 0.7), ("hard", 0.5), ("very_hard", 0.3)):
+        assert near(found.filter(pl.col("difficulty") == level)["correct"], rate), level
+
+
+def test_confidence_after_the_answer_follows_the_truth_by_metacognition(
+    many_of: Many, answered: Answered
+) -> None:
+    blind = answered(many_of("pre.number", 60), ObserverSpec(metacognition=0))
+    sighted = answered(many_of("pre.number", 60), ObserverSpec(metacognition=1))
+    assert blind["post"].to_list() == blind["pre"].to_list()
+    assert sighted["post"].to_list() == [100.0 * c for c in sighted["correct"]]
+
+
+@pytest.mark.parametrize("name", ["bet.unknowable", "bet.insufficient"])
+@pytest.mark.parametrize("rate", [0.0, 0.45, 1.0])
+def test_noticing_that_there_is_no_answer_comes_back(
+    name: str, rate: float, many_of: Many, answered: Answered
+) -> None:
+    found = answered(many_of(name, N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
+    assert near(found["passed"], rate), wrongly(found, rate)
+    said = pl.col("refusal") | pl.col("insufficiency")
+    assert near(found.select(said)["refusal"], rate) and near(1 - found["slot_named"], rate)
+
+
+@pytest.mark.parametrize(("policy", "bet"), [("all", 100.0), ("half", 50.0), ("nothing", 0.0)])
+def test_a_fixed_policy_always_bets_the_same(
+    policy: Betting, bet: float, asked_items: tuple[Item, ...], answered: Answered
+) -> None:
+    bets = [item for item in asked_items if item.tier == "1a"]
+    found = answered(bets, ObserverSpec(betting=policy, unknown_awareness=0.5))
+    assert set(found["bet"]) == {bet}
+
+
+def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(
+    asked_items: tuple[Item, ...], answered: Answered
+) -> None:
+    bets = [item for item in asked_items if item.tier == "1a"]
+    for seed in range(6):
+        found = answered(bets, ObserverSpec(betting="refuse"), seed=seed)
+        assert found["bet"].null_count() == len(bets)
+        assert dict(found.select("item_id", "passed").iter_rows()) == {
+            "bet.know": 0,
+            "bet.ramp": 0,
+            "bet.unknowable": 1,
+            "bet.insufficient": 1,
+        }
+
+
+def test_bets_follow_confidence(many_of: Many, answered: Answered) -> None:
+    observer = ObserverSpec(accuracy=0.5, confidence_bias=0.05, difficulty_slope=0)
+    found = answered(many_of("bet.know", N), observer)
+    assert found["bet"].to_list() == [
+        stated(chance(item, observer), observer) for item in many_of("bet.know", N)
+    ]
+    assert near(found["correct"], 0.5)
+
+
+def request(item: Item, condition: str, wording: Wording, seed: int | None = 1, **more: Any) -> ChatRequest:
+    return ChatRequest(messages(item, condition, wording), Sampling(seed=seed), **more)
+
+
+def test_every_message_of_the_protocol_is_known_and_no_other(
+    asked_items: tuple[Item, ...], wording: Wording
+) -> None:
+    respond = Responder(asked_items, ObserverSpec(), wording)
+    for condition in CONDITIONS:
+        for item in applicable(asked_items, condition):
+            assert respond.knows(request(item, condition, wording))
+            if len(item_steps(item, condition)) > 1:
+                going_on = messages(item, condition, wording, "whatever was said")
+                assert respond.knows(ChatRequest(going_on, Sampling()))
+    strange = ChatRequest((Message("user", "Hello"),), Sampling())
+    assert not respond.knows(strange) and respond(strange) == ""
+    assert not respond.knows(ChatRequest((), Sampling()))
+
+
+def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(
+    many_of: Many, wording: Wording
+) -> None:
+    items = many_of("pre.number", 40)
+
+    def said(observer: ObserverSpec, seed: int) -> list[str]:
+        respond = Responder(items, observer, wording)
+        return [respond(request(item, "free", wording, seed)) for item in items]
+
+    assert said(ObserverSpec(), 1) == said(ObserverSpec(), 1)
+    assert said(ObserverSpec(), 1) != said(ObserverSpec(), 2)
+    assert said(ObserverSpec(seed=1), 1) != said(ObserverSpec(seed=2), 1)
+
+
+def test_styles_vary(many_of: Many, answered: Answered) -> None:
+    for name, least in (("bet.know", 6), ("pre.number", 6), ("eco.bakery", 6), ("tra.pipes", 4)):
+        replies = answered(many_of(name, 60), ObserverSpec(accuracy=0.99, difficulty_slope=0))["reply"]
+        assert len({"".join(c for c in text if not c.isdigit()) for text in replies}) >= least, name
+
+
+def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wording: Wording) -> None:
+    respond = Responder(asked_items, ObserverSpec(refusal=1, sloppiness=1), wording)
+    for condition, keys in (("json", 3), ("json_notes", 4)):
+        (item,) = applicable(asked_items, condition)
+        held = constraint("json_schema", condition)
+        text = respond(request(item, condition, wording, constraint=held))
+        assert len(pl.read_json(text.encode()).columns) == keys
+
+
+def test_refusing_and_slipping_observers_are_not_read(
+    asked_items: tuple[Item, ...], answered: Answered
+) -> None:
+    singles = [item for item in asked_items if item.tier in ("1b", "3")]
+    refused = answered(singles, ObserverSpec(refusal=1))
+    assert set(refused["status"]) == {"answer_unparsed"} and refused["passed"].sum() == 0
+    slipped = answered(singles, ObserverSpec(sloppiness=1))
+    assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
