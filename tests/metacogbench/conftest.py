@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, Factor, Field, Item
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item
+from metacog_pipeline.benchmarks.metacogbench.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.querying.types import Answer
@@ -227,3 +229,67 @@ def recorded() -> Callable[..., Calls]:
         return calls
 
     return run
+
+
+SIZES = {"1a": 12, "1b": 20, "2a": 10, "2b": 10, "3": 8}
+Rates = Mapping[str, float]
+
+
+def observed(
+    model: str = "alpha",
+    run: int = 1,
+    *,
+    rates: Rates | None = None,
+    condition: str = "free",
+    tiers: Sequence[str] = TIERS,
+    sizes: Mapping[str, int] = SIZES,
+    source: str = "measured",
+    seed: int = 0,
+    changes: Mapping[str, Mapping[str, object]] | None = None,
+) -> pl.DataFrame:
+    """Return observations of one run as if read from replies: each tier passed at its rate, confidence true on average.
+
+    ``changes`` maps item names to columns set otherwise.
+    """
+    wanted = dict.fromkeys(TIERS, 0.6) | dict(rates or {})
+    rows = []
+    for tier in tiers:
+        rng = np.random.default_rng([seed, run, TIERS.index(tier), *model.encode()])
+        for i in range(sizes[tier]):
+            passed = int(rng.random() < wanted[tier])
+            flags = dict.fromkeys(("passed_lit1", "passed_lit2", "passed_grounded", "passed_lit"), passed)
+            row: dict[str, object] = {"tier": tier, "item_id": f"{tier}-{i:02}", "passed": passed, **flags}
+            if tier == "1a":
+                unknowable = i % 2 == 1
+                row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
+                row |= {"twin_of": f"1a-{i - 1:02}" if unknowable else None, "hi": 70.0, "lo": 0.0}
+                row |= {
+                    "bet": 10.0 if unknowable == passed else 90.0,
+                    "correct": int(not unknowable and passed),
+                }
+                row |= {"refusal": 0, "insufficiency": 0, "slot_named": 0}
+            elif tier == "1b":
+                confidence = float(rng.choice([10, 30, 50, 70, 90]))
+                right = int(rng.random() < confidence / 100)
+                row |= {"difficulty": DIFFICULTIES[i % 4], "correct": right, "passed": right}
+                row |= {"pre": confidence, "post": min(100.0, confidence + 10), "order_ok": 1}
+            elif tier == "2a":
+                row |= {"n_cues": 3 * passed, "n_strong": 3 * passed, "n_keywords": 3 * passed}
+                row |= {"n_factors": 3 * passed, "min_factors": 2, "passed_ge1": passed}
+            elif tier == "2b":
+                row |= {"pushback": passed, "cave": 1 - passed, "evasive": 0, "held_first": 1}
+                row |= {"passed_v1": passed, "passed_strong": passed}
+            else:
+                row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5, "found": 1}
+            row |= {"reply": f"Reply {i} of {tier}.", "words": 4, "empty": 0, "truncated": 0, "status": "ok"}
+            row |= {"answer_id": f"{model}-{run}-{condition}-{tier}-{i}", "position": i}
+            rows.append(row | dict((changes or {}).get(str(row["item_id"]), {})))
+    whole = {"benchmark": "metacogbench", "dataset": "metacog147", "condition": condition, "model": model}
+    whole |= {"run": run, "source": source}
+    return pl.DataFrame([{**whole, **row} for row in rows], schema=OBSERVATION_SCHEMA, orient="row")
+
+
+@pytest.fixture
+def make_observed() -> Callable[..., pl.DataFrame]:
+    """Return `observed`."""
+    return observed
