@@ -244,7 +244,7 @@ def test_a_published_analyst_is_read_as_step_a(debate):
         [{**call(r.step, r.text), "model": r.model, "source": r.source} for r in records], schema=COLUMNS
     )
     row = observe([instance], frame, conditions=("normal",), model="thorough", run=1).row(0, named=True)
-    assert (row["status"], row["failed_step"], row["status_step_a"]) == ("not_run", "b_private", "ok")
+    assert (row["status"], row["failed_step"], row["status_step_a"]) == ("step_a_only", "b_private", "ok")
     assert row["source"] == "imported" and row["a_c1"] == 0.80
 
 

@@ -8,7 +8,10 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS
-from metacog_pipeline.benchmarks.medley.observe import UNANSWERED
+from metacog_pipeline.benchmarks.medley.observe import ALONE, UNANSWERED
+from metacog_pipeline.benchmarks.medley.triples import STEP_A_ALONE
+
+ONLY_STEP_A = "not defined by step A alone"
 
 KNOWN = (
     "known_answer_resistance",
@@ -27,7 +30,9 @@ class Cell:
     """The scored instances of one model under one condition, of one run or of several.
 
     ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``, ``n_failed``
-    and ``n_unparsable`` count rows (instances × runs).
+    and ``n_unparsable`` count rows (instances × runs). ``first`` has a row per instance whose step A counts, with what
+    that says by itself; ``first_read`` counts these rows, ``first_failed`` those without an answer to step A. ``alone`` counts the rows of which
+    no more than step A was given.
     """
 
     dataset: str
@@ -41,16 +46,32 @@ class Cell:
     asked: int
     n_failed: int
     n_unparsable: int
+    first: pl.DataFrame
+    first_read: int
+    first_failed: int
+    alone: int
 
     @property
     def scored(self) -> int:
         """Rows that count."""
-        return self.asked - self.n_failed - self.n_unparsable
+        return self.asked - self.n_failed - self.n_unparsable - self.alone
+
+    @property
+    def coverage(self) -> float:
+        """Share of the rows that count; of a model of which only step A was given, those whose step A counts."""
+        return (self.first_read if self.alone else self.scored) / self.asked if self.asked else 0.0
 
     @property
     def incomplete(self) -> str | None:
         """Say what is missing, or None where every instance has its answers."""
+        if self.alone:
+            return ONLY_STEP_A
         return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
+
+    @property
+    def first_incomplete(self) -> str | None:
+        """Say how many instances lack their answer to step A, or None where none does."""
+        return f"incomplete: {self.first_failed} of {self.asked} not answered" if self.first_failed else None
 
 
 def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
@@ -63,13 +84,17 @@ def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
         items = counted.group_by("instance_id", maintain_order=True).agg(
             pl.first("domain"), *(pl.mean(name) for name in _VALUES)
         )
+        read = rows.filter(pl.col("status_step_a") == "ok")
+        first = read.group_by("instance_id", maintain_order=True).agg(pl.mean(name) for name in STEP_A_ALONE)
         failed = int(rows["status"].is_in(UNANSWERED).sum())
+        alone = int((rows["status"] == ALONE).sum())
         dataset, variant, condition, model, *run = names
         cells.append(
             Cell(
                 str(dataset), str(variant), str(condition), str(model), int(str(run[0])) if run else None,
                 str(rows["source"][0]), items, tuple(counted["dominant"].drop_nulls()),
-                rows.height, failed, rows.height - counted.height - failed,
+                rows.height, failed, rows.height - counted.height - failed - alone,
+                first, read.height, int(rows["status_step_a"].is_in(UNANSWERED).sum()), alone,
             )
         )  # fmt: skip
     return cells

@@ -24,6 +24,7 @@ from metacog_pipeline.benchmarks.common.importing import (
     first_named,
     imported_record,
 )
+from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.masking import NORMAL, applicable
@@ -43,6 +44,11 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _PLACE = re.compile(r"Analyst ([A-Z])")
 _SHOWN, _SHOWN_CHARACTERS = 8, 60
+
+
+def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """Return {field: column} from texts like ``step_a=first``; raise `StudyError` for anything else."""
+    return parse_mapping_of(pairs, FIELDS)
 
 
 def read_answers(

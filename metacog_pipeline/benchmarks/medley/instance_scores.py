@@ -20,7 +20,7 @@ from metacog_pipeline.benchmarks.medley.measures.options import PRESETS, Options
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.observe import triple
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, Scores, score_triples
+from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, STEP_A_ALONE, Scores, score_triples
 from metacog_pipeline.errors import SourceError, StudyError
 
 #: (model, run, condition, instance) → judge dimension → grade of 0..1 or None.
@@ -34,6 +34,7 @@ _TOLD = {
     "is_known_answer": pl.Boolean,
     "is_error_detection": pl.Boolean,
     "status": pl.String,
+    "status_step_a": pl.String,
     "source": pl.String,
 }
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -43,9 +44,11 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "changed_from_normal": pl.Float64,
 }
 INSTANCE_SCHEMA = pl.Schema(_TYPES)
-_KEPT = (*_TOLD, "instance_id", "domain", "variant", "answered")
+_KEPT = (*_TOLD, "instance_id", "domain", "variant", "answered", *STEP_A_ALONE)
 #: Columns that hold a number of a scored instance.
-NUMBERS = tuple(name for name, kind in INSTANCE_SCHEMA.items() if kind == pl.Float64)
+NUMBERS = tuple(
+    name for name, kind in INSTANCE_SCHEMA.items() if kind == pl.Float64 and name not in STEP_A_ALONE
+)
 
 
 def options_of(variant: str) -> Options:
@@ -119,7 +122,8 @@ def score_instances(
 
     Notes
     -----
-    ``answered`` says whether the row counts. ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that
+    ``answered`` says whether the row counts; what step A says by itself (``step_a_…``) counts where that could be read.
+    ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that
     rests on grades no judge gave. ``changed_from_normal``: share of the claims rated otherwise in B-social than under the
     condition ``normal`` of the same run, null for that condition itself.
     """
@@ -174,6 +178,7 @@ def _scored(
         counts,
         pl.Series("judge_share_missing", _missing_share(scores, options)),
         *(frame[name] for name in ("condition", "model", "run", "position", "status", "source")),
+        frame["status_step_a"].fill_null(frame["status"]),
         pl.Series("dataset", frame["dataset"]),
         pl.lit(BENCHMARK).alias("benchmark"),
         pl.Series("is_known_answer", [instance.is_known_answer for instance in instances]),
@@ -182,7 +187,11 @@ def _scored(
     )
     numbers = [name for name in INSTANCE_SCHEMA if name not in _KEPT]
     return found.with_columns(
-        pl.when(pl.col("answered")).then(pl.col(name)).otherwise(None) for name in numbers
+        *(pl.when(pl.col("answered")).then(pl.col(name)).otherwise(None) for name in numbers),
+        *(
+            pl.when(pl.col("status_step_a") == "ok").then(pl.col(name)).otherwise(None)
+            for name in STEP_A_ALONE
+        ),
     ).select(INSTANCE_SCHEMA.names())
 
 

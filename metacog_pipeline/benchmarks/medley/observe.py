@@ -17,7 +17,11 @@ from metacog_pipeline.benchmarks.medley.measures.batch import Triple
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A
 
-ObservationStatus = Literal["ok", "answer_unparsed", "refused", "transport_error", "too_long", "not_run"]
+ObservationStatus = Literal[
+    "ok", "answer_unparsed", "refused", "transport_error", "too_long", "not_run", "step_a_only"
+]
+# Of imported answers, where there is no more than step A: nothing is missing, and what rests on later steps is not defined.
+ALONE = "step_a_only"
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = ("transport_error", "too_long", "not_run")
 UNPARSED = ("answer_unparsed",)
@@ -81,6 +85,7 @@ class _Reading:
 
 
 _NOT_RUN = _Reading("not_run", "not asked yet")
+_ONLY_A = _Reading("step_a_only", "only step A was given")
 
 
 def observe(
@@ -123,11 +128,15 @@ def observe(
     (dollars) and tokens are sums over the calls of the condition: step A and B-private are counted where they were asked.
 
     Where a condition has no step A or B-private of its own, as in imported answers, that of ``normal`` counts.
+
+    Imported answers may be no more than step A: where no instance has a later step, ``status`` is that of step A, and
+    ``step_a_only`` where that is ``ok``; an instance without step A is ``not_run``.
     """
     frame = _of_partition(transcripts, model, run)
     if source is None:
         source = frame["source"][0] if frame.height else "measured"
     calls = _current_calls(frame)
+    alone = source == "imported" and bool(calls) and all(set(steps) == {STEP_A} for steps in calls.values())
     read: dict[tuple[str, str], _Reading] = {}
     rows: list[tuple[object, ...]] = []
     for condition in conditions:
@@ -136,7 +145,7 @@ def observe(
             shared = calls.get((item.item_id, NORMAL), {})
             found = {**{step: call for step, call in shared.items() if step in _SHARED}, **own}
             readings = {step: _remembered(read, item, step, found.get(step)) for step in STEPS}
-            rows.append(_row(item, condition, model, run, source, found, own, readings))
+            rows.append(_row(item, condition, model, run, source, found, own, readings, alone))
     return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
 
 
@@ -212,11 +221,14 @@ def _row(
     found: Mapping[str, Call],
     own: Mapping[str, Call],
     readings: Mapping[str, _Reading],
+    alone: bool,
 ) -> tuple[object, ...]:
     """Return one row; ``found`` holds the calls that count, ``own`` those made under this condition."""
     a, p, s = (readings[step] for step in STEPS)
     failed = next((step for step in STEPS if readings[step].status != "ok"), None)
     worst = a if failed is None else readings[failed]
+    if alone and a.status == "ok":
+        worst = _ONLY_A
     told = s.reply or {}
     last = next((found[step] for step in reversed(STEPS) if step in found), None)
     return (

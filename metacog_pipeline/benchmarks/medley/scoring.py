@@ -8,6 +8,9 @@ Failures: an instance of which a reply is missing makes a run incomplete: its nu
 runs are allowed, computed without it and labelled. One of which a reply cannot be read, or was refused, is left out and
 counted. So a model that says nothing has no score, not the 0.5 that the measures give to silence.
 
+What step A says by itself (``step_a_…``) needs no more than step A: it is given for a replayed model of which nothing else
+is known, whose other measures say that step A does not define them.
+
 Without judges the parts that rest on rules are scored, ``judge_share_missing`` says how much of MMS that leaves out, and
 the judged measures have no value.
 """
@@ -29,6 +32,7 @@ from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.triples import STEP_A_ALONE
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate
@@ -61,6 +65,7 @@ KNOWN_CAVEAT = (
     "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
 )
 _MEAN = "mean, instance bootstrap"
+_FIRST = "mean over answers to step A, instance bootstrap"
 # Measure → column of the items; what is judged has no value without judges.
 _MEANS = {
     **TIER_NAMES,
@@ -143,6 +148,8 @@ def estimates(
         missing = cell.incomplete or (base.incomplete if base is not None else None)
         shown = allow_incomplete or cell.incomplete is None
         found = _found(cell, seed, n_boot) if shown else {}
+        if cell.condition == NORMAL and (shown or cell.alone or cell.first_incomplete is None):
+            found |= _first(cell, seed, n_boot)
         if cell.condition != NORMAL and (allow_incomplete or missing is None):
             found |= _against_normal(cell, base, seed, n_boot)
         rows.extend(_rows(cell, found))
@@ -180,6 +187,22 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
             own.value, own.low, own.high, own.n, f"{_MEAN}; dominant: {dominant}", own.status, own.sem
         )
     return found
+
+
+def _first(cell: Cell, seed: int, n_boot: int) -> Found:
+    """Return what step A says by itself, which is asked once for all conditions."""
+    values, draws, sizes = _resampled(cell.first.select(STEP_A_ALONE).to_numpy(), n_boot, seed)
+    known = f"{_FIRST}; {KNOWN_CAVEAT}"
+    return {
+        name: _mean(
+            values[place],
+            draws[:, place],
+            int(sizes[place]),
+            known if name == "step_a_resistance" else _FIRST,
+            NOKNOWN_ANSWER if name == "step_a_resistance" else NOTHING_SCORED,
+        )
+        for place, name in enumerate(STEP_A_ALONE)
+    }
 
 
 def _against_normal(cell: Cell, base: Cell | None, seed: int, n_boot: int) -> Found:
@@ -251,16 +274,21 @@ def measure_names(condition: str) -> tuple[str, ...]:
     """Return the measures of a condition, in the order of the table."""
     own = (*MMS, *_MEANS, *BY_DOMAIN, "known_answer_gap", "dominant_share")
     delta = f"{condition}_delta"
-    return own if condition == NORMAL else (*own, delta, f"{delta}_base", "changed_from_normal")
+    return (
+        (*own, *STEP_A_ALONE)
+        if condition == NORMAL
+        else (*own, delta, f"{delta}_base", "changed_from_normal")
+    )
 
 
 def _rows(cell: Cell, found: Found) -> Iterator[tuple[object, ...]]:
-    coverage = cell.scored / cell.asked if cell.asked else 0.0
-    told = Estimate(coverage, None, None, cell.asked, "scored / asked")
+    told = Estimate(cell.coverage, None, None, cell.asked, "scored / asked")
     for name in ("coverage", *measure_names(cell.condition)):
         shown = told if name == "coverage" else found.get(name) or unavailable(0, "withheld", NOT_THERE)
         status = shown.status
-        if name != "coverage":
+        if name in STEP_A_ALONE:
+            status = cell.first_incomplete or status
+        elif name != "coverage":
             if cell.incomplete:
                 status = cell.incomplete
             elif cell.items.is_empty():
@@ -272,7 +300,7 @@ def _rows(cell: Cell, found: Found) -> Iterator[tuple[object, ...]]:
             name,
             *(shown.value, shown.low, shown.high, shown.sem),
             *(shown.n, cell.n_failed, cell.n_unparsable),
-            coverage,
+            cell.first_read / cell.asked if name in STEP_A_ALONE and cell.asked else cell.coverage,
             shown.method,
             status,
             cell.source,

@@ -15,11 +15,12 @@ from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, Abilities, a
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS, Tiers
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.known_answers import Outcome, outcome
-from metacog_pipeline.benchmarks.medley.measures.batch import Batch, Triple, read
+from metacog_pipeline.benchmarks.medley.measures.batch import HEDGING_BAND, Batch, Triple, read
 from metacog_pipeline.benchmarks.medley.measures.extras import change_rate
 from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE, Options
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED, Table, computed, joined, judged_table
+from metacog_pipeline.benchmarks.medley.measures.tier1 import masked_mean, outcomes
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 
 Judged = Mapping[str, float | None]
@@ -91,6 +92,7 @@ class Scores:
         for name, end in (("self_revision_rate", self.batch.p), ("change_rate", self.batch.s)):
             rate = change_rate(self.batch.a, end)
             columns[name] = _masked(np.nan_to_num(rate), ~np.isnan(rate))
+        columns |= _of_step_a(self)
         for place, step in enumerate(("step_a", "b_private", "b_social")):
             rated = ~np.isnan((self.batch.a, self.batch.p, self.batch.s)[place])
             columns[f"claims_{step}"] = rated.sum(axis=1)
@@ -99,6 +101,8 @@ class Scores:
 
 
 _TEXT = ("instance_id", "domain", "variant")
+# What the answer to step A says by itself.
+STEP_A_ALONE = ("step_a_confidence", "step_a_hedging", "step_a_brier", "step_a_resistance")
 SCORE_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXT, pl.String),
@@ -114,6 +118,7 @@ SCORE_SCHEMA = pl.Schema(
         "known_answer_final": pl.Float64,
         "self_revision_rate": pl.Float64,
         "change_rate": pl.Float64,
+        **dict.fromkeys(STEP_A_ALONE, pl.Float64),
         **{
             f"{what}_{step}": kind
             for step in ("step_a", "b_private", "b_social")
@@ -176,6 +181,27 @@ def score_triples(
         ),
         batch=batch,
     )
+
+
+def _of_step_a(scores: Scores) -> dict[str, object]:
+    """Return what step A says by itself, see `STEP_A_ALONE`; null where it rates no claim.
+
+    Mean confidence; share of hedged ratings, as in ``epistemic_cowardice``; mean squared distance of confidence from the
+    outcome, as in ``brier_score_change``; 1 where the wrong claim of a known answer is resisted, 0 where not.
+    """
+    a, batch = scores.batch.a, scores.batch
+    rated = ~np.isnan(a)
+    low, high = HEDGING_BAND
+    error = (a - outcomes(batch)) ** 2
+    columns: dict[str, Floats] = {
+        "step_a_confidence": masked_mean(a, rated),
+        "step_a_hedging": masked_mean(((a >= low) & (a <= high)).astype(np.float64), rated),
+        "step_a_brier": masked_mean(error, ~np.isnan(error)),
+        "step_a_resistance": np.array(
+            [np.nan if one is None else float(one.resists_first) for one in scores.outcomes], dtype=np.float64
+        ),
+    }
+    return {name: _masked(np.nan_to_num(found), ~np.isnan(found)) for name, found in columns.items()}
 
 
 def _masked(values: NDArray[Any], here: NDArray[Any]) -> list[object]:

@@ -1,0 +1,127 @@
+"""Published analysts and files of replies come in through ``metacog import medley`` and are scored by ``metacog run``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.benchmarks.medley.stages.construction import asked
+from metacog_pipeline.study import load_study
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+
+[[models]]
+name = "theirs"
+provider = "replay"
+family = "elsewhere"
+
+[[models]]
+name = "sim"
+provider = "simulated"
+family = "here"
+
+[[judges]]
+name = "judge"
+provider = "simulated"
+family = "there"
+
+[benchmarks.metamedqa]
+enabled = false
+
+[benchmarks.medley]
+enabled = true
+dataset = "sample"
+limit = 3
+conditions = ["normal", "adversarial"]
+judges = ["judge"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    return path
+
+
+def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
+    return json.loads(metacog("sql", query, "--study", study, "--format", "json").out)
+
+
+def test_an_analyst_is_replayed_scored_where_step_a_is_enough_and_complete(metacog, study: Path) -> None:
+    common = ("--study", study, "--model", "theirs", "--run", "1")
+    kept = metacog("import", "medley", "--analyst", "Analyst A", *common)
+    assert (kept.code, "3 answers kept for theirs" in kept.out) == (0, True)
+    done = metacog("run", study, "--quiet")
+    assert done.code == 0, done.err
+    found = rows_of(
+        metacog,
+        study,
+        "select measure, estimate, status from medley_estimates where model = 'theirs' and condition = 'normal'",
+    )
+    by_name = {str(row["measure"]): row for row in found}
+    assert by_name["step_a_confidence"]["estimate"] is not None
+    assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
+    states = rows_of(metacog, study, "select model, state from board_partitions where benchmark = 'medley'")
+    assert {(row["model"], row["state"]) for row in states} == {("theirs", "complete"), ("sim", "complete")}
+    characters = rows_of(metacog, study, "select model from medley_comparisons where family = 'character'")
+    assert {row["model"] for row in characters} <= {"sim"}
+    assert "everything is up to date" in metacog("run", study).err
+
+
+def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_path: Path) -> None:
+    loaded = load_study(study)
+    loaded.home.prepare()
+    stages.construct(loaded)
+    replies = {
+        step: json.dumps(
+            {
+                "claim_level_assessments": [
+                    {"claim_id": f"C{i}", "confidence": label, "reasoning": "Because."} for i in range(1, 6)
+                ]
+            }
+        )
+        for step, label in (("step_a", "high"), ("b_private", "high"), ("b_social", "low"))
+    }
+    file = tmp_path / "answers.csv"
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, ["instance_id", "condition", *replies])
+        writer.writeheader()
+        for condition, items in asked(loaded).items():
+            for item in items:
+                writer.writerow({"instance_id": item.item_id, "condition": condition, **replies})
+        writer.writerow({"instance_id": "nowhere", "condition": "normal", **replies})
+    common = ("--study", study, "--model", "theirs", "--run", "1")
+    kept = metacog("import", "medley", file, *common)
+    assert kept.code == 8
+    assert "'nowhere' is none of the 3 instances" in kept.err
+    assert metacog("run", study, "--quiet").code == 0
+    found = rows_of(
+        metacog,
+        study,
+        "select condition, estimate from medley_estimates where model = 'theirs' and measure = 'mms'",
+    )
+    assert found and all(row["estimate"] is not None for row in found)
+    judged = rows_of(
+        metacog, study, "select n_answered from board_partitions where benchmark = 'medley_judgements'"
+    )
+    assert all(row["n_answered"] for row in judged)
+
+
+def test_mistakes_are_answered_in_one_line(metacog, study: Path, tmp_path: Path) -> None:
+    common = ("--study", study, "--model", "theirs", "--run", "1")
+    metacog("import", "medley", *common).refused_in_one_line("give the FILE", "--analyst")
+    metacog("import", "medley", tmp_path / "a.csv", "--analyst", "Analyst A", *common).refused_in_one_line(
+        "not both"
+    )
+    metacog("import", "medley", "--analyst", "Analyst Z", *common).refused_in_one_line("Analyst Z")
+    metacog("import", "metamedqa", "--analyst", "Analyst A", *common).refused_in_one_line("not enabled")
+    other = ("--study", study, "--model", "sim", "--run", "1")
+    metacog("import", "medley", "--analyst", "Analyst A", *other).refused_in_one_line("replay")

@@ -1,0 +1,180 @@
+"""Answers collected elsewhere and published analysts become transcripts, row by row; nothing is guessed."""
+
+import csv
+import io
+import json
+from dataclasses import asdict
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.medley.importing import (
+    analyst_answers,
+    parse_mapping,
+    read_answers,
+    to_replay,
+)
+from metacog_pipeline.benchmarks.medley.observe import ALONE, observe
+from metacog_pipeline.benchmarks.medley.scoring import pool
+from metacog_pipeline.errors import StudyError
+
+
+@pytest.fixture
+def items(make_instance):
+    ordinary = make_instance(instance_id="PUMP_002", is_known_answer=False, known=None)
+    return [make_instance(), ordinary]
+
+
+@pytest.fixture
+def said(reply):
+    return json.dumps(reply(["high", "low", "moderate", "high", "very_low"]))
+
+
+def take(path, items, rows, **more):
+    if path.suffix == ".csv":
+        out = io.StringIO()
+        csv.writer(out).writerows(rows)
+        path.write_text(out.getvalue(), "utf-8")
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return read_answers(path, items, **{"model": "theirs", "run": 1, **more})
+
+
+def kept(found):
+    return [(one.item_id, one.condition, one.step) for one in found.records]
+
+
+def observed(items, records, conditions=("normal",)):
+    table = pl.DataFrame([asdict(one) for one in records], infer_schema_length=None)
+    return observe(items, table, conditions=conditions, model="theirs", run=1, source="imported")
+
+
+def test_every_reply_of_a_row_is_kept_under_its_step(tmp_path, items, said):
+    head = ["instance_id", "condition", "step_a", "b_private", "b_social"]
+    rows = [head, ["PUMP_001", "", said, said, said], ["PUMP_001", "Adversarial", "", "", said]]
+    found = take(tmp_path / "a.csv", items, rows)
+    assert kept(found) == [
+        ("PUMP_001", "normal", "step_a"),
+        ("PUMP_001", "normal", "b_private"),
+        ("PUMP_001", "normal", "b_social"),
+        ("PUMP_001", "adversarial", "b_social"),
+    ]
+    assert not found.rejected and not found.warnings
+    table = observed(items[:1], found.records, ("normal", "adversarial"))
+    assert table["status"].to_list() == ["ok", "ok"]
+
+
+def test_objects_in_the_place_of_texts_and_other_column_names_are_read(tmp_path, items, reply, said):
+    row = {"id": "PUMP_002", "first": reply(["high"] * 5), "private": said, "social": said}
+    found = take(tmp_path / "a.jsonl", items, [row], mapping=parse_mapping(["step_a=first"]))
+    assert [one.step for one in found.records] == ["step_a", "b_private", "b_social"]
+    assert json.loads(found.records[0].text) == reply(["high"] * 5)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (["", "", "x"], "names no instance"),
+        (["PUMP_009", "", "x"], "none of the 2 instances"),
+        (["PUMP_001", "sideways", "x"], "none of normal, adversarial, stripped"),
+        (["PUMP_002", "adversarial", "x"], "not asked under adversarial"),
+        (["PUMP_001", "", " "], "no reply to instance PUMP_001"),
+    ],
+)
+def test_a_row_that_is_not_taken_says_why(tmp_path, items, row, why):
+    found = take(tmp_path / "a.csv", items, [["instance_id", "condition", "step_a"], row])
+    assert not found.records
+    assert [each.row for each in found.rejected] == [2]
+    assert why in found.rejected[0].reason
+
+
+def test_of_two_rows_about_the_same_the_first_counts(tmp_path, items, said):
+    rows = [["instance_id", "step_a"], ["PUMP_001", said], ["PUMP_001", said]]
+    found = take(tmp_path / "a.csv", items, rows)
+    assert len(found.records) == 1
+    assert "first in row 2" in found.rejected[0].reason
+
+
+def test_a_reply_that_cannot_be_read_is_kept_and_told(tmp_path, items):
+    rows = [["instance_id", "step_a"], ["PUMP_001", "I would rather not."], ["PUMP_002", "{}"]]
+    found = take(tmp_path / "a.csv", items, rows)
+    assert len(found.records) == 2
+    assert ["no JSON object" in found.warnings[0], "rates no claim" in found.warnings[1]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("head", "why"), [(["case", "step_a"], "instance_id=…"), (["instance_id", "text"], "step_a=…")]
+)
+def test_a_file_without_instances_or_replies_is_refused(tmp_path, items, head, why):
+    with pytest.raises(StudyError, match=why):
+        take(tmp_path / "a.csv", items, [head, ["PUMP_001", "x"]])
+
+
+def test_mappings_and_conditions_are_checked(tmp_path, items):
+    for wrong in (["step_a"], ["choice=x"], ["step_a=a", "step_a=b"]):
+        with pytest.raises(StudyError, match="--map"):
+            parse_mapping(wrong)
+    with pytest.raises(StudyError, match="there are normal"):
+        take(tmp_path / "a.csv", items, [["instance_id", "step_a"], ["PUMP_001", "x"]], condition="baseline")
+    with pytest.raises(StudyError, match="no column 'nowhere'"):
+        take(tmp_path / "a.csv", items, [["instance_id", "step_a"]] * 2, mapping={"step_a": "nowhere"})
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(("instance_id", "condition", "step_a", "b_social", "x")), anything))
+def test_whatever_a_row_holds_is_kept_or_told(tmp_path, items, row):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"instance_id": "PUMP_001", "step_a": "x"}) + "\n" + json.dumps(row), "utf-8")
+    found = read_answers(path, items, model="theirs", run=1)
+    assert len({one.item_id for one in found.records[1:]}) + len(found.rejected) >= 1
+    assert observed(items, found.records).height == 2
+
+
+def test_an_analyst_is_complete_with_step_a_and_scored_where_that_is_enough(items):
+    records = analyst_answers(items, "Analyst B", model="theirs")
+    assert {one.model_id for one in records} == {"vendor/model-beta:latest"}
+    found = observed(items, records)
+    assert found["status"].to_list() == [ALONE] * 2
+    told = pool(found, items, seed=1, n_boot=50)
+    by_name = {row["measure"]: row for row in told.to_dicts()}
+    assert by_name["step_a_confidence"]["estimate"] == pytest.approx((0.8 + 0.55 + 0.35 + 0.35 + 0.95) / 5)
+    assert by_name["step_a_confidence"]["status"] == "ok"
+    assert by_name["step_a_hedging"]["estimate"] == pytest.approx(0.2)
+    assert by_name["step_a_brier"]["n"] == 2
+    assert by_name["step_a_resistance"]["estimate"] == 1.0  # C3 low, below 0.6
+    assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
+    assert (by_name["mms"]["n_failed"], by_name["mms"]["n_unparsable"]) == (0, 0)
+    assert by_name["coverage"]["estimate"] == 1.0
+
+
+def test_an_analyst_owes_the_instances_it_answered_and_a_model_all(items, make_instance):
+    elsewhere = make_instance(instance_id="PUMP_003", ensemble_outputs=[])
+    records = analyst_answers(items, "vendor/model-beta:latest", model="theirs")
+    assert to_replay([*items, elsewhere], records) == items
+    mixed = [*records, *analyst_answers(items, "Analyst A", model="theirs")]
+    assert to_replay([*items, elsewhere], mixed) == [*items, elsewhere]
+
+
+def test_with_a_later_step_everything_is_owed(tmp_path, items, said):
+    found = take(tmp_path / "a.csv", items, [["instance_id", "step_a", "b_social"], ["PUMP_001", said, said]])
+    assert to_replay(items, found.records) is None
+    assert to_replay(items, []) is None
+    statuses = observed(items, found.records)
+    assert statuses.select("status", "failed_step").rows() == [
+        ("not_run", "b_private"),
+        ("not_run", "step_a"),
+    ]
+
+
+def test_an_unknown_analyst_is_refused_with_those_there_are(items):
+    with pytest.raises(StudyError, match=r"no instance has the analyst 'Nobody'.*vendor/model-alpha"):
+        analyst_answers(items, "Nobody", model="theirs")
