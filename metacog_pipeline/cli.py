@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     "import": ("answers", "import_command", "Keep answers somebody already paid for."),
     "medley": ("medley", "medley", "Make MEDLEY-BENCH instances; check the published ones."),
+    "metacogbench": ("metacogbench", "metacogbench", "Skim MetaCog-Bench items; make fresh ones."),
     "metamedqa": ("construction", "metamedqa", "Build, check, screen and author MetaMedQA questions."),
     "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),

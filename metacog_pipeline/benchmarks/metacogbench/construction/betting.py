@@ -32,15 +32,54 @@ _PRODUCTS = (
 )
 _LEVELS = {2: "easy", 3: "medium", 4: "hard", 5: "extreme"}
 # Name parts from a syllable table; what is spelt like a name that people or journals bear is drawn again.
-_ONSETS = "br dr fl gr kn pl qu sk sn str thr vr wr".split()
-_CORES = "ael eim ith oam ulv yrn ovel umbr".split()
-_ENDS = "ick ond ast ivar och unt elm ask".split()
+_ONSETS = ["br", "dr", "fl", "gr", "kn", "pl", "qu", "sk", "sn", "str", "thr", "vr", "wr"]
+_CORES = ["ael", "eim", "ith", "oam", "ulv", "yrn", "ovel", "umbr"]
+_ENDS = ["ick", "ond", "ast", "ivar", "och", "unt", "elm", "ask"]
 KNOWN_NAMES = frozenset(
-    "brown bruno drake flint fleming grant graham grove knight knox plank planck platt quinn skinner snow strauss "
-    "street thrush wright drummond flynn brandt strand grey green bridge".split()
+    [
+        "brown",
+        "bruno",
+        "drake",
+        "flint",
+        "fleming",
+        "grant",
+        "graham",
+        "grove",
+        "knight",
+        "knox",
+        "plank",
+        "planck",
+        "platt",
+        "quinn",
+        "skinner",
+        "snow",
+        "strauss",
+        "street",
+        "thrush",
+        "wright",
+        "drummond",
+        "flynn",
+        "brandt",
+        "strand",
+        "grey",
+        "green",
+        "bridge",
+    ]
 )
 KNOWN_JOURNALS = frozenset(
-    "nature science biometrika annalen lancet cell mind brain heredity ibis auk".split()
+    [
+        "nature",
+        "science",
+        "biometrika",
+        "annalen",
+        "lancet",
+        "cell",
+        "mind",
+        "brain",
+        "heredity",
+        "ibis",
+        "auk",
+    ]
 )
 _TOPICS = {
     "fabricated_shorebirds": ("Tidal memory in {x} waders", "{j} of Littoral Ethology", "year"),
@@ -138,8 +177,13 @@ def _fabricated(kind: str) -> Kind:
 # --- missing quantities ------------------------------------------------------------------------------------------
 
 
-def _open_or_complete(draw: Callable[[random.Random], dict[str, int]], tell: Callable[..., str],
-                      value: Callable[[dict[str, int]], float], missing: str, domain: str) -> tuple[Kind, Kind]:  # fmt: skip
+def _open_or_complete(
+    draw: Callable[[random.Random], dict[str, int]],
+    tell: Callable[..., str],
+    value: Callable[[dict[str, int]], float],
+    missing: str,
+    domain: str,
+) -> tuple[Kind, Kind]:
     """Return the incomplete and the complete question of one story; ``missing`` is the quantity left out."""
 
     def incomplete(rng: random.Random) -> dict[str, Any]:

@@ -16,17 +16,38 @@ from fractions import Fraction
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Provenance, Scalar
 
-NAMES = "Ada Ben Cleo Dov Eva Finn Gus Ines".split()
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-MONTHS = ("January February March April May June July August September October November December").split()
-_SUBJECTS = "the ferryman|an old teacher|her cousin|the night porter|a careful baker|the younger clerk".split(
-    "|"
-)
-_VERBS = "carried|repaired|described|collected|borrowed|polished|sketched|forgot".split("|")
-_OBJECTS = "seven brass keys|the broken weather vane|a letter without an address|every second lantern".split(
-    "|"
-)
-_PLACES = "behind the mill|near the eastern gate|before the rain came|under the long bridge".split("|")
+NAMES = ["Ada", "Ben", "Cleo", "Dov", "Eva", "Finn", "Gus", "Ines"]
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_SUBJECTS = [
+    "the ferryman",
+    "an old teacher",
+    "her cousin",
+    "the night porter",
+    "a careful baker",
+    "the younger clerk",
+]
+_VERBS = ["carried", "repaired", "described", "collected", "borrowed", "polished", "sketched", "forgot"]
+_OBJECTS = [
+    "seven brass keys",
+    "the broken weather vane",
+    "a letter without an address",
+    "every second lantern",
+]
+_PLACES = ["behind the mill", "near the eastern gate", "before the rain came", "under the long bridge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +312,8 @@ def _half_life(rng: random.Random) -> Question:
     while left > right:
         day, left, right = day + 1, left - slow, right - fast
     stem = (
-        f"Sample A holds {small * 2**apart} mg of a substance with a half-life of {fast} days, sample B holds {small} mg of "
-        f"another with a half-life of {slow} days. After how many days do both hold the same mass?"
+        f"Sample A holds {small * 2**apart} mg of a substance with a half-life of {fast} days, sample B holds {small} mg "
+        f"of another with a half-life of {slow} days. After how many days do both hold the same mass?"
     )
     return Question(stem, "a calculation with half-lives", "science", "hard", int(days), day, unit="days")
 
@@ -326,9 +347,8 @@ def _letter_count(rng: random.Random) -> Question:
 
 
 def _characters(rng: random.Random) -> Question:
-    words = f"{_sentence(rng).capitalize()}; {_sentence(rng)}. {_sentence(rng).capitalize()}, though {_sentence(rng)}.".split(
-        " "
-    )
+    first, second, third, fourth = (_sentence(rng) for _ in range(4))
+    words = f"{first.capitalize()}; {second}. {third.capitalize()}, though {fourth}.".split(" ")
     text = " ".join(words)
     stem = (
         "How many characters does the text between the quotation marks have, spaces and punctuation counted, the "
@@ -361,7 +381,10 @@ def _nearest(rng: random.Random) -> Question:
         f"{name} {la}° N, {abs(lo)}° {'E' if lo >= 0 else 'W'}"
         for name, (la, lo) in zip(names, spots, strict=True)
     )
-    stem = f"An aeroplane flies the shortest way over a round earth. Places: {table}. Which of the other places is nearest to {names[0]}?"
+    stem = (
+        f"An aeroplane flies the shortest way over a round earth. Places: {table}. Which of the other places is nearest "
+        f"to {names[0]}?"
+    )
     return Question(
         stem,
         "which of several places, given by coordinates, is nearest by air",
@@ -430,7 +453,7 @@ def _pi(rng: random.Random) -> Question:
 
 def pi_machin(places: int) -> int:
     """Return ⌊π·10^places⌋ by Machin's formula, good but for the last few digits."""
-    unit = 10 ** (places + 10)
+    unit: int = 10 ** (places + 10)
 
     def arctan(x: int) -> int:
         power = total = unit // x
@@ -441,7 +464,7 @@ def pi_machin(places: int) -> int:
             n, sign = n + 2, -sign
         return total
 
-    return int(4 * (4 * arctan(5) - arctan(239)) // 10**10)
+    return 4 * (4 * arctan(5) - arctan(239)) // 10**10
 
 
 def pi_spigot(count: int) -> list[int]:
@@ -489,8 +512,8 @@ def _rank(rng: random.Random) -> Question:
         left.remove(letter)
     counted = 1 + sum("".join(each) < word for each in itertools.permutations(letters))
     stem = (
-        f"All arrangements of the letters {', '.join(letters)}, each letter used once, are listed in alphabetical order, the "
-        f"first having number 1. Which number has {word}?"
+        f"All arrangements of the letters {', '.join(letters)}, each letter used once, are listed in alphabetical order, "
+        f"the first having number 1. Which number has {word}?"
     )
     return Question(
         stem, "the place of an arrangement of letters in a sorted list", "logic", "very_hard", place, counted

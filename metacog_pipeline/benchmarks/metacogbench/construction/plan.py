@@ -49,7 +49,16 @@ PLAN: tuple[Planned, ...] = (
     *(
         Planned(f"predict.{name}", "1b", name, SHIPPED_SEED, small=name in _SMALL)
         for _SMALL in [
-            {"sum_of_two", "product_3x2", "knights_2", "product_4x4", "half_life", "product_5x5", "weekday", "collatz"}
+            {
+                "sum_of_two",
+                "product_3x2",
+                "knights_2",
+                "product_4x4",
+                "half_life",
+                "product_5x5",
+                "weekday",
+                "collatz",
+            }
         ]
         for name in exact.EXACT
     ),

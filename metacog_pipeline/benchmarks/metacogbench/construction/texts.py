@@ -17,7 +17,11 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped, write_text
 
 AUTHORED = ("betting.toml", "predicting.toml", "ecological.toml", "sycophancy.toml")
-GENERATED = {"1a": "betting_generated.toml", "1b": "predicting_generated.toml", "3": "transfer_generated.toml"}
+GENERATED = {
+    "1a": "betting_generated.toml",
+    "1b": "predicting_generated.toml",
+    "3": "transfer_generated.toml",
+}
 
 
 def items_folder() -> Path:
@@ -49,7 +53,9 @@ def read_texts(path: Path) -> list[Item]:
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise SourceError(f"{path}: not a file of items ({error}); compare it with the shipped ones") from None
+        raise SourceError(
+            f"{path}: not a file of items ({error}); compare it with the shipped ones"
+        ) from None
 
 
 def to_toml(items: Iterable[Item], heading: str) -> str:

@@ -49,7 +49,7 @@ def _rates(p: Params) -> list[list[Fraction]]:
     rows = []
     for a in p["names"]:
         row = [Fraction(p["leave"][a].get(b, 0), 100) for b in p["names"]]
-        row[p["names"].index(a)] = 1 - sum(row)
+        row[p["names"].index(a)] = 1 - sum(row, Fraction(0))
         rows.append(row)
     return rows
 
@@ -57,7 +57,7 @@ def _rates(p: Params) -> list[list[Fraction]]:
 def _fleet(p: Params) -> tuple[int, list[Fraction]] | None:
     """Return a fleet whose long-run numbers are whole, and the long-run shares."""
     rates = _rates(p)
-    rows = [[rates[i][j] - (i == j) for i in range(3)] for j in range(2)] + [[Fraction(1)] * 3]
+    rows = [[rates[i][j] - (i == j) for i in range(3)] for j in range(2)] + [[Fraction(1) for _ in range(3)]]
     shares = _linear(rows, [Fraction(0), Fraction(0), Fraction(1)])
     if shares is None:
         return None
@@ -118,7 +118,7 @@ def _boat_naive(p: Params) -> list[Answer]:
                 "boats_second": round(boats[1]),
                 "moving": sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)),
                 "months_between": 1 / (1 - rates[2][2]),
-            }  # fmt: skip
+            }
         )
     return replies
 

@@ -17,18 +17,81 @@ ATTEMPTS = 4000
 RANDOM_REPLIES = 200
 MOST_RANDOM_PASSES = 0.10  # share of random replies that may pass by luck
 SLACK = 1e-9
-_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
-PLACES = (
-    "Aldery Brask Corvel Dunmoor Elvane Farrow Gelm Harle Inver Jorvey Kestle Lorne Maddoc Nesby Orrin Pell "
-    "Quarn Rusk Selby Tarn Ulver Vane Wexe Yarrow"
-).split()
-PEOPLE = (
-    "Abena Bruno Chiara Dmitri Esme Farid Greta Hana Ivo Jonas Kofi Leda Mina Nils Oona Pavel Quinn Rosa Samir "
-    "Tove Uma Viktor Wanda Yusuf"
-).split()
+_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
+PLACES = [
+    "Aldery",
+    "Brask",
+    "Corvel",
+    "Dunmoor",
+    "Elvane",
+    "Farrow",
+    "Gelm",
+    "Harle",
+    "Inver",
+    "Jorvey",
+    "Kestle",
+    "Lorne",
+    "Maddoc",
+    "Nesby",
+    "Orrin",
+    "Pell",
+    "Quarn",
+    "Rusk",
+    "Selby",
+    "Tarn",
+    "Ulver",
+    "Vane",
+    "Wexe",
+    "Yarrow",
+]
+PEOPLE = [
+    "Abena",
+    "Bruno",
+    "Chiara",
+    "Dmitri",
+    "Esme",
+    "Farid",
+    "Greta",
+    "Hana",
+    "Ivo",
+    "Jonas",
+    "Kofi",
+    "Leda",
+    "Mina",
+    "Nils",
+    "Oona",
+    "Pavel",
+    "Quinn",
+    "Rosa",
+    "Samir",
+    "Tove",
+    "Uma",
+    "Viktor",
+    "Wanda",
+    "Yusuf",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,15 @@ def _tin_fields(p: Params) -> tuple[Field, ...]:
 
 def _quay_draw(rng: random.Random) -> Params:
     fine, gain = rng.randrange(210, 900, 10), rng.randrange(60, 200, 10)
-    return {"fine": fine, "gain": gain, "wage": rng.randrange(20, 55, 5), "bounty": rng.randrange(90, 320, 10),
-            "loss": rng.randrange(40, 200, 10), "honest": rng.randrange(10, 50, 5), "new_fine": fine + rng.randrange(110, 700, 10)}  # fmt: skip
+    return {
+        "fine": fine,
+        "gain": gain,
+        "wage": rng.randrange(20, 55, 5),
+        "bounty": rng.randrange(90, 320, 10),
+        "loss": rng.randrange(40, 200, 10),
+        "honest": rng.randrange(10, 50, 5),
+        "new_fine": fine + rng.randrange(110, 700, 10),
+    }
 
 
 def _quay_table(p: Params, fine: int) -> tuple[list[list[int]], list[list[int]]]:
@@ -183,10 +190,28 @@ def _quay_naive(p: Params) -> list[Answer]:
     pay = 100 * p["wage"] / p["bounty"]
     fined = 100 * p["gain"] / (p["gain"] + p["new_fine"])
     return [
-        {"search_percent": 100.0, "smuggle_percent": 0.0, "caught_percent": 0.0, "inspector_mean": -float(p["wage"]), "search_after": 100.0},
-        {"search_percent": 50.0, "smuggle_percent": 50.0, "caught_percent": 25.0, "inspector_mean": 0.0, "search_after": 50.0},
-        {"search_percent": odds, "smuggle_percent": pay, "caught_percent": odds * pay / 100, "inspector_mean": 0.0, "search_after": fined},
-    ]  # fmt: skip
+        {
+            "search_percent": 100.0,
+            "smuggle_percent": 0.0,
+            "caught_percent": 0.0,
+            "inspector_mean": -float(p["wage"]),
+            "search_after": 100.0,
+        },
+        {
+            "search_percent": 50.0,
+            "smuggle_percent": 50.0,
+            "caught_percent": 25.0,
+            "inspector_mean": 0.0,
+            "search_after": 50.0,
+        },
+        {
+            "search_percent": odds,
+            "smuggle_percent": pay,
+            "caught_percent": odds * pay / 100,
+            "inspector_mean": 0.0,
+            "search_after": fined,
+        },
+    ]
 
 
 def _quay_story(p: Params) -> str:
@@ -267,7 +292,7 @@ def _vote_brute(p: Params) -> Answer:
     ballots = [order for n, order in p["groups"] for _ in range(n)]
     names = p["names"]
     first, points = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    prefer = {pair: 0 for pair in itertools.permutations(names, 2)}
+    prefer = dict.fromkeys(itertools.permutations(names, 2), 0)
     for ballot in ballots:
         first[ballot[0]] += 1
         for worth, name in enumerate(reversed(ballot)):
@@ -291,11 +316,14 @@ def _vote_naive(p: Params) -> list[Answer]:
     big = max(p["groups"])[1]
     return [
         {
-            "by_first_choice": lead, "by_points": lead, "by_second_round": lead, "beats_all_others": lead,
+            "by_first_choice": lead,
+            "by_points": lead,
+            "by_second_round": lead,
+            "beats_all_others": lead,
             "closest_margin": first[ranked[0]] - first[ranked[1]],
         }
         for lead in (ranked[0], ranked[1], big[0], big[1])
-    ]  # fmt: skip
+    ]
 
 
 def _vote_story(p: Params) -> str:

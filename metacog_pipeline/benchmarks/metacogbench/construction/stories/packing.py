@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
     PEOPLE,
@@ -19,16 +21,58 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import
 )
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 
-GOODS = (
-    "anvil barometer cheese drum engine fountain globe harp icebox jukebox kettle loom mirror oven piano safe "
-    "telescope wheel"
-).split()
-KIT = (
-    "rope tent stove lantern radio axe tarpaulin flask map-case blanket hammock camera saw whistle pot filter"
-).split()
-GROUPS = (
-    "choir band dancers jugglers puppeteers orchestra poets drummers mimes fiddlers actors acrobats".split()
-)
+GOODS = [
+    "anvil",
+    "barometer",
+    "cheese",
+    "drum",
+    "engine",
+    "fountain",
+    "globe",
+    "harp",
+    "icebox",
+    "jukebox",
+    "kettle",
+    "loom",
+    "mirror",
+    "oven",
+    "piano",
+    "safe",
+    "telescope",
+    "wheel",
+]
+KIT = [
+    "rope",
+    "tent",
+    "stove",
+    "lantern",
+    "radio",
+    "axe",
+    "tarpaulin",
+    "flask",
+    "map-case",
+    "blanket",
+    "hammock",
+    "camera",
+    "saw",
+    "whistle",
+    "pot",
+    "filter",
+]
+GROUPS = [
+    "choir",
+    "band",
+    "dancers",
+    "jugglers",
+    "puppeteers",
+    "orchestra",
+    "poets",
+    "drummers",
+    "mimes",
+    "fiddlers",
+    "actors",
+    "acrobats",
+]
 
 
 # --- crates into lorries -----------------------------------------------------------------------------------------
@@ -129,7 +173,7 @@ def _lorry_naive(p: Params) -> list[Answer]:
                 "spare_kg": spare,
                 "largest_extra_kg": min(spare, room),
                 "least_limit_kg": -(-sum(weights) // lorries),
-            }  # fmt: skip
+            }
         )
     return replies
 
@@ -167,22 +211,21 @@ def _kit_draw(rng: random.Random) -> Params:
     }  # fmt: skip
 
 
-def _kit_best(things: list[list[object]], limit: int) -> int:
+def _kit_best(things: list[list[Any]], limit: int) -> int:
     """Return the best value by a table over the weights that can be reached."""
     table = {0: 0}
-    for _, w, v in things:
-        weight, value = int(str(w)), int(str(v))
+    for _, weight, value in things:
         for room, score in list(table.items()):
             if room + weight <= limit:
                 table[room + weight] = max(table.get(room + weight, 0), score + value)
     return max(table.values())
 
 
-def _kit_chosen(things: list[list[object]], limit: int) -> list[int] | None:
+def _kit_chosen(things: list[list[Any]], limit: int) -> list[int] | None:
     """Return which things make up the best kit, by leaving out each in turn; None when there are several."""
     best = _kit_best(things, limit)
     chosen = [i for i in range(len(things)) if _kit_best([*things[:i], *things[i + 1 :]], limit) < best]
-    return chosen if sum(int(str(things[i][2])) for i in chosen) == best else None
+    return chosen if sum(things[i][2] for i in chosen) == best else None
 
 
 def _kit_solve(p: Params) -> Answer | None:
@@ -224,15 +267,15 @@ def _kit_naive(p: Params) -> list[Answer]:
                 "kit": [t[0] for t in taken],
                 "kit_weight": sum(t[1] for t in taken),
                 "score_with_less": sum(t[2] for t in less),
-            }  # fmt: skip
+            }
         )
     return replies
 
 
-def _fill(p: Params, limit: int, order: object) -> list[list[object]]:
-    taken: list[list[object]] = []
-    for thing in sorted(p["things"], key=order):  # type: ignore[call-overload]
-        if sum(int(str(t[1])) for t in taken) + thing[1] <= limit:
+def _fill(p: Params, limit: int, order: Callable[[list[Any]], float]) -> list[list[Any]]:
+    taken: list[list[Any]] = []
+    for thing in sorted(p["things"], key=order):
+        if sum(t[1] for t in taken) + thing[1] <= limit:
             taken.append(thing)
     return taken
 
@@ -269,7 +312,7 @@ def _aid_draw(rng: random.Random) -> Params:
 
 
 def _teams(p: Params, times: int, size: int) -> list[tuple[str, ...]]:
-    needed = {post: times for post in p["posts"]}
+    needed = dict.fromkeys(p["posts"], times)
     found = []
     for team in itertools.combinations(p["people"], size):
         if all(sum(post in knows for _, knows in team) >= times for post in needed):
@@ -286,7 +329,7 @@ def _aid_solve(p: Params) -> Answer | None:
     while not alone and small < len(p["people"]):
         small += 1
         alone = _teams(p, 1, small)
-    always = set(p["people"][i][0] for i in range(9)).intersection(*map(set, teams)) if teams else set()
+    always = {p["people"][i][0] for i in range(9)}.intersection(*map(set, teams)) if teams else set()
     if not teams or not alone or not 1 <= len(always) <= 4 or len(teams) < 2 or size == 2 * small or size > 7:
         return None
     return {
@@ -316,9 +359,9 @@ def _aid_brute(p: Params) -> Answer:
 
 
 def _aid_greedy(p: Params, times: int) -> list[str]:
-    missing = {post: times for post in p["posts"]}
+    missing = dict.fromkeys(p["posts"], times)
     team: list[str] = []
-    left = [each for each in p["people"]]
+    left = list(p["people"])
     while any(n > 0 for n in missing.values()) and left:
         best = max(left, key=lambda each: sum(missing[post] > 0 for post in each[1]))
         left.remove(best)
@@ -386,18 +429,18 @@ def _room_draw(rng: random.Random) -> Params:
     return {"slots": slots}
 
 
-def _by_end(slots: list[list[object]], weight: bool) -> tuple[int, int]:
+def _by_end(slots: list[list[Any]], weight: bool) -> tuple[int, int]:
     """Return the best total (groups, or fees) that fits, and in how many ways, by a table over ending times."""
-    order = sorted(slots, key=lambda s: int(str(s[2])))
+    order = sorted(slots, key=lambda s: s[2])
 
     @cache
     def best(i: int) -> tuple[int, int]:
         if i == 0:
             return 0, 1
         _, start, _, fee = order[i - 1]
-        before = sum(int(str(s[2])) <= int(str(start)) for s in order[: i - 1])
+        before = sum(s[2] <= start for s in order[: i - 1])
         total, ways = best(before)
-        taken = (total + (int(str(fee)) if weight else 1), ways)
+        taken = (total + (fee if weight else 1), ways)
         left = best(i - 1)
         if taken[0] == left[0]:
             return taken[0], taken[1] + left[1]
@@ -406,8 +449,8 @@ def _by_end(slots: list[list[object]], weight: bool) -> tuple[int, int]:
     return best(len(order))
 
 
-def _rooms(slots: list[list[object]]) -> int:
-    return max(sum(int(str(s[1])) <= int(str(t[1])) < int(str(s[2])) for s in slots) for t in slots)
+def _rooms(slots: list[list[Any]]) -> int:
+    return max(sum(bool(s[1] <= t[1] < s[2]) for s in slots) for t in slots)
 
 
 def _room_solve(p: Params) -> Answer | None:
@@ -445,7 +488,7 @@ def _room_naive(p: Params) -> list[Answer]:
                 "ways": 1,
                 "best_income": sum(t[3] for t in taken),
                 "rooms_for_all": 10 - len(taken),
-            }  # fmt: skip
+            }
         )
     by_end = _by_end(p["slots"], weight=False)[0]
     replies.append({"most_groups": by_end, "ways": 1, "best_income": replies[0]["best_income"]})

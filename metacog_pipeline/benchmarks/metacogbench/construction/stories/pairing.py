@@ -18,10 +18,21 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import
 )
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 
-SUBSTANCES = (
-    "aldrite benoxal cerilan dorvane elmite farsol gentrol hexonal iverin jastol kelvane lumarin"
-).split()
-CRAFTS = "potter saddler glazier cooper weaver smith binder carver".split()
+SUBSTANCES = [
+    "aldrite",
+    "benoxal",
+    "cerilan",
+    "dorvane",
+    "elmite",
+    "farsol",
+    "gentrol",
+    "hexonal",
+    "iverin",
+    "jastol",
+    "kelvane",
+    "lumarin",
+]
+CRAFTS = ["potter", "saddler", "glazier", "cooper", "weaver", "smith", "binder", "carver"]
 
 
 # --- tutors and pupils -------------------------------------------------------------------------------------------

@@ -17,10 +17,21 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import
 )
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 
-JOBS = (
-    "clearing digging footing framing roofing glazing plumbing wiring plastering paving painting fencing"
-).split()
-CLUBS = "rowing chess pottery archery drama skating birding baking".split()
+JOBS = [
+    "clearing",
+    "digging",
+    "footing",
+    "framing",
+    "roofing",
+    "glazing",
+    "plumbing",
+    "wiring",
+    "plastering",
+    "paving",
+    "painting",
+    "fencing",
+]
+CLUBS = ["rowing", "chess", "pottery", "archery", "drama", "skating", "birding", "baking"]
 
 
 # --- a barn ------------------------------------------------------------------------------------------------------
@@ -223,8 +234,8 @@ def _price_story(p: Params) -> str:
         (
             "A canteen that must not make a profit sets its price for a soup anew each Monday: last week's rent of "
             f"{p['rent']} euros divided by last week's number of guests, plus {p['each']:.2f} euros for what goes into the "
-            f"bowl. Guests watch the price of the same week: at a price of x euros, {p['most']} minus {p['per_euro']} times "
-            f"x of them come (the canteen reckons with fractions of guests and of cents). Last week the soup cost "
+            f"bowl. Guests watch the price of the same week: at a price of x euros, {p['most']} minus {p['per_euro']} "
+            f"times x of them come (the canteen reckons with fractions of guests and of cents). Last week the soup cost "
             f"{p['start']:.2f} euros. The accountant asks at what price this comes to rest, how many guests come then, in "
             "which week from now (next week is the first) the price moves by less than a cent for the first time, and, "
             "once all is at rest, by how many cents next week's price would differ if this week's were mistakenly set a "
@@ -292,16 +303,25 @@ def _club_naive(p: Params) -> list[Answer]:
     total, shared = _club_known(p)
     sums = [sum(n for key, n in shared.items() if len(key) == size) for size in range(5)]
     return [
-        {"in_none": max(0, total - sums[1]), "exactly_one": sums[1], "exactly_two": sums[2], "only_first_two": shared["01"]},
         {
-            "in_none": max(0, total - sums[1] + sums[2]), "exactly_one": sums[1] - sums[2],
-            "exactly_two": sums[2] - sums[3], "only_first_two": shared["01"] - shared["0123"],
+            "in_none": max(0, total - sums[1]),
+            "exactly_one": sums[1],
+            "exactly_two": sums[2],
+            "only_first_two": shared["01"],
         },
         {
-            "in_none": max(0, total - sums[1] + sums[2] - sums[3]), "exactly_one": sums[1] - 2 * sums[2],
-            "exactly_two": sums[2] - 3 * sums[3], "only_first_two": shared["01"] - shared["012"] - shared["013"],
+            "in_none": max(0, total - sums[1] + sums[2]),
+            "exactly_one": sums[1] - sums[2],
+            "exactly_two": sums[2] - sums[3],
+            "only_first_two": shared["01"] - shared["0123"],
         },
-    ]  # fmt: skip
+        {
+            "in_none": max(0, total - sums[1] + sums[2] - sums[3]),
+            "exactly_one": sums[1] - 2 * sums[2],
+            "exactly_two": sums[2] - 3 * sums[3],
+            "only_first_two": shared["01"] - shared["012"] - shared["013"],
+        },
+    ]
 
 
 def _club_story(p: Params) -> str:
