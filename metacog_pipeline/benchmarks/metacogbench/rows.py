@@ -1,0 +1,58 @@
+"""One finding between models or formats as a row of the table of comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("benchmark", "dataset", "source", "condition", "model"), pl.String),
+    **dict.fromkeys(("family", "measure", "a", "b"), pl.String),
+    **dict.fromkeys(("value", "se", "low", "high", "statistic", "p", "p_adjusted"), pl.Float64),
+    "verdict": pl.String,
+    "n": pl.Int64,
+    "note": pl.String,
+    "status": pl.String,
+}
+COMPARISON_SCHEMA = pl.Schema(_TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One finding; ``condition`` and ``model`` say what is held fixed, ``family`` what ``value`` is."""
+
+    dataset: str
+    source: str
+    condition: str | None
+    model: str | None
+    family: str
+    measure: str
+    a: str | None = None
+    b: str | None = None
+    value: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    statistic: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    verdict: str | None = None
+    n: int = 0
+    note: str | None = None
+    status: str = "ok"
+
+
+def table(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return the rows in `COMPARISON_SCHEMA`."""
+    return pl.DataFrame([(BENCHMARK, *astuple(row)) for row in rows], schema=COMPARISON_SCHEMA, orient="row")
+
+
+def number(value: float | np.floating | None) -> float | None:
+    """Return a plain number, None for one that is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
