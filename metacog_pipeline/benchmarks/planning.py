@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.catalogue import enabled
-from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
@@ -15,7 +16,10 @@ from metacog_pipeline.study import Study
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One model on one benchmark, all runs. ``tokens_out`` and ``dollars`` are upper bounds of what is left to ask."""
+    """One model on one benchmark, all runs. ``tokens_out`` and ``dollars`` are upper bounds of what is left to ask.
+
+    Or one judge, about all models and runs, under the name of the judgements: calls are judgements.
+    """
 
     model: str
     benchmark: str
@@ -43,8 +47,12 @@ def plan_study(study: Study) -> Plan:
     for benchmark in benchmarks:
         if not benchmark.items_current(study):
             benchmark.construct(study)
-    rows = tuple(_row(study, benchmark, spec) for benchmark in benchmarks for spec in benchmark.models(study))
-    return Plan(rows, tuple(_notes(study, rows)))
+    rows: list[PlanRow] = []
+    for benchmark in benchmarks:
+        rows += [_row(study, benchmark, spec) for spec in benchmark.models(study)]
+        if judging := benchmark.judged_by(study):
+            rows += _judges(study, benchmark, judging)
+    return Plan(tuple(rows), tuple(_notes(study, rows)))
 
 
 def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
@@ -57,9 +65,26 @@ def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
         profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
         stored = stored_answers(partition.folder)
         total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, benchmark.steps))
+    return _plan_row(study, benchmark.name, spec, total)
+
+
+def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRow]:
+    """Return one row per judge that may judge a model of the study, in the order of asking."""
+    totals: dict[str, Estimate] = {}
+    for partition in benchmark.partitions(study):
+        for name, estimate in judging.estimate(partition).items():
+            totals.setdefault(name, Estimate()).add(estimate)
+    return [
+        _plan_row(study, judging.name, spec, totals[spec.name])
+        for spec in study.judges
+        if spec.name in totals
+    ]
+
+
+def _plan_row(study: Study, benchmark: str, spec: ModelSpec, total: Estimate) -> PlanRow:
     return PlanRow(
         model=spec.name,
-        benchmark=benchmark.name,
+        benchmark=benchmark,
         runs=study.study.runs,
         calls=total.calls,
         answered=total.answered,
@@ -70,12 +95,17 @@ def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
     )
 
 
-def _notes(study: Study, rows: tuple[PlanRow, ...]) -> list[str]:
+def _notes(study: Study, rows: Sequence[PlanRow]) -> list[str]:
     most = sum(row.dollars or 0.0 for row in rows)
     notes = [
         f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${most:.4f} "
         "(tokens in are estimated from text length; tokens out and dollars are upper bounds)."
     ]
+    if any(benchmark.judged_by(study) for benchmark in enabled(study)):
+        notes.append(
+            "A judgement is counted as one call; where a reply tells little it takes up to three, which tokens and "
+            "dollars allow for."
+        )
     unpriced = [row.model for row in rows if row.dollars is None]
     if unpriced:
         names = ", ".join(unpriced)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from metacog_pipeline.benchmarks.catalogue import enabled
-from metacog_pipeline.benchmarks.common.benchmark import Respondent
+from metacog_pipeline.benchmarks.common.benchmark import Judging, Respondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.types import ChatRequest
@@ -14,7 +14,7 @@ from metacog_pipeline.study import Study
 
 
 def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
-    """Return the study's simulated respondents by model name, all knowing the items of every enabled benchmark.
+    """Return the study's simulated respondents by name: models, who know the items of every enabled benchmark, and judges.
 
     Raises
     ------
@@ -26,9 +26,21 @@ def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
         for spec in study.models
         if spec.provider == "simulated"
     }
+    found |= {
+        spec.name: _whoever_knows([judging.respondent(study, spec) for judging in _judging(study)])
+        for spec in study.judges
+        if spec.provider == "simulated" and _judging(study)
+    }
     if not found:
-        raise StudyError(f'{study.path.name}: no model with provider = "simulated" to serve; add one')
+        raise StudyError(
+            f'{study.path.name}: no model or judge with provider = "simulated" to serve; add one'
+        )
     return found
+
+
+def _judging(study: Study) -> list[Judging]:
+    found = (benchmark.judged_by(study) for benchmark in enabled(study))
+    return [judging for judging in found if judging is not None]
 
 
 def _whoever_knows(observers: Sequence[Respondent]) -> Callable[[ChatRequest], str]:

@@ -136,6 +136,22 @@ def estimate_partition(
     return asker.estimate
 
 
+def estimate_whole(
+    spec: ModelSpec, run: int, seed: int, profile: Profile, tasks: Sequence[Task], stored: Stored
+) -> Estimate:
+    """Return what asking ``tasks`` would take, each counted as one call however often it may have to be asked again.
+
+    Tokens, and with them dollars, are those of all calls a task can come to.
+    """
+    asker = DryAsker(spec, run, seed, profile, stored)
+    answered = 0
+    for task in tasks:
+        asker.begin()
+        _finish(task, asker, profile.mode)
+        answered += not asker.unanswered
+    return Estimate(len(tasks), answered, asker.estimate.tokens_in, asker.estimate.tokens_out)
+
+
 def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:
     """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
 

@@ -12,6 +12,7 @@ import polars as pl
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.planning import Estimate
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
@@ -65,6 +66,11 @@ class Judging:
         Ask the judges what the partition lacks.
     read
         Kept judgements → one row per item, condition and judge.
+    estimate
+        What is left to ask about a partition, by judge; a call is one judgement. Before there are answers to judge, as
+        long a prompt as these can make.
+    respondent
+        The simulated voice of a judge.
     """
 
     name: str
@@ -75,6 +81,8 @@ class Judging:
     fingerprint: Callable[[Partition], str]
     ask: Callable[[Partition, Callable[[Progress], None] | None], Outcome]
     read: Callable[[Partition], pl.DataFrame]
+    estimate: Callable[[Partition], dict[str, Estimate]]
+    respondent: Callable[[Study, ModelSpec], Respondent]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ _CELL = ["dataset", "variant", "condition", "model"]
 class Cell:
     """The scored instances of one model under one condition, of one run or of several.
 
-    ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``, ``n_failed``
-    and ``n_unparsable`` count rows (instances × runs). ``first`` has a row per instance whose step A counts, with what
-    that says by itself; ``first_read`` counts these rows, ``first_failed`` those without an answer to step A. ``alone`` counts the rows of which
-    no more than step A was given.
+    ``items`` has a row per instance that counts, its values averaged over runs, sorted by instance; ``asked``,
+    ``n_failed`` and ``n_unparsable`` count rows (instances × runs). ``first`` has a row per instance whose step A counts,
+    with what that says by itself; ``first_read`` counts these rows, ``first_failed`` those without an answer to step A.
+    ``alone`` counts the rows of which no more than step A was given.
     """
 
     dataset: str

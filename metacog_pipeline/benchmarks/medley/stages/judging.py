@@ -6,20 +6,27 @@ from collections.abc import Callable
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.benchmark import Judging
+from metacog_pipeline.benchmarks.common.benchmark import Judging, Respondent
 from metacog_pipeline.benchmarks.common.files import mark_of, read_frame
 from metacog_pipeline.benchmarks.common.judging import judged_partition, kept_judgements
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades
+from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.judging import protocol
-from metacog_pipeline.benchmarks.medley.judging.cases import Case, cases
+from metacog_pipeline.benchmarks.medley.judging.cases import ANSWER_CHARACTERS, Case, cases
 from metacog_pipeline.benchmarks.medley.judging.combine import combine, grades
 from metacog_pipeline.benchmarks.medley.judging.observe import read_judgements
-from metacog_pipeline.benchmarks.medley.stages.construction import instances
+from metacog_pipeline.benchmarks.medley.judging.simulate import Responder
+from metacog_pipeline.benchmarks.medley.masking import presented
+from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA, UNANSWERED
+from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
+from metacog_pipeline.benchmarks.medley.stages.construction import asked, instances
 from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording, judges, masking
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.panel import Panelist, panel_identities, query_panel
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.panel import Panelist, panel_identities, panel_profile, query_panel
 from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.store import read_partition
@@ -68,6 +75,25 @@ def read(partition: Partition) -> pl.DataFrame:
     )
 
 
+def estimate(partition: Partition) -> dict[str, Estimate]:
+    """Return what is left to ask about a partition, by judge; a judgement may take three calls, which tokens allow for."""
+    seat = judged_partition(JUDGING, partition)
+    stored = stored_answers(seat.folder)
+    to_judge = _cases_to_come(partition)
+    found = {}
+    for panelist in protocol.panel(judges(partition.study), partition.spec, to_judge, judge_wording()):
+        profile = panel_profile(seat, panelist.spec) or Profile(panelist.modes[0])
+        found[panelist.spec.name] = estimate_whole(
+            panelist.spec, partition.run, partition.seed, profile, panelist.tasks, stored
+        )
+    return found
+
+
+def respondent(study: Study, spec: ModelSpec) -> Respondent:
+    """Return the simulated voice of a judge."""
+    return Responder(spec.observer, judge_wording())
+
+
 def judged(study: Study, observations: pl.DataFrame) -> Grades | None:
     """Return the combined grades of the models and runs of ``observations``; None where the study names no judges."""
     if not judges(study):
@@ -101,6 +127,29 @@ def _cases(partition: Partition) -> list[Case]:
     return cases(instances(partition.study), observed, masking=masking(partition.study))
 
 
+def _cases_to_come(partition: Partition) -> list[Case]:
+    """Return the cases there are, and the longest there can be where a model has yet to answer."""
+    study = partition.study
+    there = observations_path(partition).exists()
+    if not there and partition.spec.provider == "replay":
+        return []  # nobody knows how much of it will be imported
+    observed = read_frame(observations_path(partition)) if there else OBSERVATION_SCHEMA.to_frame()
+    answered = observed.filter(~pl.col("status").is_in(UNANSWERED))
+    known = set(answered.select("condition", "item_id").iter_rows())
+    longest = [
+        _longest(presented(item, condition, masking(study)), condition)
+        for condition, items in asked(study).items()
+        for item in items
+        if (condition, item.item_id) not in known
+    ]
+    return [*cases(instances(study), answered, masking=masking(study)), *longest]
+
+
+def _longest(shown: Instance, condition: str) -> Case:
+    first, final = (f"{step} {condition} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
+    return Case(shown, condition, first, final, wrong_consensus=True)
+
+
 JUDGING = Judging(
     name=protocol.BENCHMARK,
     version=VERSION,
@@ -110,4 +159,6 @@ JUDGING = Judging(
     fingerprint=fingerprint,
     ask=ask,
     read=read,
+    estimate=estimate,
+    respondent=respondent,
 )
