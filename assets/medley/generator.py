@@ -18,7 +18,15 @@ from assets.reporting import ROWS, Fact, one_line_failure, progress_lines
 from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.medley.stages import generator
-from metacog_pipeline.benchmarks.medley.stages.generator import ASKING, NEEDS, STAGES, Check, Made
+from metacog_pipeline.benchmarks.medley.stages.generator import (
+    ASKING,
+    CHECKS,
+    NEEDS,
+    STAGES,
+    Check,
+    Made,
+    blocking,
+)
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.querying.partition import Progress
 
@@ -34,58 +42,10 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "medley_verification": "What three judges say of the consensus on each claim; the replies are kept as transcripts.",
     "medley_gates": "The finished instances, also in the layout of the published data, and whether they may be released.",
 }
-_ANSWERED = ("all_was_answered", "Everybody has answered everything.", False)
-# Stage → its checks: name, what it says, whether a failure keeps the next stage from running.
-_CHECKS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
-    "medley_seeds": (("every_domain_has_seeds", "All five domains have seeds.", False),),
-    "medley_designs": (
-        _ANSWERED,
-        ("every_seed_has_a_design", "A case that can be read for every seed.", False),
-    ),
-    "medley_drafts": (
-        ("five_different_claims", "Five claims, no two alike.", True),
-        ("two_to_four_hundred_words", "Cases are as long as they should be.", False),
-        ("every_seed_has_a_draft", "No seed went without a case.", False),
-    ),
-    "medley_pool": (
-        _ANSWERED,
-        ("labels_in_vocabulary", "Every label is one of the five words.", True),
-        ("five_ratings_per_analyst", "Whoever can be read rates exactly the five claims.", True),
-        ("replies_can_be_read", "Every analyst can be read about every case.", False),
-        ("every_draft_was_judged", "Somebody can be read about every case.", False),
-    ),
-    "medley_disagreement": (
-        ("within_its_range", "Between full agreement and five labels equally often.", True),
-        ("five_claims_each", "Every claim of every case, once.", True),
-        ("something_is_open", "Some case is open enough.", True),
-    ),
-    "medley_consensus": (
-        ("one_on_every_claim", "A consensus on every claim of every case kept.", True),
-        ("within_zero_and_one", "Confidences are shares.", True),
-    ),
-    "medley_panels": (
-        ("eight_analysts", "Eight analysts, or all where the pool is smaller.", True),
-        (
-            "at_most_two_per_family",
-            "No panel is of one family; the rule gives way where nobody else is left.",
-            False,
-        ),
-        ("all_of_them_could_be_read", "Nobody is shown whose reply could not be read.", False),
-    ),
-    "medley_verification": (
-        _ANSWERED,
-        ("three_verdicts_on_every_claim", "Each judge has a verdict on each claim.", False),
-    ),
-    "medley_gates": (
-        ("invariants_hold", "Five claims, a panel, a consensus that names the same claims.", True),
-        ("fit_to_be_released", "The gates a set must pass; a small one fails those on size.", False),
-    ),
-}
 
 
 def _stage(name: str, before: Mapping[str, AssetsDefinition]) -> AssetsDefinition:
     asks = name in ASKING
-    blocking = {check: blocks for check, _, blocks in _CHECKS[name]}
 
     @asset(
         name=name,
@@ -99,7 +59,7 @@ def _stage(name: str, before: Mapping[str, AssetsDefinition]) -> AssetsDefinitio
         description=_DESCRIPTIONS[name],
         check_specs=[
             AssetCheckSpec(check, asset=name, description=says, blocking=blocks)
-            for check, says, blocks in _CHECKS[name]
+            for check, says, blocks in CHECKS[name]
         ],
     )
     def made(context: AssetExecutionContext) -> MaterializeResult:
@@ -113,7 +73,7 @@ def _stage(name: str, before: Mapping[str, AssetsDefinition]) -> AssetsDefinitio
                 "preview": preview(found.frame),
             },
             data_version=DataVersion(found.mark),
-            check_results=[_result(check, blocking[check.name]) for check in found.checks],
+            check_results=[_result(check, name) for check in found.checks],
         )
 
     return made
@@ -151,8 +111,8 @@ def _cost(made: Made) -> dict[str, Fact]:
     }
 
 
-def _result(check: Check, blocks: bool) -> AssetCheckResult:
-    severity = AssetCheckSeverity.ERROR if blocks else AssetCheckSeverity.WARN
+def _result(check: Check, stage: str) -> AssetCheckResult:
+    severity = AssetCheckSeverity.ERROR if check.name in blocking(stage) else AssetCheckSeverity.WARN
     return AssetCheckResult(
         check_name=check.name, passed=check.passed, severity=severity, metadata=dict(check.facts)
     )

@@ -12,9 +12,10 @@ from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
 from metacog_pipeline.benchmarks.medley.stages import generator
 from metacog_pipeline.commands.options import quiet_option, study_option
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import ProviderError, StudyError
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.querying.partition import Progress
+from metacog_pipeline.querying.session import INTERRUPTED
 from metacog_pipeline.study import load_study
 
 
@@ -60,11 +61,17 @@ def generate(study_file: Path, quiet: bool) -> None:
             line = lines.setdefault(stage, ProgressLine(stage, progress.total, style_for(quiet)))
             line.update(progress.done, progress.tally.cost_usd)
 
-        made = generator.run_stage(study, stage, show)
+        try:
+            made = generator.run_stage(study, stage, show)
+        except ProviderError:
+            if INTERRUPTED.is_set():
+                raise click.Abort from None
+            raise
         click.echo(f"{stage}: {_listed(made.facts)}")
         for check in made.checks:
             if not check.passed:
                 click.echo(f"  does not hold: {check.name} ({_listed(check.facts)})")
+        generator.refuse(stage, made)
     if not todo:
         click.echo("everything is made; nobody was asked")
 

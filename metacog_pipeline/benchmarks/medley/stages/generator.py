@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.stages import generator_files as files
 from metacog_pipeline.benchmarks.medley.stages.generator_cast import wanted
+from metacog_pipeline.benchmarks.medley.stages.generator_checks import CHECKS, blocking
 from metacog_pipeline.benchmarks.medley.stages.generator_making import (
     ASK,
     MAKE,
@@ -34,14 +35,17 @@ from metacog_pipeline.study import Study
 
 __all__ = [
     "ASKING",
+    "CHECKS",
     "NEEDS",
     "STAGES",
     "VERSION",
     "Check",
     "Made",
     "Whole",
+    "blocking",
     "generate",
     "read_whole",
+    "refuse",
     "run_stage",
     "stale",
     "wanted",
@@ -77,8 +81,22 @@ def generate(study: Study, on_progress: OnProgress = None) -> dict[str, Made]:
     ------
     ProviderError, BudgetError
         If somebody has not answered everything; what was answered is kept.
+    SourceError
+        If something does not hold that must hold before the next stage.
     """
-    return {stage: run_stage(study, stage, on_progress) for stage in stale(study)}
+    made = {}
+    for stage in stale(study):
+        made[stage] = run_stage(study, stage, on_progress)
+        refuse(stage, made[stage])
+    return made
+
+
+def refuse(stage: str, made: Made) -> None:
+    """Raise SourceError where what a stage made must not be built on."""
+    for check in made.checks:
+        if not check.passed and check.name in blocking(stage):
+            said = ", ".join(f"{name} {value}" for name, value in check.facts.items())
+            raise SourceError(f"{stage}: {check.name} does not hold ({said}); nothing is built on it")
 
 
 def run_stage(study: Study, stage: str, on_progress: OnProgress = None) -> Made:

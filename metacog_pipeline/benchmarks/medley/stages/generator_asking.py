@@ -68,12 +68,19 @@ def partition_of(study: Study, role: str, spec: ModelSpec) -> Partition:
     return Partition(study, PARTITIONS[role], spec, RUN)
 
 
-def noted(study: Study, role: str, people: Sequence[ModelSpec]) -> list[list[object]]:
+def noted(study: Study, role: str, people: Sequence[ModelSpec]) -> list[dict[str, object]]:
     """Return how far each of ``people`` is, as the manifests say: what a stage made of their answers depends on."""
     manifests = [partition_of(study, role, spec).manifest() for spec in people]
     return [
-        [spec.name, spec.family, asked_as(spec), noted.get("fingerprint"), noted.get("finished_at")]
-        for spec, noted in zip(people, manifests, strict=True)
+        {
+            "name": spec.name,
+            "family": spec.family,
+            "asked_as": asked_as(spec),
+            "complete": manifest.get("fingerprint") is not None,
+            "fingerprint": manifest.get("fingerprint"),
+            "finished_at": manifest.get("finished_at"),
+        }
+        for spec, manifest in zip(people, manifests, strict=True)
     ]
 
 

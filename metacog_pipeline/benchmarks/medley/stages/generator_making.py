@@ -40,7 +40,13 @@ from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.benchmarks.medley.stages import generator_files as files
 from metacog_pipeline.benchmarks.medley.stages.generator_asking import Asked, ask_role, replies, stop
 from metacog_pipeline.benchmarks.medley.stages.generator_cast import JUDGES, cast
-from metacog_pipeline.benchmarks.medley.stages.generator_marks import ASKING, mark, words
+from metacog_pipeline.benchmarks.medley.stages.generator_checks import blocking
+from metacog_pipeline.benchmarks.medley.stages.generator_marks import (
+    ASKING,
+    incomplete_will_do,
+    mark,
+    words,
+)
 from metacog_pipeline.benchmarks.medley.stages.settings import generator_folder, made_folder, settings
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.querying.partition import Progress
@@ -277,8 +283,12 @@ def _keep(
     checks: Sequence[Check],
     asked: Asked | None = None,
 ) -> Made:
-    """Write what a stage made, with the mark of what it was made from."""
-    made_from = mark(study, stage)
+    """Write what a stage made, with the mark of what it was made from.
+
+    What must not be built on is never taken for up to date: the check that refused it must be met again.
+    """
+    refused = any(check.name in blocking(stage) and not check.passed for check in checks)
+    made_from = "" if refused else mark(study, stage)
     write_frame(frame, files.stage_path(study, stage), made_from)
     return Made({"rows": frame.height, **found}, frame, made_from, tuple(checks), asked)
 
@@ -289,9 +299,7 @@ def _ask(
     """Ask what is not answered yet and return all that was said; raises where something has no answer."""
     who, role = cast(study), ASKING[stage]
     asked = ask_role(study, role, who, tasks, words().digest, on_progress)
-    made = settings(study).generator
-    incomplete_will_do = made is not None and made.allow_incomplete and not INTERRUPTED.is_set()
-    if asked.problems and not incomplete_will_do:
+    if asked.problems and (INTERRUPTED.is_set() or not incomplete_will_do(study)):
         raise stop(asked)
     return asked, replies(study, role, who, tasks)
 

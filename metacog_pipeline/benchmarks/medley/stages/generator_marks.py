@@ -54,10 +54,18 @@ def mark(study: Study, stage: str) -> str:
     if stage == STAGES[0]:
         own = [who.dataset, who.seeds_digest]
     elif stage in ASKING:
-        own = [words().digest, noted(study, ASKING[stage], who.people[ASKING[stage]])]
+        people = noted(study, ASKING[stage], who.people[ASKING[stage]])
+        # What was made of incomplete answers is as good as stale once that will not do any more.
+        own = [words().digest, people, incomplete_will_do(study) or all(each["complete"] for each in people)]
     elif stage == STAGES[-1]:
         own = [words().digest, settings(study).anonymise]
     return sha256_hex(canonical_json([VERSION, stage, before, own]))
+
+
+def incomplete_will_do(study: Study) -> bool:
+    """Whether the study makes instances although somebody has not answered everything."""
+    made = settings(study).generator
+    return made is not None and made.allow_incomplete
 
 
 @functools.cache

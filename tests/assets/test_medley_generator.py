@@ -1,0 +1,162 @@
+"""The generator of MEDLEY instances in the graph: launched before the questions are built, and only when it is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDY = """
+[study]
+name = "made"
+home = "home"
+
+[[models]]
+name = "first"
+provider = "simulated"
+
+[benchmarks.metamedqa]
+enabled = false
+
+[benchmarks.medley]
+enabled = true
+dataset = "{dataset}"
+"""
+STAGES = [
+    "seeds",
+    "designs",
+    "drafts",
+    "pool",
+    "disagreement",
+    "consensus",
+    "panels",
+    "verification",
+    "gates",
+]
+
+
+def write(folder: Path, dataset: str = "sample") -> Path:
+    path = folder / "study.toml"
+    path.write_text(STUDY.format(dataset=dataset), encoding="utf-8")
+    return path
+
+
+def run(study: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from metacog_pipeline.cli import main; main()", *arguments, str(study)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def python(study: Path, code: str) -> Any:
+    """Run ``code`` in a process that sees the study; return the JSON it printed last."""
+    environment = {
+        **os.environ,
+        "METACOG_STUDY": str(study),
+        "DAGSTER_HOME": str(study.parent / "home" / "dagster"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A study of the sample, run once."""
+    study = write(tmp_path_factory.mktemp("made"))
+    done = run(study, "run")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.index("making new questions") < done.stderr.index("building the questions")
+    yield study
+
+
+def test_the_generator_stands_before_the_source_where_the_study_makes_instances(tmp_path: Path) -> None:
+    code = (
+        "import json; from assets.definitions import defs\n"
+        "graph = defs.resolve_asset_graph()\n"
+        "found = {k.to_user_string(): sorted(d.to_user_string() for d in graph.get(k).parent_keys)"
+        " for k in graph.get_all_asset_keys() if k.to_user_string().startswith('medley')}\n"
+        "print(json.dumps([found, [job.name for job in defs.jobs]]))"
+    )
+    found, jobs = python(write(tmp_path), code)
+    assert {f"medley_{stage}" for stage in STAGES} <= set(found)
+    assert found["medley_source"] == ["medley_gates"] and found["medley_items"] == ["medley_source"]
+    assert found["medley_verification"] == ["medley_consensus", "medley_drafts"]
+    assert "medley_generate" in jobs
+    found, jobs = python(write(tmp_path, "published"), code)
+    assert not {f"medley_{stage}" for stage in STAGES} & set(found)
+    assert found["medley_source"] == [] and "medley_generate" not in jobs
+
+
+def test_a_finished_generator_is_not_launched_again(made: Path) -> None:
+    again = run(made, "run")
+    assert again.returncode == 0, again.stderr
+    assert "everything is up to date; nothing was asked" in again.stderr
+
+
+def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made: Path) -> None:
+    home = made.parent / "home"
+    before = journals(home)
+    (home / "items" / "medley_generator" / "panels.parquet").unlink()
+    again = run(made, "run")
+    assert again.returncode == 0, again.stderr
+    assert "making new questions" in again.stderr and "first, run 1" not in again.stderr
+    code = (
+        "import json; from dagster import DagsterInstance, DagsterEventType\n"
+        "instance = DagsterInstance.get(); run = instance.get_runs(limit=9)\n"
+        "mine = next(r for r in run if r.job_name == 'medley_generate')\n"
+        "print(json.dumps(sorted(k.to_user_string() for k in mine.asset_selection)))"
+    )
+    assert python(made, code) == ["medley_gates", "medley_panels", "medley_verification"]
+    assert journals(home) == before
+
+
+def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made: Path) -> None:
+    code = (
+        "import json; from dagster import DagsterInstance\n"
+        "from dagster._core.storage.dagster_run import RunsFilter\n"
+        "instance = DagsterInstance.get()\n"
+        "first = instance.get_runs(filters=RunsFilter(job_name='medley_generate'))[-1]\n"
+        "found = [e.dagster_event.event_specific_data for e in instance.all_logs(first.run_id)\n"
+        "         if e.dagster_event and e.dagster_event.event_type_value == 'ASSET_CHECK_EVALUATION']\n"
+        "print(json.dumps([[f.asset_key.to_user_string(), f.check_name, f.passed] for f in found]))"
+    )
+    found = python(made, code)
+    assert {key for key, _, _ in found} == {f"medley_{stage}" for stage in STAGES}
+    assert [name for _, name, passed in found if not passed] == ["fit_to_be_released"]
+
+
+def test_what_making_instances_cost_is_counted_and_nobody_of_the_pool_is_on_the_board(made: Path) -> None:
+    home = made.parent / "home"
+    assert set(pl.read_parquet(home / "study" / "models.parquet")["model"]) == {"first"}
+    asked = run_sql(
+        made, "select benchmark, count(*) as people, sum(calls)::int as calls from cost group by all"
+    )
+    counted = {row["benchmark"]: (row["people"], row["calls"]) for row in asked}
+    assert counted["medley_designers"] == (3, 36) and counted["medley_verification"] == (3, 180)
+    assert counted["medley_pool"][0] == 28 and counted["medley_pool"][1] >= 336
+
+
+def run_sql(study: Path, query: str) -> list[dict[str, Any]]:
+    found = run_command("sql", "--study", str(study), "--format", "json", query)
+    assert found.returncode == 0, found.stderr
+    rows: list[dict[str, Any]] = json.loads(found.stdout)
+    return rows
+
+
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from metacog_pipeline.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def journals(home: Path) -> dict[str, int]:
+    """Return every kept answer's file with its size."""
+    return {str(path): path.stat().st_size for path in (home / "transcripts").rglob("journal-*.jsonl")}

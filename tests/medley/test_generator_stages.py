@@ -1,0 +1,384 @@
+"""New instances are made stage by stage: nothing is asked twice, whatever stops on the way, and no stage builds on air."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.medley.construction import construct
+from metacog_pipeline.benchmarks.medley.construction.designs import DESIGN
+from metacog_pipeline.benchmarks.medley.construction.pipeline import generate_sample
+from metacog_pipeline.benchmarks.medley.construction.pool import AGAIN, ANALYSE
+from metacog_pipeline.benchmarks.medley.construction.respondents import (
+    SimulatedAnalyst,
+    SimulatedDesigner,
+    SimulatedJudge,
+    person,
+    seed_of,
+)
+from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, read_sample
+from metacog_pipeline.benchmarks.medley.construction.verdicts import VERIFY
+from metacog_pipeline.benchmarks.medley.construction.wording import load_words
+from metacog_pipeline.benchmarks.medley.stages import construction, generator
+from metacog_pipeline.errors import ProviderError, SourceError, StudyError
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.llm.server.faults import FaultPlan
+from metacog_pipeline.llm.server.running import ServerThread
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.study import Study, load_study
+
+ROOT = Path(__file__).resolve().parents[2]
+POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "cedar-think", "elm-fast", "oak-nine",
+        "alder-code")  # fmt: skip
+JUDGES = ("judge-quartz", "judge-basalt", "judge-slate")
+DESIGNERS = ("pen", "quill")
+SEEDS = 6
+SAMPLE = '[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true\ndataset = "sample"\n'
+AGAIN_TEXT = load_words().text("analyst_again")
+
+Edit = Callable[[str], str]
+
+
+@dataclass
+class Bench:
+    """A study with a generator whose people answer over HTTP; their calls are counted by name and prompt."""
+
+    folder: Path
+    sample: Sample
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    says: dict[str, Edit] = field(default_factory=dict)
+    url: str = ""
+    plan: Callable[[FaultPlan], None] = lambda plan: None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def respond(self, name: str, request: ChatRequest) -> str:
+        text = request.messages[-1].content
+        with self.lock:
+            self.calls[name, sha256_hex(text)] += 1
+        return self.says.get(name, lambda said: said)(self._said(name, text, request))
+
+    def _said(self, name: str, text: str, request: ChatRequest) -> str:
+        if text.startswith("Write a case"):
+            return SimulatedDesigner(self.sample, DESIGNERS.index(name))(replace(request, step=DESIGN))
+        if text.startswith("A panel of experts"):
+            judge = person(self.sample.judges, name)
+            return SimulatedJudge(self.sample, judge, 0)(replace(request, step=VERIFY))
+        step = AGAIN if AGAIN_TEXT in text else ANALYSE
+        return SimulatedAnalyst(self.sample, person(self.sample.analysts, name), 0)(
+            replace(request, step=step)
+        )
+
+    def write(self, pool: tuple[str, ...] = POOL, seeds: int = SEEDS, **more: object) -> Study:
+        (self.folder / "seeds.json").write_text(json.dumps({"seeds": self.seeds()[:seeds]}))
+        lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
+        lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
+        for name in (*DESIGNERS, *POOL):
+            lines += ["[[analysts]]", *self._row(name)]
+        for name in JUDGES:
+            lines += ["[[judges]]", *self._row(name)]
+        made = {"seeds": "seeds.json", "designers": DESIGNERS, "pool": pool, "judges": JUDGES, **more}
+        lines += ["[benchmarks.metamedqa]", "enabled = false"]
+        lines += [
+            "[benchmarks.medley]",
+            "enabled = true",
+            'dataset = "custom"',
+            "[benchmarks.medley.generator]",
+        ]
+        lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
+        (self.folder / "study.toml").write_text("\n".join(lines) + "\n")
+        study = load_study(self.folder / "study.toml")
+        study.home.prepare()
+        return study
+
+    def _row(self, name: str) -> list[str]:
+        family = name.split("-", maxsplit=1)[0]
+        return [f'name = "{name}"', 'provider = "openai"', f'model = "{name}"', f'base_url = "{self.url}/v1"',
+                "price_in = 0.1", "price_out = 0.1", f'family = "{family}"', "max_concurrency = 4"]  # fmt: skip
+
+    def seeds(self) -> list[dict[str, Any]]:
+        found = []
+        for draft in self.sample.drafts[:SEEDS]:
+            seed = seed_of(draft)
+            row = {"seed_id": seed.seed_id, "domain": seed.domain, "scenario": seed.scenario, "claims": seed.claims,
+                   "ambiguity": seed.ambiguity, "intended_difficulty": seed.difficulty}  # fmt: skip
+            if seed.known_answer:
+                row |= {
+                    "known_answer": seed.known_answer.correct_answer,
+                    "target_wrong_claim": seed.known_answer.target_wrong_claim,
+                }
+                row |= (
+                    {"error_description": seed.error}
+                    if seed.error
+                    else {"why_ensemble_gets_wrong": seed.why_wrong}
+                )
+            found.append(row)
+        return found
+
+    def asked(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for (name, _), times in self.calls.items():
+            total[name] += times
+        return total
+
+    def twice(self) -> int:
+        return sum(times - 1 for times in self.calls.values())
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, read_sample())
+    with ServerThread(made.respond) as server:
+        made.url, made.plan = server.url, server.provider.use
+        yield made
+
+
+def sample_study(folder: Path, seed: int = 0) -> Study:
+    text = (
+        f'[study]\nname = "s"\nhome = "home"\nseed = {seed}\n[[models]]\nname = "a"\nprovider = "simulated"\n'
+    )
+    (folder / "s.toml").write_text(text + SAMPLE)
+    study = load_study(folder / "s.toml")
+    study.home.prepare()
+    return study
+
+
+# --- the sample --------------------------------------------------------------------------------------------------
+
+
+def test_the_samples_generator_makes_what_the_plain_construction_makes(tmp_path: Path) -> None:
+    study = sample_study(tmp_path)
+    made = generator.generate(study)
+    assert tuple(made) == generator.STAGES
+    failed = {check.name for each in made.values() for check in each.checks if not check.passed}
+    assert failed == {"fit_to_be_released"}  # a dozen cases are too few, by intention
+    whole = generator.read_whole(study)
+    assert whole is not None
+    plain = generate_sample(read_sample(), 0)
+    assert whole.instances == plain.instances
+    built, alone = construction.build(study), construct(tmp_path / "alone", "sample")
+    assert built.gates == alone.gates and built.counts == dict(alone.counts)
+    assert construction.items_current(study)
+
+
+def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path) -> None:
+    study = sample_study(tmp_path)
+    made = generator.generate(study)
+    frame = pl.read_parquet(study.home.transcripts / "benchmark=medley_pool" / "**" / "*.parquet")
+    assert frame["model"].n_unique() == 28 and set(frame["source"]) == {"simulated"}
+    asked = made["medley_pool"].asked
+    assert (
+        asked is not None and asked.answered == asked.items == 28 * 12 and asked.tally.calls == frame.height
+    )
+    assert generator.generate(study) == {}
+
+
+def test_another_seed_of_the_sample_asks_its_pool_anew(tmp_path: Path) -> None:
+    first = sample_study(tmp_path)
+    generator.generate(first)
+    before = generator.read_whole(first)
+    second = sample_study(tmp_path, seed=1)
+    assert generator.stale(second) == generator.STAGES
+    generator.generate(second)
+    after = generator.read_whole(second)
+    assert before is not None and after is not None
+    assert after.instances == generate_sample(read_sample(), 1).instances != before.instances
+
+
+def test_a_study_of_published_instances_makes_none(tmp_path: Path) -> None:
+    study = sample_study(tmp_path)
+    medley = study.benchmarks.medley.model_copy(update={"dataset": "published"})
+    published = study.model_copy(
+        update={"benchmarks": study.benchmarks.model_copy(update={"medley": medley})}
+    )
+    assert generator.stale(published) == () and generator.read_whole(published) is None
+    with pytest.raises(StudyError, match="makes no"):
+        generator.run_stage(published, "medley_pool")
+
+
+# --- a study's own people ----------------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
+    study = bench.write()
+    made = generator.generate(study)
+    asked = bench.asked()
+    assert all(asked[name] == SEEDS for name in DESIGNERS)
+    assert all(asked[name] >= SEEDS for name in POOL) and bench.twice() == 0
+    kept = made["medley_disagreement"].facts["kept"]
+    assert all(asked[name] == kept * 5 for name in JUDGES)
+    whole = generator.read_whole(study)
+    assert whole is not None and len(whole.instances) == kept
+    assert generator.generate(study) == {}
+    for stage in ("seeds", "pool", "gates"):
+        (study.home.items / "medley_generator" / f"{stage}.parquet").unlink()
+        generator.generate(study)
+        assert generator.read_whole(study) == whole
+    assert bench.asked() == asked
+    cost = sum(
+        frame["cost_usd"].sum()
+        for frame in map(pl.read_parquet, study.home.transcripts.rglob("transcripts.parquet"))
+    )
+    spent = sum(each.asked.tally.cost_usd for each in made.values() if each.asked)
+    assert cost > 0 and cost == pytest.approx(spent)
+
+
+def test_what_is_made_is_what_a_custom_data_set_reads(bench: Bench) -> None:
+    study = bench.write()
+    with pytest.raises(SourceError, match="not made yet"):
+        construction.construct(study)
+    generator.generate(study)
+    built = construction.construct(study)
+    folder = study.home.items / "medley_generator" / "set"
+    read = construct(bench.folder / "other", "custom", folder=folder)
+    assert [replace(each, position=0) for each in read.instances] == [
+        replace(each, position=0) for each in construction.instances(study)
+    ]
+    assert built.violations == read.violations == () and construction.items_current(study)
+
+
+def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench: Bench) -> None:
+    generator.generate(bench.write(pool=POOL[:8]))
+    before = bench.asked()
+    generator.generate(bench.write())
+    new = bench.asked() - before
+    assert new[POOL[8]] >= SEEDS and bench.twice() == 0
+    assert set(new) <= {POOL[8], *JUDGES}  # judges see another consensus
+
+
+def test_more_seeds_ask_only_about_the_new_ones(bench: Bench) -> None:
+    generator.generate(bench.write(seeds=SEEDS - 1))
+    generator.generate(bench.write())
+    assert bench.twice() == 0 and all(bench.asked()[name] == SEEDS for name in DESIGNERS)
+
+
+def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench: Bench) -> None:
+    absent = POOL[2]
+
+    def without_a_key(**more: object) -> Study:
+        path = bench.write(pool=POOL[:8], **more).path
+        key = f'model = "{absent}"\napi_key_env = "METACOG_TEST_NO_SUCH_KEY"'
+        path.write_text(path.read_text().replace(f'model = "{absent}"', key))
+        return load_study(path)
+
+    study = without_a_key()
+    with pytest.raises(ProviderError, match=f"{absent}.*METACOG_TEST_NO_SUCH_KEY"):
+        generator.generate(study)
+    assert generator.stale(study)[0] == "medley_pool" and generator.read_whole(study) is None
+    asked = bench.asked()
+    assert all(asked[name] >= SEEDS for name in POOL[:8] if name != absent)
+    assert not any(asked[name] for name in (absent, *JUDGES))
+
+    study = without_a_key(allow_incomplete=True)
+    made = generator.generate(study)
+    assert {check.name: check.passed for check in made["medley_pool"].checks}["all_was_answered"] is False
+    assert generator.read_whole(study) is not None and generator.stale(study) == ()
+    assert all(bench.asked()[name] == asked[name] for name in POOL)
+
+    generator.generate(bench.write(pool=POOL[:8]))  # there is a key now, and nothing is left out any more
+    assert bench.asked()[absent] >= SEEDS and bench.twice() == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench: Bench, ending: signal.Signals) -> None:
+    study = bench.write()
+    bench.plan(FaultPlan(latency_s=0.1))
+    code = "from metacog_pipeline.cli import main; main()"
+    arguments = ["medley", "generate", "--study", str(study.path)]
+    running = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while bench.asked().total() < 2 * SEEDS + 10 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(running.pid, ending)
+    _, err = running.communicate(timeout=60)
+    assert "Traceback" not in err
+    if ending == signal.SIGINT:
+        assert running.returncode == 130 and "interrupted" in err
+    stopped = bench.asked().total()
+    assert not any(bench.asked()[name] for name in JUDGES)
+    bench.plan(FaultPlan())
+    generator.generate(study)
+    assert generator.stale(study) == () and bench.asked().total() > stopped
+    assert bench.twice() <= (0 if ending == signal.SIGINT else 4)  # at most what was under way
+
+
+@pytest.mark.parametrize(
+    "rubbish", ["", "no", "[" * 5000, '{"claim_level_assessments": [{"claim_id": "C1"}]}', "\x00"]
+)
+def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench: Bench, rubbish: str) -> None:
+    bench.says = dict.fromkeys(POOL, lambda said: rubbish)
+    study = bench.write()
+    for _ in range(2):  # the check that refused it is met again, and nobody is asked again
+        with pytest.raises(SourceError, match="labels_in_vocabulary"):
+            generator.generate(study)
+        assert bench.asked()["oak-nine"] == 2 * SEEDS
+    assert not any(bench.asked()[name] for name in JUDGES) and generator.read_whole(study) is None
+
+
+def test_one_analyst_and_one_judge_who_say_nothing_usable_are_left_out(bench: Bench) -> None:
+    bench.says = dict.fromkeys(("birch-two", "judge-slate", "quill"), lambda said: "Hm.")
+    made = generator.generate(bench.write())
+    failed = {check.name for each in made.values() for check in each.checks if not check.passed}
+    assert {"replies_can_be_read", "three_verdicts_on_every_claim"} <= failed
+    assert "five_ratings_per_analyst" not in failed and "labels_in_vocabulary" not in failed
+    rated = made["medley_disagreement"].frame["n_rated"]
+    assert set(rated) == {len(POOL) - 1}
+
+
+def test_seeds_that_cannot_be_used_give_one_line(bench: Bench) -> None:
+    study = bench.write()
+    (bench.folder / "seeds.json").write_text('{"seeds": []}')
+    assert generator.stale(study) == generator.STAGES
+    with pytest.raises(SourceError, match=r"seeds\.json"):
+        generator.generate(study)
+    assert not bench.calls
+
+
+def test_a_stage_before_its_time_says_what_is_missing(bench: Bench) -> None:
+    with pytest.raises(SourceError, match="medley_consensus: medley_drafts is not made yet"):
+        generator.run_stage(bench.write(), "medley_consensus")
+
+
+# --- the study file ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"pen", "quill"', '"pen", "quil"', 'designers: no row "quil" (did you mean "quill"?)'),
+        ('judges = ["judge-quartz", ', "judges = [", "at least 3"),
+        ('judges = ["judge-quartz"', 'judges = ["oak-nine"', 'judges: no row "oak-nine"'),
+        ('"alder-small", "alder-large"', '"alder-small", "alder-small"', "listed twice"),
+        ('dataset = "custom"', 'dataset = "sample"', "generator makes a data set of its own"),
+        ('dataset = "custom"', 'dataset = "custom"\nfolder = "x"', "generator makes a data set of its own"),
+        ("seeds = ", "pols = 1\nseeds = ", 'unknown key (did you mean "pool"?)'),
+        ('family = "oak"\n', "", "family is missing"),
+        ('model = "oak-nine"', 'model = "elm-fast"', "one opinion would count twice"),
+        ('name = "oak-nine"\nprovider = "openai"', 'name = "oak-nine"\nprovider = "simulated"', "knows no new cases"),
+        ('name = "measured"', 'name = "oak-nine"', "repeats models[0].name"),
+    ],
+)  # fmt: skip
+def test_a_generator_that_cannot_work_is_refused_in_one_line(
+    bench: Bench, old: str, new: str, says: str
+) -> None:
+    path = bench.write().path
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    assert says in str(caught.value) and "\n" not in str(caught.value)
