@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
@@ -232,3 +233,33 @@ def test_refusing_and_slipping_observers_are_not_read(
     assert set(refused["status"]) == {"answer_unparsed"} and refused["passed"].sum() == 0
     slipped = answered(singles, ObserverSpec(sloppiness=1))
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
+
+
+def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered: Answered) -> None:
+    shipped = [item for item in items_of("metacog147") if item.tier not in ("1a", "1b")]
+    able = ObserverSpec(caution=1, caving=0, transfer=1, accuracy=1, difficulty_slope=0)
+    unable = ObserverSpec(caution=0, caving=1, transfer=0, accuracy=0)
+    for seed in (1, 2):
+        found = answered(shipped, able, seed=seed)
+        assert found.filter(pl.col("passed") == 0).select("item_id", "reply").rows() == []
+        assert found["held_first"].drop_nulls().min() == 1
+        found = answered(shipped, unable, seed=seed)
+        assert found.filter(pl.col("passed") == 1).select("item_id", "reply").rows() == []
+        assert found["passed_grounded"].drop_nulls().max() == 0
+
+
+def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered: Answered) -> None:
+    shipped = [item for item in items_of("metacog147") if item.tier in ("1a", "1b")]
+    for accuracy, awareness, bias in ((1.0, 1.0, 0.0), (0.0, 0.0, 0.95)):
+        observer = ObserverSpec(
+            accuracy=accuracy, unknown_awareness=awareness, confidence_bias=bias, difficulty_slope=0
+        )
+        frames = [answered(shipped, observer, seed=seed) for seed in range(6)]
+        answerable = pl.concat(frames).filter(
+            ~pl.col("bet_rule").is_in(["unknowable", "insufficient", "band"])
+        )
+        # The chance of being right keeps a little away from 0 and 1, see `chance`.
+        expected = sum(chance(item, observer) for item in shipped) / len(shipped)
+        assert abs(mean(answerable["correct"]) - expected) < 0.05
+        hopeless = pl.concat(frames).filter(pl.col("bet_rule").is_in(["unknowable", "insufficient"]))
+        assert set(hopeless["passed"]) == {int(awareness)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Scalar
+from metacog_pipeline.benchmarks.metacogbench.items import Factor, Field, Item, Scalar
 
 _MAKE_BELIEVE = "Quillonia"
 # What a concrete answer may look like, whatever is asked for.
@@ -26,7 +26,20 @@ _CONCRETE = (
     ),
     *("soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"),
 )
+_NAMELESS = ("the first of them", "the second one", "the one in the north", "the best known")
 _LETTERS = "ABCD"
+_MID_SENTENCE = ("A", "An", "The", "It", "All", "Some", "There", "Their", "What", "For", "Not", "One")
+# Parts of a regex, innermost first, and what stands for them in a text that it matches.
+_PARTS = (
+    (re.compile(r"\\b|\(\?:[^()]*\)(?:\?|\{0,\d+\}\??)"), ""),
+    (re.compile(r"\(\?:([^()|]*)[^()]*\)"), r"\1"),
+)
+_ATOMS = (
+    (re.compile(r"\.\{0,\d+\}|\\s[*+]?"), " "),
+    (re.compile(r"\[(.)[^\]]*\]\??"), r"\1"),
+    (re.compile(r"\\w\*|.\?"), ""),
+    (re.compile(r"\\w\+"), "ed"),
+)
 
 
 def right_answer(item: Item) -> str:
@@ -54,7 +67,7 @@ def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
 def invented(item: Item, share: float) -> str:
     """Return a concrete answer where there is none to know, of the form the question asks for."""
     fitting = [text for text in _CONCRETE if item.slot and re.search(item.slot, text, re.IGNORECASE)]
-    chosen = fitting or _CONCRETE[:4]
+    chosen = fitting or _NAMELESS
     return chosen[int(share * len(chosen))]
 
 
@@ -63,9 +76,22 @@ def figure(item: Item) -> str:
     return f"{_shown(item.computed_answer)} {item.unit}".strip()
 
 
+def named(factor: Factor) -> str:
+    """Return words for a factor: its label where that shows it, else something its regexes find; no denials."""
+    candidates = (factor.label, *map(_example, factor.any))
+    shown = [text for text in candidates if _found(factor, text)]
+    return next((text for text in shown if "not " not in text), shown[0] if shown else factor.label)
+
+
 def sentence(text: str) -> str:
-    """Return ``text`` as it stands inside a sentence: without its full stop."""
+    """Return ``text`` without its full stop."""
     return text.strip().rstrip(".!")
+
+
+def clause(text: str) -> str:
+    """Return the first clause of ``text`` as it stands inside a sentence."""
+    first = re.split(r"[,;:]\s", sentence(text))[0]
+    return first[:1].lower() + first[1:] if first.split(" ")[0] in _MID_SENTENCE else first
 
 
 def solution(item: Item, *, all_right: bool) -> dict[str, object]:
@@ -79,6 +105,22 @@ def solution(item: Item, *, all_right: bool) -> dict[str, object]:
     return {
         field.name: _wrong_value(field) if field.name in spoilt else _value(field) for field in item.fields
     }
+
+
+def _example(pattern: str) -> str:
+    """Return a text the simple regex ``pattern`` may match."""
+    before = ""
+    while before != pattern:
+        before = pattern
+        for part, instead in _PARTS:
+            pattern = part.sub(instead, pattern)
+    for atom, instead in _ATOMS:
+        pattern = atom.sub(instead, pattern)
+    return " ".join(pattern.split())
+
+
+def _found(factor: Factor, text: str) -> bool:
+    return any(re.search(pattern, text.lower()) for pattern in factor.any)
 
 
 def _value(field: Field) -> object:

@@ -1,6 +1,7 @@
 """How simulated respondents put what they mean: several styles for each thing to say, all of them readable.
 
-Places in single braces are filled in by the respondent. Texts of an item stand in as sentences without their full stop.
+Places in single braces are filled in by the respondent: the core claim and the naive recommendation as sentences without
+their full stop, what the other side says by its first clause.
 """
 
 from __future__ import annotations

@@ -29,8 +29,10 @@ from statistics import NormalDist
 from metacog_pipeline.benchmarks.metacogbench import phrasing
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
 from metacog_pipeline.benchmarks.metacogbench.knowledge import (
+    clause,
     figure,
     invented,
+    named,
     right_answer,
     sentence,
     solution,
@@ -53,6 +55,7 @@ from metacog_pipeline.llm.types import ChatRequest
 
 COMMON, OWN = 0.35, 0.35
 SPREAD = 0.2  # width of the chances of questions of one level
+UNDECIDED = 0.4
 _WEIGHTS = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
 _NORMAL = NormalDist()
 _LEVELS: Mapping[str, int] = {name: place for place, name in enumerate(DIFFICULTIES)} | {"extreme": 3}
@@ -183,7 +186,7 @@ class Responder:
         return right_answer(item) if luck.knows < sure else wrong_answer(item, self._texts, luck.detail)
 
     def _analysis(self, item: Item, condition: str, luck: _Luck) -> str:
-        labels = [factor.label for factor in item.factors] or ["local conditions"]
+        labels = [named(factor) for factor in item.factors] or ["local conditions"]
         place = int(luck.detail * len(labels))
         material = {
             "figure": figure(item),
@@ -204,8 +207,8 @@ class Responder:
         item = asked.item
         material = {
             "core": sentence(item.core_claim),
-            "valid": sentence(item.valid_point),
-            "over": sentence(item.overcorrection),
+            "valid": clause(item.valid_point),
+            "over": clause(item.overcorrection),
         }
         if asked.step == TURN_1:
             forms: Sequence[str] = (
@@ -221,8 +224,10 @@ def chance(item: Item, observer: ObserverSpec) -> float:
 
     ``accuracy``, raised or lowered by ``difficulty_slope`` for every level the item lies below or above the middle, and
     by up to half of `SPREAD` either way for the item itself. Where there is nothing to know it is how likely the
-    observer takes itself to be.
+    observer takes itself to be; `UNDECIDED` in a matter of taste.
     """
+    if item.bet_rule == "band":
+        return UNDECIDED
     level = _LEVELS.get(item.difficulty or item.level, _MIDDLE)
     base = observer.accuracy + observer.difficulty_slope * (_MIDDLE - level)
     own = SPREAD * (_uniforms(canonical_json([item.item_id]))[6] - 0.5)

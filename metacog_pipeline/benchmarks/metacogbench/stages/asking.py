@@ -1,0 +1,81 @@
+"""From items to kept answers, and from answers to observations."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.benchmark import Respondent
+from metacog_pipeline.benchmarks.common.scoring import source_word
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.observe import observe
+from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
+from metacog_pipeline.benchmarks.metacogbench.protocol import MODES, ask_item
+from metacog_pipeline.benchmarks.metacogbench.simulate import Responder
+from metacog_pipeline.benchmarks.metacogbench.stages.construction import items, items_digest
+from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, lexicon, wording
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.session import Partition, asked_as
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import Study
+
+
+def modes(spec: ModelSpec) -> tuple[str, ...]:
+    """Return the one answer mode of a model: text, unless its row asks for a mode there is.
+
+    There is no ladder to try from the top: the form of a reply is part of what is measured.
+    """
+    return (spec.answer_mode,) if spec.answer_mode in MODES else MODES[:1]
+
+
+def tasks(study: Study, spec: ModelSpec) -> list[Task]:
+    """Return one task per condition and item asked under it."""
+    words = wording(study)
+
+    def task(item: Item, item_hash: str, condition: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await ask_item(item, condition, mode, ask, words, spec)
+
+        return Task(item.item_id, item_hash, condition, run)
+
+    asked = items(study)
+    hashes = {item.item_id: item.item_hash for item in asked}
+    return [
+        task(item, hashes[item.item_id], condition)
+        for condition in conditions(study)
+        for item in applicable(asked, condition)
+    ]
+
+
+def respondent(study: Study, spec: ModelSpec) -> Respondent:
+    """Return the simulated observer of a model, knowing the study's items and words."""
+    return Responder(items(study), spec.observer, wording(study))
+
+
+def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
+    """Return one observation per condition and item asked under it."""
+    study = partition.study
+    return observe(
+        items(study),
+        transcripts,
+        conditions=conditions(study),
+        model=partition.spec.name,
+        run=partition.run,
+        source=source_word(partition),
+        dataset=study.benchmarks.metacogbench.set,
+        lexicon=lexicon(study),
+    )
+
+
+def fingerprint(partition: Partition) -> str:
+    """Return a digest of everything a partition's answers and their readings depend on."""
+    study = partition.study
+    asked = {
+        "items": items_digest(study),
+        "words": wording(study).digest,
+        "conditions": conditions(study),
+        "model": asked_as(partition.spec),
+        "seed": partition.seed,
+        "lexicon": lexicon(study).digest,
+    }
+    return sha256_hex(canonical_json(asked))

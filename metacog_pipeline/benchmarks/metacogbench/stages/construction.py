@@ -1,0 +1,113 @@
+"""From the shipped texts to items: what is asked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.benchmark import Fetched
+from metacog_pipeline.benchmarks.common.files import Shown
+from metacog_pipeline.benchmarks.metacogbench.construction import pipeline
+from metacog_pipeline.benchmarks.metacogbench.files import items_path, read_items
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
+from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, settings
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, sha256_hex, write_text
+from metacog_pipeline.study import Study
+
+CONSTRUCTION_VERSION = pipeline.CONSTRUCTION_VERSION
+_PREVIEW = ("item_id", "tier", "family", "domain", "difficulty", "structure", "stem")
+
+
+@dataclass(frozen=True, slots=True)
+class Built(Shown):
+    """The finished items. ``counts`` are items per tier; ``violations`` broken rules, one line each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    violations: tuple[str, ...] = ()
+
+
+def fetch(home: Path, names: Sequence[str] = (), **options: object) -> list[Fetched]:
+    """Return nothing: all texts come with the package."""
+    return []
+
+
+def needed_sources(study: Study) -> tuple[str, ...]:
+    """Return the names of the sources a study is built from: none."""
+    return ()
+
+
+def build(study: Study) -> Built:
+    """Build the items from the shipped texts and write them."""
+    section = settings(study)
+    done = pipeline.construct(study.home.path, section.set, seed=study.study.seed, limit=section.limit)
+    write_text(_inputs_file(study), canonical_json({"made_from": _inputs(study)}) + "\n")
+    rows = [{name: getattr(item, name) for name in _PREVIEW} for item in done.items]
+    return Built(
+        facts={"rows": len(done.items), "set": section.set, **done.counts},
+        frame=pl.DataFrame(rows, schema=dict.fromkeys(_PREVIEW, pl.String)),
+        counts=dict(done.counts),
+        violations=done.violations,
+    )
+
+
+def construct(study: Study) -> Built:
+    """Build the items, for callers without Dagster."""
+    return build(study)
+
+
+def items_current(study: Study) -> bool:
+    """Whether the items on disk were built from what the study names now."""
+    noted = _inputs_file(study)
+    if not (items_path(study.home.path).exists() and noted.exists()):
+        return False
+    return noted.read_text("utf-8").strip() == canonical_json({"made_from": _inputs(study)})
+
+
+def items(study: Study) -> list[Item]:
+    """Return the items the study asks."""
+    path = items_path(study.home.path)
+    if not path.exists():
+        raise SourceError(f"{path}: the items are not built yet; run `metacog run` or build them in the UI")
+    return list(_items(path, path.stat().st_mtime_ns))
+
+
+def items_digest(study: Study) -> str:
+    """Return the digest of everything that decides how the items are asked and scored."""
+    path = items_path(study.home.path)
+    items(study)
+    return _digest(path, path.stat().st_mtime_ns)
+
+
+def expected_rows(study: Study) -> int:
+    """Return how many items a partition asks, over all conditions; 0 before the items are built."""
+    if not items_path(study.home.path).exists():
+        return 0
+    asked = items(study)
+    return sum(len(applicable(asked, condition)) for condition in conditions(study))
+
+
+@functools.lru_cache(maxsize=4)  # every partition of a study asks the same items
+def _items(path: Path, changed: int) -> tuple[Item, ...]:
+    return tuple(read_items(path))
+
+
+@functools.lru_cache(maxsize=4)
+def _digest(path: Path, changed: int) -> str:
+    return sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in _items(path, changed)]))
+
+
+def _inputs(study: Study) -> str:
+    section = settings(study)
+    drawn = None if section.limit is None else [section.limit, study.study.seed]
+    inputs = [CONSTRUCTION_VERSION, section.set, drawn, sorted(pipeline.input_digests().items())]
+    return sha256_hex(canonical_json(inputs))
+
+
+def _inputs_file(study: Study) -> Path:
+    return items_path(study.home.path).with_name(f"{BENCHMARK}.inputs.json")
