@@ -1,6 +1,6 @@
 """From items to numbers, alike for every benchmark: one partition is one model in one run; comparisons stand over all."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -40,6 +40,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.session import Partition, record_failure
+from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 
 WARN_ANSWERED_SHARE = 1.0
@@ -48,6 +49,7 @@ WARN_UNPARSABLE_SHARE = 0.05
 WARN_COVERAGE = 0.95
 
 Plot = Callable[[Partition], MetadataValue]
+Figures = Callable[[Study], Mapping[str, MetadataValue]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,21 @@ class Measurement:
         return (self.transcripts, self.observations, *judged, self.estimates)
 
 
-def measurement(benchmark: Benchmark, items: AssetsDefinition, plots: dict[str, Plot]) -> Measurement:
-    """Return the assets that ask, parse, score and compare; ``plots`` are shown with each run's estimates."""
+def measurement(
+    benchmark: Benchmark, items: AssetsDefinition, plots: dict[str, Plot], figures: Figures | None = None
+) -> Measurement:
+    """Return the assets that ask, parse, score and compare.
+
+    ``plots`` are shown with each run's estimates, ``figures`` with the comparisons of all models.
+    """
     transcripts = _transcripts(benchmark, items)
     observations = _observations(benchmark, items, transcripts)
     judgements = (
         None if benchmark.judging is None else _judgements(benchmark, benchmark.judging, observations)
     )
     estimates = _estimates(benchmark, [observations, *([judgements] if judgements else [])], plots)
-    return Measurement(transcripts, observations, estimates, _comparisons(benchmark, estimates), judgements)
+    comparisons = _comparisons(benchmark, estimates, figures)
+    return Measurement(transcripts, observations, estimates, comparisons, judgements)
 
 
 def _transcripts(benchmark: Benchmark, items: AssetsDefinition) -> AssetsDefinition:
@@ -252,7 +260,9 @@ def _estimates(
     return estimates
 
 
-def _comparisons(benchmark: Benchmark, estimates: AssetsDefinition) -> AssetsDefinition:
+def _comparisons(
+    benchmark: Benchmark, estimates: AssetsDefinition, figures: Figures | None
+) -> AssetsDefinition:
     @asset(
         name=f"{benchmark.name}_comparisons",
         group_name=benchmark.name,
@@ -264,8 +274,10 @@ def _comparisons(benchmark: Benchmark, estimates: AssetsDefinition) -> AssetsDef
     )
     def comparisons() -> MaterializeResult:
         with one_line_failure():
-            facts = scoring.summarise(benchmark, current_study())
-        return MaterializeResult(metadata={**facts, ROWS: facts["comparisons"]})
+            study = current_study()
+            facts = scoring.summarise(benchmark, study)
+            drawn = {} if figures is None else figures(study)
+        return MaterializeResult(metadata={**facts, ROWS: facts["comparisons"], **drawn})
 
     return comparisons
 

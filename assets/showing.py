@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -58,6 +59,16 @@ def calibration_plot(levels: pl.DataFrame) -> MarkdownMetadataValue:
     return MetadataValue.md(
         f"![calibration](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"
     )
+
+
+def drawing(svg: str, title: str) -> MarkdownMetadataValue:
+    """Return an SVG figure as a picture: data in an image, in which nothing runs, on white whatever the theme."""
+    sized = re.search(r'viewBox="[\d.+-]+ [\d.+-]+ ([\d.]+) ([\d.]+)"', svg)
+    width, height = sized.groups() if sized else ("640", "480")
+    attributes = f'width="{width}" height="{height}" style="background:#fff;color:#1b1f24"'
+    picture = svg.replace("<svg", f"<svg {attributes}", 1)
+    encoded = base64.b64encode(picture.encode("utf-8", "replace")).decode()
+    return MetadataValue.md(f"![{_cell(title)}](data:image/svg+xml;base64,{encoded})")
 
 
 def _cell(value: object) -> str:
