@@ -69,6 +69,7 @@ class Scope:
     counterfactual: re.Pattern[str]
     conditional_warning: re.Pattern[str]
     attribution: re.Pattern[str]
+    attribution_to_a_claim: re.Pattern[str]
     limited_complement: re.Pattern[str]
 
 
@@ -225,5 +226,6 @@ def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
         counterfactual=joined("counterfactual"),
         conditional_warning=joined("conditional_warning"),
         attribution=joined("attribution"),
+        attribution_to_a_claim=joined("attribution_to_a_claim"),
         limited_complement=joined("limited_complement"),
     )

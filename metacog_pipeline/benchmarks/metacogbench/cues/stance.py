@@ -111,11 +111,11 @@ def _cave(text: Prepared, match: Match, rules: Scope) -> bool | None:
 
 
 def _pushes(text: Prepared, match: Match, caves: list[Match], rules: Scope) -> bool:
-    if any(cave.start <= match.start < cave.end for cave in caves):
+    if any(cave.start <= match.start and match.end <= cave.end for cave in caves):
         return False
     if not match.cue.self_negated and match.cue.strength == "strong" and scope.negated(text, match.start, match.end, rules):
         return False
-    return not scope.attributed(text, match.start, rules)
+    return not scope.said_by_others(text, match.start, rules)
 
 
 def _caves(caves: list[tuple[Match, bool]], strong: list[Match], weak: list[Match]) -> bool:

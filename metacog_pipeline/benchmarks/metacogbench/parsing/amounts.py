@@ -39,7 +39,7 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _SINGLE = re.compile(
-    rf"(?P<sign>[-−] ?)?(?P<a>{_AMOUNT})(?:(?P<pct>{_PERCENT})| ?(?:/|out of(?: a)?|of(?: my| the| a possible)?) ?(?P<of>\d+(?:\.0+)?)(?![\d.,]\d))?",
+    rf"(?P<sign>[-−] ?|(?:minus|negative) )?(?P<a>{_AMOUNT})(?! ?(?:halves|thirds?|quarters?|fifths?|tenths?)\b|[eE]\d)(?:(?P<pct>{_PERCENT})| ?(?:/|out of(?: a)?|of(?: my| the| a possible)?) ?(?P<of>\d+(?:\.0+)?)(?![\d.,]\d))?",
     re.IGNORECASE,
 )
 _RANGE_INSIDE = re.compile(rf"{_NUMERAL} ?%? ?(?:-|to|\.\.+|and) ?{_NUMERAL}", re.IGNORECASE)

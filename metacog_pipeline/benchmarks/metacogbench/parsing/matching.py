@@ -30,7 +30,7 @@ _SUBJECT = re.compile(
 _ARTICLES = re.compile(r"\b(?:the|a|an)\b ?")
 _LETTER = re.compile(
     r"(?P<named>\b(?:option|choice|answer|letter)(?: is)?[ :]*\(?(?P<a>[A-Ja-j])\b\)?)"
-    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![\w'])(?P<d>[A-J])(?![\w'])"
+    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![\w'])(?P<d>[A-H])(?![\w'])"
 )
 _ARTICLE_A = re.compile(r"A (?!and\b|or\b|is\b|not\b|rather\b|because\b|but\b|although\b|over\b|instead\b|was\b|seems\b)[a-z]")
 _SET_ASIDE = re.compile(
