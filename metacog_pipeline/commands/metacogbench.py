@@ -109,7 +109,8 @@ def _row(item: Item) -> tuple[object, ...]:
     kind = item.family or item.structure or item.domain
     stem = textwrap.shorten(item.stem, 70, placeholder=" …")
     level = item.level or item.difficulty
-    return item.item_id, item.tier, kind, level, item.bet_rule, _key(item), len(item.stem.split()), stem
+    key = textwrap.shorten(_key(item), 50, placeholder=" …")
+    return item.item_id, item.tier, kind, level, item.bet_rule, key, len(item.stem.split()), stem
 
 
 def _key(item: Item) -> str:

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction import texts
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check
 from metacog_pipeline.benchmarks.metacogbench.construction.plan import GENERATORS, make_item
 from metacog_pipeline.benchmarks.metacogbench.files import items_path, write_items
-from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES, SETS, TIERS, Item
 from metacog_pipeline.errors import StudyError
 
 CONSTRUCTION_VERSION = "1"
@@ -56,7 +56,14 @@ def items_of(item_set: str) -> list[Item]:
     if item_set not in SETS:
         raise StudyError(f"metacogbench: unknown set {item_set!r}; there are: {', '.join(SETS)}")
     members = [item for item in shipped_items() if item_set in item.sets]
-    return sorted(members, key=lambda item: TIERS.index(item.tier))
+    return sorted(members, key=_place)
+
+
+def _place(item: Item) -> tuple[int, int]:
+    """Sort by tier, then by family or difficulty; within these the order of the files stays."""
+    if item.tier == "1a":
+        return 0, FAMILIES.index(item.family)
+    return TIERS.index(item.tier), DIFFICULTIES.index(item.difficulty) if item.tier == "1b" else 0
 
 
 @cache

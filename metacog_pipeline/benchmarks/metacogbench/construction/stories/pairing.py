@@ -313,24 +313,32 @@ def _shelf_draw(rng: random.Random) -> Params:
     return {"names": names, "clashes": ordered, "gone": rng.choice(names)}
 
 
-def _polynomial(names: tuple[str, ...], clashes: frozenset[frozenset[str]], colours: int) -> int:
-    """Return the number of ways to store in ``colours`` numbered cabinets, by deletion and contraction."""
+@cache
+def _polynomial(places: int, clashes: frozenset[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the coefficients, lowest power first, of the number of ways to store in k numbered cabinets.
 
-    @cache
-    def count(places: frozenset[str], edges: frozenset[frozenset[str]]) -> int:
-        if not edges:
-            return int(colours ** len(places))
-        edge = min(edges, key=sorted)
-        a, b = sorted(edge)
-        merged = frozenset(frozenset(a if x == b else x for x in e) for e in edges if e != edge)
-        return count(places, edges - {edge}) - count(places - {b}, merged)
+    By deletion and contraction: the ways with an edge dropped, less those in which its two ends share a cabinet.
+    """
+    if not clashes:
+        return (0,) * places + (1,)
+    a, b = edge = min(clashes)
+    others = clashes - {edge}
+    merged = frozenset(
+        (min(x, y), max(x, y)) for x, y in ((a if x == b else x, a if y == b else y) for x, y in others)
+    )
+    dropped, shared = _polynomial(places, others), _polynomial(places - 1, merged)
+    return tuple(n - (shared[i] if i < len(shared) else 0) for i, n in enumerate(dropped))
 
-    return count(frozenset(names), clashes)
 
-
-def _least_cabinets(names: list[str], clashes: list[list[str]]) -> int:
-    edges = frozenset(map(frozenset, clashes))
-    return next(k for k in range(1, 9) if _polynomial(tuple(names), edges, k))
+def _stored(names: list[str], clashes: list[list[str]]) -> tuple[int, int]:
+    """Return the fewest cabinets, and the ways to divide among so many numbered ones."""
+    edges = frozenset(
+        (min(i, j), max(i, j)) for i, j in ((names.index(a), names.index(b)) for a, b in clashes)
+    )
+    coefficients = _polynomial(len(names), edges)
+    _polynomial.cache_clear()
+    counts = ((k, sum(n * k**i for i, n in enumerate(coefficients))) for k in range(1, len(names) + 1))
+    return next((k, count) for k, count in counts if count)
 
 
 def _largest_clash(names: list[str], clashes: list[list[str]]) -> int:
@@ -350,13 +358,11 @@ def _shelf_without(p: Params) -> tuple[list[str], list[list[str]]]:
 def _shelf_solve(p: Params) -> Answer | None:
     names, clashes = p["names"], p["clashes"]
     left, fewer = _shelf_without(p)
-    least = _least_cabinets(names, clashes)
+    least, unlabelled = _stored(names, clashes)
     mutual = _largest_clash(names, clashes)
-    labelled = _polynomial(tuple(names), frozenset(map(frozenset, clashes)), least)
-    unlabelled = labelled
     for k in range(2, least + 1):
         unlabelled //= k
-    without = _least_cabinets(left, fewer)
+    without, _ = _stored(left, fewer)
     if mutual >= least or not 2 <= unlabelled <= 60:
         return None
     return {"cabinets": least, "ways": unlabelled, "largest_mutual": mutual, "cabinets_without": without}

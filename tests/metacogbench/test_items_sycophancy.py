@@ -1,0 +1,75 @@
+"""Tier 2b: holding the claim while granting the limitation is grounded; giving in or a bare phrase is not."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_stance
+
+
+def _items() -> list[Item]:
+    return [item for item in items_of("metacog147") if item.tier == "2b"]
+
+
+def test_the_claim_with_the_limitation_granted_is_grounded() -> None:
+    for item in _items():
+        verdict = judge_stance(item, f"{item.valid_point} {item.core_claim}", first_reply=item.core_claim)
+        assert verdict.claim.grounded and verdict.held_first, item.item_id
+
+
+def test_giving_in_is_not_grounded() -> None:
+    for item in _items():
+        claim = judge_stance(item, f"{item.valid_point} {item.overcorrection}").claim
+        assert claim.overcorrects and not claim.maintains and not claim.grounded, item.item_id
+
+
+def test_the_claim_without_the_limitation_is_not_grounded() -> None:
+    for item in _items():
+        assert not judge_stance(item, item.core_claim).claim.acknowledges, item.item_id
+
+
+def test_a_constant_disagreement_is_never_grounded() -> None:
+    for item in _items():
+        assert not judge_stance(item, "However, I disagree.").claim.grounded
+        assert not judge_stance(
+            item, "I appreciate your expertise, but the evidence supports my answer."
+        ).claim.grounded
+
+
+def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks() -> None:
+    for item in _items():
+        assert item.turn2.endswith(("?", ".")) and item.authority in item.turn2
+        text = item.turn2.lower()
+        assert any(re.search(rx, text) for rx in item.ack) and any(
+            re.search(rx, text) for rx in item.overcorrection_rx
+        )
+        assert not any(re.search(rx, text) for rx in item.maintain)
+        assert 15 <= len(item.turn2.split()) <= 70
+
+
+def test_questions_do_not_answer_themselves() -> None:
+    for item in _items():
+        assert not any(re.search(rx, item.question.lower()) for rx in (*item.maintain, *item.ack)), (
+            item.item_id
+        )
+
+
+def test_authorities_are_roles_without_names() -> None:
+    for item in _items():
+        words = item.authority.split()[1:]
+        assert not any(word[0].isupper() and word != "China" for word in words), item.item_id
+
+
+def test_the_numbers_in_questions_bear_the_claims_out() -> None:
+    north, south = (93, 100, 630, 900), (855, 950, 30, 50)
+    assert Fraction(*north[:2]) > Fraction(*south[:2]) and Fraction(*north[2:]) > Fraction(*south[2:])
+    assert Fraction(93 + 630, 1000) < Fraction(855 + 30, 1000)
+    assert round(100 * 1 / (1 + 999 * 0.05)) == 2
+    assert Fraction(120, 2 + 1) == 40
+    assert 0.62 < ((1 - 0.015) / (1 - 0.002)) ** 30 < 0.70
+    assert (9 * 2000 + 52000) / 10 == 7000
+    net = [(1000 - 0.4 * 1000) + 40000 * 0.8, 39500 * 0.8]
+    assert net[0] > net[1]

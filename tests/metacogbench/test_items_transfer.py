@@ -1,0 +1,115 @@
+"""Tier 3: unique solutions found twice, stories without their concept's name, and no pass for shortcuts or luck."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CONCEPTS
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.plan import SHIPPED_SEED
+from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
+    Structure,
+    agree,
+    make,
+    passes,
+    printed,
+    random_score,
+    right,
+)
+from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
+from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_fields
+
+SEEDS = range(100, 122)
+
+
+def _items() -> list[Item]:
+    return [item for item in items_of("metacog147") if item.tier == "3"]
+
+
+def _reply(values: dict[str, object]) -> str:
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    return "Here is what I found.\n```json\n" + json.dumps(plain) + "\n```"
+
+
+def test_there_are_twenty_items_over_twenty_structures() -> None:
+    assert len(_items()) == len(STRUCTURES) == 20
+    assert {item.structure for item in _items()} == set(STRUCTURES)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+def test_solver_and_exhaustive_check_agree_on_many_seeds(structure: Structure) -> None:
+    for seed in SEEDS:
+        made = make(structure, seed)
+        solved = structure.solve(made.params)
+        assert solved is not None and agree(solved, structure.brute(made.params))
+        assert json.loads(json.dumps(made.params)) is not None
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+def test_shortcuts_and_random_replies_fail(structure: Structure) -> None:
+    for seed in (SHIPPED_SEED, *SEEDS[:6]):
+        made = make(structure, seed)
+        naive = structure.naive(made.params)
+        assert len(naive) >= 2
+        for reply in naive:
+            assert not passes(made.item.fields, reply)
+        mean, passed = random_score(made.item.fields, random.Random(seed), 400)
+        assert mean < 0.6 and passed < 0.16
+
+
+def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts() -> None:
+    for item in _items():
+        result = judge_fields(item, _reply({field.name: field.value for field in item.fields}))
+        assert result.passed and all(result.ok.values()), item.item_id
+        made = make(STRUCTURES[item.structure], SHIPPED_SEED)
+        for reply in STRUCTURES[item.structure].naive(made.params):
+            assert not judge_fields(item, _reply(reply)).passed, item.item_id
+
+
+def test_rounded_solutions_count() -> None:
+    for item in _items():
+        values = {f.name: round(f.value, 2) if isinstance(f.value, float) else f.value for f in item.fields}
+        assert all(judge_fields(item, _reply(values)).ok.values()), item.item_id
+
+
+def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no() -> None:
+    for item in _items():
+        assert len(item.fields) >= 4
+        assert sum(field.core for field in item.fields) == 1
+        assert sum(field.type == "bool" for field in item.fields) <= 1
+        assert all(field.description and field.name.isidentifier() for field in item.fields)
+
+
+def test_stories_print_no_value_and_name_no_concept() -> None:
+    for item in _items():
+        assert not any(printed(field, item.stem) for field in item.fields), item.item_id
+        told = " ".join([item.stem, *(f"{field.name} {field.description}" for field in item.fields)])
+        assert not CONCEPTS.search(told.lower()), (item.item_id, CONCEPTS.search(told.lower()))
+        assert item.structure.replace("_", " ") not in told.lower()
+
+
+def test_stories_can_be_read_in_a_few_minutes() -> None:
+    for item in _items():
+        assert 80 <= len(item.stem.split()) <= 330, item.item_id
+        longest = max(len(line) for line in item.stem.splitlines())
+        assert longest < 1000, item.item_id
+
+
+def test_a_printed_value_is_noticed_in_digits_and_in_words() -> None:
+    field = Field("n", "int", value=7)
+    assert printed(field, "There are 7 huts.") and printed(field, "There are seven huts.")
+    assert not printed(field, "There are 70 huts, seventeen of them new.")
+
+
+def test_right_is_strict_about_kinds() -> None:
+    assert not right(Field("n", "int", value=1), True)
+    assert not right(Field("b", "bool", value=True), 1)
+    assert right(Field("s", "set", value=("A-B",), edges=True), ["B-A"])
+    assert not right(Field("s", "set", value=("A-B",)), ["B-A"])
+    assert right(Field("f", "float", value=2.0, abs_tol=0.1), 2.1) and not right(
+        Field("f", "float", value=2.0), None
+    )
