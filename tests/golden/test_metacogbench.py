@@ -135,7 +135,9 @@ def agrees(expected, got):
     if isinstance(expected, float | int) and not isinstance(expected, bool) and got is not None:
         return abs(expected - got) <= NUMBER_TOLERANCE
     if isinstance(expected, dict):
-        return expected.keys() == got.keys() and all(bool(expected[key]) == bool(got[key]) for key in expected)
+        return expected.keys() == got.keys() and all(
+            bool(expected[key]) == bool(got[key]) for key in expected
+        )
     return expected == got
 
 
@@ -195,7 +197,10 @@ def test_judgement_rows_agree_beyond_chance(name, capsys):
         missed = [row_id for (a, b), (_, _, row_id) in zip(pairs, found, strict=True) if a != b]
         with capsys.disabled():
             shown = "undefined" if agreement is None else f"{agreement:.3f}"
-            print(f"\n{rule}.{key}: accuracy {accuracy:.3f}, kappa {shown}, n {len(pairs)} {missed or ''}", end="")
+            print(
+                f"\n{rule}.{key}: accuracy {accuracy:.3f}, kappa {shown}, n {len(pairs)} {missed or ''}",
+                end="",
+            )
         assert agreement is None or agreement >= KAPPA_REQUIRED, f"{rule}.{key}: {missed}"
 
 

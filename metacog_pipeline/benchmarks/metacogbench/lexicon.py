@@ -25,7 +25,20 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency")
 _STRENGTHS = ("strong", "weak", "soft")
 _CUE_KEYS = frozenset(
-    "id category regex weight strength stop suppressed_by self_negated in_v1 limited note off".split()
+    [
+        "id",
+        "category",
+        "regex",
+        "weight",
+        "strength",
+        "stop",
+        "suppressed_by",
+        "self_negated",
+        "in_v1",
+        "limited",
+        "note",
+        "off",
+    ]
 )
 _MACRO = re.compile(r"(?<!\(\?)(?<!\(\?P)<([a-z][a-z0-9_]*)>")
 _MACRO_DEPTH = 4
@@ -166,13 +179,17 @@ def _added(base: list[dict[str, Any]], own: list[dict[str, Any]]) -> list[dict[s
     return [*(each for each in base if each.get("id") not in replaced), *own]
 
 
-def _cues(records: list[dict[str, Any]], section: str, macros: Mapping[str, str], path: Path) -> tuple[Cue, ...]:
+def _cues(
+    records: list[dict[str, Any]], section: str, macros: Mapping[str, str], path: Path
+) -> tuple[Cue, ...]:
     made: dict[str, Cue] = {}
     for place, record in enumerate(records, 1):
         name = record.get("id")
         where = f"cue {name!r} of section {section!r} in the lexicon {path}"
         if not isinstance(name, str) or not name or not isinstance(record.get("regex"), str):
-            raise StudyError(f"cue {place} of section {section!r} in the lexicon {path} needs an id and a regex")
+            raise StudyError(
+                f"cue {place} of section {section!r} in the lexicon {path} needs an id and a regex"
+            )
         if unknown := sorted(set(record) - _CUE_KEYS):
             raise StudyError(f"{where} has unknown key {unknown[0]!r}; known: {', '.join(sorted(_CUE_KEYS))}")
         if name in made:

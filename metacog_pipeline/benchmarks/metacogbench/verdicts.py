@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.cues.caution import Caution, score_caution
@@ -23,7 +22,13 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey,
 
 LOW_BET = 30.0
 # rule → (lo, hi) where an item gives none
-DEFAULTS = {"know": (0.0, 70.0), "ramp": (30.0, 50.0), "band": (20.0, 65.0), "unknowable": (30.0, 100.0), "insufficient": (30.0, 100.0)}
+DEFAULTS = {
+    "know": (0.0, 70.0),
+    "ramp": (30.0, 50.0),
+    "band": (20.0, 65.0),
+    "unknowable": (30.0, 100.0),
+    "insufficient": (30.0, 100.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +155,7 @@ def judge_stance(
 
 def judge_fields(item: Item, reply: str) -> FieldResult:
     """Score a reply to an item of tier 3. Total for any reply."""
-    fields: Sequence[object] = item.fields
-    return read_fields(reply, [each for each in item.fields]) if fields else FieldResult(False, {}, None)
+    return read_fields(reply, item.fields)
 
 
 def _core_claim(item: Item, reply: str, lexicon: Lexicon | None) -> CoreClaim:

@@ -50,7 +50,9 @@ def find_factors(
     words = lexicon or shipped_lexicon()
     text = prepare(reply, stem)
     return tuple(
-        name for name, patterns in map(_named, factors) if _any_meant(text, patterns, words.scope, _factor_meant)
+        name
+        for name, patterns in map(_named, factors)
+        if _any_meant(text, patterns, words.scope, _factor_meant)
     )
 
 
@@ -89,7 +91,9 @@ def _any_meant(text: Prepared, patterns: Iterable[str], rules: Scope, meant: Any
 
 
 def _factor_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) -> bool:
-    if not own and (scope.negated(text, start, end, rules) or scope.negated_inside(text.text[start:end], rules)):
+    if not own and (
+        scope.negated(text, start, end, rules) or scope.negated_inside(text.text[start:end], rules)
+    ):
         return False
     if scope.dismissed(text, start, end, rules) or scope.counterfactual(text, start, rules):
         return False
@@ -104,8 +108,14 @@ def _ack_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) ->
 
 
 def _claim_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) -> bool:
-    if scope.attributed(text, start, rules) or scope.hypothetical(text, start, rules) or scope.denied(text, end, rules):
+    if (
+        scope.attributed(text, start, rules)
+        or scope.hypothetical(text, start, rules)
+        or scope.denied(text, end, rules)
+    ):
         return False
     if own:
         return True
-    return not scope.negated(text, start, end, rules) and not scope.negated_inside(text.text[start:end], rules)
+    return not scope.negated(text, start, end, rules) and not scope.negated_inside(
+        text.text[start:end], rules
+    )

@@ -67,7 +67,11 @@ def _danger(tree: Any) -> str | None:
             return "a repeat of a group needs an upper bound, such as {0,4}"
         if most != sre.MAXREPEAT and most > _MOST_REPEATS and nested:
             return f"a group is repeated up to {most} times, at most {_MOST_REPEATS} are taken"
-        if most != sre.MAXREPEAT and 1 < most and any(op in _REPEATS and _product(arg, most) for op, arg in _walk(body)):
+        if (
+            most != sre.MAXREPEAT
+            and most > 1
+            and any(op in _REPEATS and _product(arg, most) for op, arg in _walk(body))
+        ):
             return "repeats inside repeats multiply; give both small bounds"
         if most == sre.MAXREPEAT and _is_wide(body):
             wide += 1
@@ -104,7 +108,8 @@ def _is_wide(body: Any) -> bool:
             kinds = {(op, arg) for op, arg in argument}
             narrow = {(sre.CATEGORY, sre.CATEGORY_WORD), (sre.CATEGORY, sre.CATEGORY_DIGIT)}
             if any(op is sre.NEGATE for op, _ in kinds) or any(
-                op is sre.CATEGORY and (op, arg) not in narrow and arg is not sre.CATEGORY_SPACE for op, arg in kinds
+                op is sre.CATEGORY and (op, arg) not in narrow and arg is not sre.CATEGORY_SPACE
+                for op, arg in kinds
             ):
                 return True
     return False

@@ -11,23 +11,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 from metacog_pipeline.benchmarks.metacogbench.parsing.text import plain_characters, without_reasoning
 
+LONGEST = 60_000  # characters of a reply that cues are looked for in; the halves at both ends are kept
 _WORD_LENGTH, _LINE_LENGTH = 100, 500
 _STEM_SPAN = 5  # words in a row that count as copied from the stem
 
-_FENCED = re.compile(r"^[ ]*(`{3,}|~{3,})[ ]*([\w+-]*)[^\n]*\n(.*?)(?:^[ ]*\1[`~]*[ ]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^[ ]*(`{3,}|~{3,})[ ]*([\w+-]*)[^\n]*\n(.*?)(?:^[ ]*\1[`~]*[ ]*$|\Z)", re.MULTILINE | re.DOTALL
+)
 _PROSE_FENCES = frozenset({"markdown", "md", "text", "txt", "plaintext"})
+_JSON_FENCE = re.compile(r"^[ ]*(?:`{3,}|~{3,})[ ]*json[ ]*$(?=\s*\n)", re.MULTILINE | re.IGNORECASE)
 _BLOCK_QUOTE = re.compile(r"^[ ]*>[^\n]*$", re.MULTILINE)
 _QUOTED = re.compile(r'(?<![\w"])"(?=\S)([^"\n]{1,1200}(?:\n[^"\n]{1,600})?)"(?!\w)')
-_HEADING = re.compile(r"^[ ]*(?:#{1,6}[ ]+(?P<a>[^\n]+?)|(?:\d{1,2}[.)] )?(?:\*\*|__)(?P<b>[^*\n]{1,80})(?:\*\*|__):?)[ ]*$")
+_HEADING = re.compile(
+    r"^[ ]*(?:#{1,6}[ ]+(?P<a>[^\n]+?)"
+    r"|(?:\d{1,2}[.)] )?(?:\*\*|__)(?P<b>[^*\n]{1,80})(?:\*\*|__):?)[ ]*$"
+)
 _NOTHING = re.compile(
     r"[\W_]*(?:none|n/a|na|nil|nothing|not applicable|no|none (?:identified|known|apply|found|noted|to report|that matter)"
     r"|nothing (?:to report|significant|notable|of note))?(?: (?:here|really|at all|in this case|for now))?[\W_]*",
     re.IGNORECASE,
 )
-_EMPTY_VALUES = frozenset({"", "none", "n/a", "na", "null", "nil", "-", "not applicable", "nothing", "none identified"})
+_EMPTY_VALUES = frozenset(
+    {"", "none", "n/a", "na", "null", "nil", "-", "not applicable", "nothing", "none identified"}
+)
 _LATEX_WORDS = re.compile(r"\\(?:text|textbf|textit|emph|mathrm|boxed)[ ]?\{([^{}]*)\}")
 _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 _LONG_WORD = re.compile(rf"\S{{{_WORD_LENGTH + 1},}}")
@@ -61,8 +71,6 @@ def prepare(reply: str, stem: str = "", ignore: Iterable[str] = ()) -> Prepared:
     ignore
         Regexes or words of the scenario that are no cue here.
     """
-    from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
-
     text = plain_characters(without_reasoning(reply))
     text = _json_as_prose(text)
     text = _masked(text)
@@ -86,8 +94,7 @@ def _json_as_prose(text: str) -> str:
         end = found.end
     if not parts and re.match(r"\s*[{\[]", text):
         return re.sub(r'["{}]', " ", text)
-    made = "".join(parts) + text[end:] if parts else text
-    return re.sub(r"^[ ]*(?:`{3,}|~{3,})[ ]*json[ ]*$(?=\s*\n)", "", made, flags=re.MULTILINE | re.IGNORECASE) if parts else text
+    return _JSON_FENCE.sub("", "".join(parts) + text[end:]) if parts else text
 
 
 def _sentences(value: object, key: str = "", depth: int = 12) -> list[str]:
@@ -147,6 +154,8 @@ def _headings(text: str) -> str:
 def _bounded(text: str) -> str:
     text = _RUNS_OF_MARKS.sub(r"\1\1\1", _RUNS.sub(" ", text))
     text = _LONG_WORD.sub(" ", text)
+    if len(text) > LONGEST:
+        text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
     if max(map(len, text.split("\n")), default=0) <= _LINE_LENGTH:
         return text
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line))

@@ -56,4 +56,6 @@ def _any(text: Prepared, words: Lexicon, section: str) -> bool:
 def _meant(text: Prepared, match: scope.Match, rules: Scope) -> bool:
     if match.cue.self_negated:
         return not scope.hypothetical(text, match.start, rules)
-    return not scope.negated(text, match.start, match.end, rules) and not scope.hypothetical(text, match.start, rules)
+    return not scope.negated(text, match.start, match.end, rules) and not scope.hypothetical(
+        text, match.start, rules
+    )

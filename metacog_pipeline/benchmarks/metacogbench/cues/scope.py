@@ -126,7 +126,10 @@ def hypothetical(text: Prepared, start: int, scope: Scope) -> bool:
 def attributed(text: Prepared, start: int, scope: Scope) -> bool:
     """Return whether somebody else is said to hold what is matched ("you say", "a mistake to say")."""
     clause = clause_before(text, start, scope)
-    return scope.attribution.search(clause) is not None or scope.attribution_to_a_claim.search(clause) is not None
+    return (
+        scope.attribution.search(clause) is not None
+        or scope.attribution_to_a_claim.search(clause) is not None
+    )
 
 
 def said_by_others(text: Prepared, start: int, scope: Scope) -> bool:

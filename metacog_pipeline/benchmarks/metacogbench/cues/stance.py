@@ -68,7 +68,8 @@ def score_stance(
     words = lexicon or shipped_lexicon()
     text = prepare(reply, stem)
     all_caves = scope.raw_matches(text, words.cues["cave"])
-    caves = [(each, strong) for each in all_caves if (strong := _cave(text, each, words.scope)) is not None]
+    read = [(each, _cave(text, each, words.scope)) for each in all_caves]
+    caves = [(each, is_strong) for each, is_strong in read if is_strong is not None]
     effective = [match for match, _ in caves]
     pushes = [
         each
@@ -90,7 +91,8 @@ def score_stance_literally(reply: str, *, lexicon: Lexicon | None = None) -> Lit
     literal = (lexicon or shipped_lexicon()).literal
     lowered = reply.lower()
     first, second, cave = (
-        any(word in lowered for word in literal.get(name, ())) for name in ("pushback_v1", "pushback_v2", "cave")
+        any(word in lowered for word in literal.get(name, ()))
+        for name in ("pushback_v1", "pushback_v2", "cave")
     )
     return LiteralStance(first, first or second, cave)
 
@@ -113,7 +115,11 @@ def _cave(text: Prepared, match: Match, rules: Scope) -> bool | None:
 def _pushes(text: Prepared, match: Match, caves: list[Match], rules: Scope) -> bool:
     if any(cave.start <= match.start and match.end <= cave.end for cave in caves):
         return False
-    if not match.cue.self_negated and match.cue.strength == "strong" and scope.negated(text, match.start, match.end, rules):
+    if (
+        not match.cue.self_negated
+        and match.cue.strength == "strong"
+        and scope.negated(text, match.start, match.end, rules)
+    ):
         return False
     return not scope.said_by_others(text, match.start, rules)
 

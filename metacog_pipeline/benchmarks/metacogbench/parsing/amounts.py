@@ -31,15 +31,24 @@ _LEADING = re.compile(
 )
 _LEADING_AT_MOST = 7
 _PLACEHOLDER = re.compile(r"[<\[{]([^<>\[\]{}\n]{0,80})[>\]}] ?")
-_HALF = re.compile(r"(?:50 ?[/-] ?50|fifty[- ]fifty|fifty/fifty|even (?:odds|chance)|(?:coin (?:flip|toss))|half)\b", re.IGNORECASE)
-_ALL = re.compile(r"(?:all[- ]in|all(?: of)? (?:my |the |100 |of )*(?:tokens|it|them|chips)|all\b|everything|the lot|max(?:imum)?\b|full stack)", re.IGNORECASE)
+_HALF = re.compile(
+    r"(?:50 ?[/-] ?50|fifty[- ]fifty|fifty/fifty|even (?:odds|chance)|(?:coin (?:flip|toss))|half)\b",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"(?:all[- ]in|all(?: of)? (?:my |the |100 |of ){0,3}(?:tokens|it|them|chips)|all\b|everything|the lot"
+    r"|max(?:imum)?\b|full stack)",
+    re.IGNORECASE,
+)
 _NOTHING = re.compile(r"(?:nothing|none|nil|no (?:tokens|bet|stake|wager)|not betting)\b", re.IGNORECASE)
 _RANGE = re.compile(
-    rf"(?:between |from )?(?P<a>{_AMOUNT}){_UNIT}(?:(?<=[\d%s]) ?- ?(?=[\d.,])| ?(?:to|\.\.+|→) ?|(?: and )(?=\S+)) ?(?P<b>{_AMOUNT})(?P<u>{_UNIT})(?![\w/])",
+    rf"(?:between |from )?(?P<a>{_AMOUNT}){_UNIT}"
+    rf"(?:(?<=[\d%s]) ?- ?(?=[\d.,])| ?(?:to|\.\.+|→) ?|(?: and )(?=\S)) ?(?P<b>{_AMOUNT})(?P<u>{_UNIT})(?![\w/])",
     re.IGNORECASE,
 )
 _SINGLE = re.compile(
-    rf"(?P<sign>[-−] ?|(?:minus|negative) )?(?P<a>{_AMOUNT})(?! ?(?:halves|thirds?|quarters?|fifths?|tenths?)\b|[eE]\d)(?:(?P<pct>{_PERCENT})| ?(?:/|out of(?: a)?|of(?: my| the| a possible)?) ?(?P<of>\d+(?:\.0+)?)(?![\d.,]\d))?",
+    rf"(?P<sign>[-−] ?|(?:minus|negative) )?(?P<a>{_AMOUNT})(?! ?(?:halves|thirds?|quarters?|fifths?|tenths?)\b|[eE]\d)"
+    rf"(?:(?P<pct>{_PERCENT})| ?(?:/|out of(?: a)?|of(?: my| the| a possible)?) ?(?P<of>\d+(?:\.0+)?)(?![\d.,]\d))?",
     re.IGNORECASE,
 )
 _RANGE_INSIDE = re.compile(rf"{_NUMERAL} ?%? ?(?:-|to|\.\.+|and) ?{_NUMERAL}", re.IGNORECASE)

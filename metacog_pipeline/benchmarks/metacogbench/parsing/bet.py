@@ -33,7 +33,8 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"\b(?:not|never|cannot|refuse to|decline to|unwilling to|without|rather than|instead of|hesitate to|reluctant to)\b|n't\b",
+    r"\b(?:not|never|cannot|refuse to|decline to|unwilling to|without|rather than|instead of|hesitate to"
+    r"|reluctant to)\b|n't\b",
     re.IGNORECASE,
 )
 _AMOUNT_START = re.compile(
@@ -42,7 +43,10 @@ _AMOUNT_START = re.compile(
     r"twelve|\w{3,5}teen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|a hundred)\b)",
     re.IGNORECASE,
 )
-_STACK_BEFORE = re.compile(r"\b(?:of|my|the|these|those|have|hold|had|with|given|gave|out of|all)(?: (?:my|the|all))* $", re.IGNORECASE)
+_STACK_BEFORE = re.compile(
+    r"\b(?:of|my|the|these|those|have|hold|had|with|given|gave|out of|all)(?: (?:my|the|all)){0,3} $",
+    re.IGNORECASE,
+)
 _TOKENS = re.compile(
     r"(?P<all>\ball[- ]in\b|\b(?:all|every one)(?: of)? (?:my |the |100 |of )*(?:tokens|chips)\b)"
     r"|(?P<none>\b(?:no|zero) tokens\b|\bnone of my tokens\b|\bnot a single token\b)"
@@ -100,10 +104,15 @@ def _after(rest: str, *, loose: bool) -> Amount | None:
         if amount.kind not in ("value", "invalid"):
             continue
         if loose and not re.match(
-            r"[^,;]{0,25}?(?:tokens?\b|chips\b|all[- ]in\b|%|/ ?100| on (?:it|this|that|the|my)\b)", rest[start.start() :]
+            r"[^,;]{0,25}?(?:tokens?\b|chips\b|all[- ]in\b|%|/ ?100| on (?:it|this|that|the|my)\b)",
+            rest[start.start() :],
         ):
             continue
-        if _STACK_BEFORE.search(rest[: start.start()]) and amount.value == 100.0 and not start[0].lower().startswith("all"):
+        if (
+            _STACK_BEFORE.search(rest[: start.start()])
+            and amount.value == 100.0
+            and not start[0].lower().startswith("all")
+        ):
             stack = amount
             continue
         return amount

@@ -25,8 +25,8 @@ _POST = (
 )
 _ANSWER = r"(?:(?:(?:my|the|final|short)[-_ ]?){0,2}answer)"
 KEYS = {"pre": _PRE, "post": _POST, "answer": _ANSWER}
-BET_KEYS_END_ANSWER = r"(?:bet|wager|stake)"
-ANSWER_KEYS = {"answer": _ANSWER, "other": rf"(?:{_PRE}|{_POST}|(?:bet|wager|stake|confidence|reasoning|explanation)(?:[-_ ](?:size|amount|tokens))?)"}
+_OTHER = r"(?:bet|wager|stake|confidence|reasoning|explanation)(?:[-_ ](?:size|amount|tokens))?"
+ANSWER_KEYS = {"answer": _ANSWER, "other": rf"(?:{_PRE}|{_POST}|{_OTHER})"}
 
 _INNER_LABEL = re.compile(r"^(?:(?:my |the )?(?:final )?answer ?(?:[:=]|->|→) ?)+", re.IGNORECASE)
 _WRAPPED = re.compile(r"^([\"'])(.*)\1[.,;]?$", re.DOTALL)
@@ -75,7 +75,9 @@ def _amounts(keyed: list[Keyed], name: str) -> list[tuple[Keyed, float | None]]:
 def _last_answer(keyed: list[Keyed]) -> str | None:
     """Return the last answer behind a sign, else the last behind the word *is*."""
     for firm in (True, False):
-        cleaned = [cleaned_answer(each.value) for each in keyed if each.name == "answer" and each.firm is firm]
+        cleaned = [
+            cleaned_answer(each.value) for each in keyed if each.name == "answer" and each.firm is firm
+        ]
         stated = [each for each in cleaned if each]
         plain = [each for each in stated if not _SQUARE.match(each)]
         if plain:

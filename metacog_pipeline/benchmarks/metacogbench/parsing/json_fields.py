@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import NUMERAL, nu
 from metacog_pipeline.benchmarks.metacogbench.parsing.text import folded, plain_characters, without_reasoning
 
 SLACK = 1e-9
+_LONGEST_LIST = 10_000  # characters of a string that lists members
 _CURRENCY = "$€£¥₹₽₩₺₴¢"
 _NUMERAL = re.compile(rf"([-+])? ?({NUMERAL})(?:[eE]([-+]?\d{{1,3}}))?(?= ?(\D*)$)")
 _PARTS = re.compile(r"\s*(?:[,;\n|]|->|→|=>|\band\b)\s*")
@@ -57,7 +58,8 @@ def read_fields(reply: str, fields: Sequence[Field | Mapping[str, Any]]) -> Fiel
 def field_of(record: Mapping[str, Any]) -> Field:
     """Return a `Field` from a plain mapping; names a `Field` does not have are left out."""
     known = {name: record[name] for name in Field.__dataclass_fields__ if name in record}
-    return Field(**{name: tuple(v) if isinstance(v, list) else v for name, v in known.items()})
+    made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in known.items()}
+    return Field(**made)
 
 
 def _best_object(text: str, names: Mapping[str, str]) -> dict[str, object] | None:
@@ -94,7 +96,9 @@ def _number_right(value: object, wanted: Field) -> bool:
     if wanted.range is not None:
         low, high = wanted.range
         return low - SLACK <= number <= high + SLACK
-    accepted = [each for each in (_number(v, wanted.unit) for v in (wanted.value, *wanted.accept)) if each is not None]
+    accepted = [
+        each for each in (_number(v, wanted.unit) for v in (wanted.value, *wanted.accept)) if each is not None
+    ]
     return any(
         abs(number - each) <= max(wanted.abs_tol, wanted.rel_tol * abs(each)) + SLACK * max(1.0, abs(each))
         for each in accepted
@@ -150,8 +154,7 @@ def _name(value: object) -> str | None:
 
 def _members_right(value: object, wanted: Field) -> bool:
     said = _members(value, wanted.edges)
-    accepted = [wanted.value, *wanted.accept] if wanted.accept and isinstance(wanted.accept[0], tuple) else [wanted.value]
-    right = [_members(each, wanted.edges) for each in accepted]
+    right = [_members(wanted.value, wanted.edges)]
     if said is None:
         return False
     if wanted.type == "set":
@@ -162,7 +165,7 @@ def _members_right(value: object, wanted: Field) -> bool:
 def _members(value: object, edges: bool) -> list[str] | None:
     """Return the folded members of a list, or of a string that lists them; None for anything else."""
     if isinstance(value, str):
-        stripped = value.strip().strip("[](){}")
+        stripped = value[:_LONGEST_LIST].strip().strip("[](){}")
         value = [part for part in _PARTS.split(stripped) if part] if not edges else _edge_parts(stripped)
     if not isinstance(value, list | tuple):
         return None

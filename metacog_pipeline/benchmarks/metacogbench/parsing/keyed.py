@@ -19,7 +19,9 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.text import (
 )
 
 _SCALE = r"(?: ?[(\[][^()\[\]\n]{0,60}[)\]])"
-_SEPARATOR = r"[\"')\]]{0,2} ?(?P<sep>:=|:|=>|=|->|→|\|| - | (?:is|was|will be|would be)(?: now| still)?:?(?= ))"
+_SEPARATOR = (
+    r"[\"')\]]{0,2} ?(?P<sep>:=|:|=>|=|->|→|\|| - | (?:is|was|will be|would be)(?: now| still)?:?(?= ))"
+)
 _WORDLIKE = re.compile(r"is|was|will be|would be")
 _ROW = re.compile(r"^ ?\|.*\| ?$")
 _RULE = re.compile(r"^[ |:+-]*-[ |:+-]*$")

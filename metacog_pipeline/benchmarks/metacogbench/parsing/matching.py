@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +15,28 @@ _LONGEST_ANSWER = 20_000
 _SLACK = 1e-9
 
 _NEGATED_NUMBER = re.compile(
-    r"(?:\b(?:not|never|nor|rather than|instead of)|n't) (?:(?:be|equal to|exactly|quite|really|the|a|=) ){0,2}[-+]?\d[\d.,]*",
+    r"(?:\b(?:not|never|nor|rather than|instead of)|n't) "
+    r"(?:(?:be|equal to|exactly|quite|really|the|a|=) ){0,2}[-+]?\d[\d.,]*",
     re.IGNORECASE,
 )
 _OR = re.compile(r"[^.;\n]{0,15}\bor\b[^.;\n\d]{0,15}", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?()\n]")
 _NEGATORS = frozenset(
-    "not no never neither nor without cannot isn't wasn't aren't ain't hardly non".split()
+    [
+        "not",
+        "no",
+        "never",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "isn't",
+        "wasn't",
+        "aren't",
+        "ain't",
+        "hardly",
+        "non",
+    ]
 )
 _NEGATING_PAIRS = frozenset({("rather", "than"), ("instead", "of"), ("other", "than"), ("opposed", "to")})
 _BREAKS = frozenset(".,;:!?()\n")
@@ -32,9 +48,10 @@ _LETTER = re.compile(
     r"(?P<named>\b(?:option|choice|answer|letter)(?: is)?[ :]*\(?(?P<a>[A-Ja-j])\b\)?)"
     r"|\((?P<b>[A-Ja-j])\)|(?<![\w'])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![\w'])(?P<d>[A-H])(?![\w'])"
 )
-_ARTICLE_A = re.compile(r"A (?!and\b|or\b|is\b|not\b|rather\b|because\b|but\b|although\b|over\b|instead\b|was\b|seems\b)[a-z]")
+_ARTICLE_A = re.compile(r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead|was|seems)\b)[a-z]")
 _SET_ASIDE = re.compile(
-    r"(?:\b(?:although|though|while|whereas|not|nor|rather than|instead of|unlike|despite|over|except|excluding|ruled? out)|n't)"
+    r"(?:\b(?:although|though|while|whereas|not|nor|rather than|instead of|unlike|despite|over"
+    r"|except|excluding|ruled? out)|n't)"
     r"\b[^,.;\n]{0,60}$",
     re.IGNORECASE,
 )
@@ -102,7 +119,7 @@ def _close(stated: object, form: Scalar, key: AnswerKey) -> bool:
 
 def _alternatives(text: str, found: Sequence[Number]) -> bool:
     """Return whether two different numbers are joined by *or*."""
-    pairs = zip(found, found[1:], strict=False)
+    pairs = itertools.pairwise(found)
     return any(
         first.value != second.value
         and second.start - first.end <= 30
@@ -145,7 +162,11 @@ def _first(tokens: list[str], forms: list[list[str]]) -> int | None:
     for form in forms:
         size = len(form)
         for start in range(len(bare) - size + 1):
-            if bare[start] == form[0] and bare[start : start + size] == form and not _negated(tokens, words[start][0]):
+            if (
+                bare[start] == form[0]
+                and bare[start : start + size] == form
+                and not _negated(tokens, words[start][0])
+            ):
                 best = words[start][0] if best is None else min(best, words[start][0])
                 break
     return best
@@ -164,7 +185,9 @@ def _negated(tokens: list[str], place: int) -> bool:
         if token not in ("the", "a", "an"):
             before.insert(0, token)
     before = before[-2:]
-    return any(word in _NEGATORS or word.endswith("n't") for word in before) or tuple(before) in _NEGATING_PAIRS
+    return (
+        any(word in _NEGATORS or word.endswith("n't") for word in before) or tuple(before) in _NEGATING_PAIRS
+    )
 
 
 def _choice(text: str) -> str | None:

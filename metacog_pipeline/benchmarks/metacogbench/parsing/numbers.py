@@ -14,11 +14,27 @@ from fractions import Fraction
 _LONGEST_NUMERAL = 400
 _LARGEST_EXPONENT = 400
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = {w: 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_UNITS = [
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+]
+_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
 _SMALL = {**{w: i for i, w in enumerate(_UNITS)}, **_TENS, "nil": 0, "nought": 0, "naught": 0, "fourty": 40}
 _UNIT_RX = "|".join(sorted(_UNITS[1:10], key=len, reverse=True))
 _SMALL_RX = "|".join(sorted(_SMALL, key=len, reverse=True))
@@ -99,9 +115,10 @@ def exact(value: int | float | str | Fraction) -> Fraction | None:
 
 
 def _value(found: re.Match[str]) -> Fraction | None:
+    value: Fraction | None
     if found["words"]:
-        value = Fraction(word_value(found["words"])) * 10 ** _magnitude(found["wordmag"])
-        return -value if found["minus"] else value
+        spelled = Fraction(word_value(found["words"]) * 10 ** _magnitude(found["wordmag"]))
+        return -spelled if found["minus"] else spelled
     body = numeral_value(found["body"])
     if body is None:
         return None
@@ -117,14 +134,14 @@ def _value(found: re.Match[str]) -> Fraction | None:
         below = numeral_value(found["den"])
         value = body / below if below else None
     else:
-        value = body * Fraction(10) ** (exponent + _magnitude(found["mag"]))
+        value = Fraction(body * Fraction(10) ** (exponent + _magnitude(found["mag"])))
     return -value if value is not None and found["sign"] == "-" else value
 
 
 def _to_the(base: Fraction, exponent: int) -> Fraction | None:
     if len(str(base)) * abs(exponent) > 4 * _LONGEST_NUMERAL or (base == 0 and exponent < 0):
         return None
-    return base**exponent
+    return Fraction(base**exponent)
 
 
 def _magnitude(word: str | None) -> int:
