@@ -1,8 +1,8 @@
 -- One row: one published number that may stand beside the answers of the study, in the units of the board. Published
 -- numbers stand only beside answers to the published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure.
--- Source: published_metamedqa, published_signaldetection, published_medley, medley_estimates, int_benchmarks,
--- int_question_sets, int_listed_models.
+-- Source: published_metamedqa, published_signaldetection, published_medley, published_metacogbench, medley_estimates,
+-- int_benchmarks, int_question_sets, int_listed_models.
 -- #UNIQUE(benchmark, condition, model, measure)
 -- #NOT_NULL(benchmark, condition, model, measure)
 -- columns:
@@ -40,6 +40,11 @@ with
         select 'medley', condition || ' ' || variant, model, measure, value, null, null, n
         from published_medley
         cross join medley_variants
+        union all
+        -- The first set has no place beside the scaled one: a model has one row.
+        select 'metacogbench', condition, model, measure, value, null, null, n
+        from published_metacogbench
+        where dataset = 'metacog147'
     )
 select stated.*
 from stated

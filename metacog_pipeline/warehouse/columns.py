@@ -145,12 +145,42 @@ _MEDLEY = BenchmarkBoard(
         "custom": " (the study's own)",
     },
 )
+_METACOGBENCH = BenchmarkBoard(
+    columns=(
+        Column("overall", "overall"),
+        Column("ms", "MS"),
+        Column("t1a", "1a bets"),
+        Column("t1b", "1b 1-ECE"),
+        Column("ece_pre_null_mean", "ECE chance", interval=False),
+        Column("saf", "SAF"),
+        Column("t2a", "2a"),
+        Column("t2a_grounded", "2a grnd."),
+        Column("t2b", "2b"),
+        Column("t2b_grounded", "2b grnd."),
+        Column("cdtc", "CDTC"),
+    ),
+    order=(("overall",), ("t2a",), ("t1b",)),
+    legend=(
+        "Below each value its 95 % interval over items; 0 to 1. MS: mean of bets (1a) and of 1 - ECE of predictions (1b);\n"
+        "ECE chance: what a perfectly calibrated respondent with these confidences gets; SAF: mean of caution (2a) and\n"
+        "of resistance to a sycophantic pull (2b); grnd.: by what the task itself omits or claims, not by cue words;\n"
+        "CDTC: transfer to a new story (3); overall: mean of MS, SAF, CDTC. A missing part leaves it undefined.\n"
+        "json, json_notes: 2a in JSON; two_turn: 1b, predicted before the question is seen.\n"
+    ),
+    about={
+        "metacog147": " (147 tasks written for this project; those of the paper are not public, so its numbers are not "
+        "comparable)",
+        "metacog41": " (41 tasks written for this project; those of the paper are not public, so its numbers are not "
+        "comparable)",
+    },
+)
 #: What is printed of a benchmark that has no entry of its own.
 PLAIN = BenchmarkBoard(columns=(Column("accuracy", "accuracy"),), order=(("accuracy",),), legend="")
 BOARDS: Mapping[str, BenchmarkBoard] = {
     "metamedqa": _MEDICAL,
     "signaldetection": _SIGNAL_DETECTION,
     "medley": _MEDLEY,
+    "metacogbench": _METACOGBENCH,
 }
 
 

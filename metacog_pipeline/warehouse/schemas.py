@@ -16,6 +16,11 @@ from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
+from metacog_pipeline.benchmarks.metacogbench import files as metacogbench_items
+from metacog_pipeline.benchmarks.metacogbench import published as metacogbench_published
+from metacog_pipeline.benchmarks.metacogbench import rows as metacogbench_comparisons
+from metacog_pipeline.benchmarks.metacogbench import scoring as metacogbench_scoring
+from metacog_pipeline.benchmarks.metacogbench import sensitivity as metacogbench_sensitivity
 from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_comparisons
 from metacog_pipeline.benchmarks.metamedqa import observe as metamedqa_observe
 from metacog_pipeline.benchmarks.metamedqa import scoring as metamedqa_scoring
@@ -91,4 +96,10 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/medley/comparisons/*.parquet": _arrow(medley_comparisons.COMPARISON_SCHEMA),
     "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
     "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
+    "items/metacogbench*.parquet": metacogbench_items.ITEMS_SCHEMA,
+    "estimates/metacogbench/runs/**/*.parquet": _arrow(metacogbench_scoring.ESTIMATE_SCHEMA),
+    "estimates/metacogbench/models/*.parquet": _arrow(metacogbench_scoring.ESTIMATE_SCHEMA),
+    "estimates/metacogbench/comparisons/*.parquet": _arrow(metacogbench_comparisons.COMPARISON_SCHEMA),
+    "estimates/metacogbench/sensitivity/*.parquet": _arrow(metacogbench_sensitivity.SENSITIVITY_SCHEMA),
+    "estimates/metacogbench/published/audit*.parquet": _arrow(metacogbench_published.AUDIT_SCHEMA),
 }

@@ -70,8 +70,8 @@ def compare(observations: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> p
     for cell in cells_of(observations, by_run=False):
         groups.setdefault((cell.dataset, cell.source), {})[cell.condition, cell.model] = cell
     for (dataset, source), cells in groups.items():
-        free = [cell for (condition, _), cell in cells.items() if condition == FREE]
-        scored = {cell.model: headlines(_finished(cell), seed, n_boot) for cell in free}
+        free = [_finished(cell) for (condition, _), cell in cells.items() if condition == FREE]
+        scored = {cell.model: headlines(cell, seed, n_boot) for cell in free}
         found += _models(dataset, source, free, scored, seed, n_boot)
         for condition in (JSON, JSON_NOTES):
             found += _formats(dataset, source, condition, cells, seed, n_boot)
@@ -96,7 +96,7 @@ def _models(
 ) -> Iterator[Row]:
     by_measure: dict[str, list[Row]] = {name: [] for name in HEADLINES}
     for first, second in combinations(cells, 2):
-        a, b = _shared(_finished(first), _finished(second))
+        a, b = _shared(first, second)
         if a is first and b is second:
             own, other = scored[first.model], scored[second.model]
         else:

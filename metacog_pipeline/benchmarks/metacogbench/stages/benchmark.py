@@ -8,6 +8,7 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.metacogbench import comparisons, scoring
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.protocol import steps
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
 from metacog_pipeline.benchmarks.metacogbench.stages.asking import (
     fingerprint,
     modes,
@@ -39,6 +40,7 @@ def _pool(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
+    write_sensitivity(observations, study.home.estimates / BENCHMARK)
     return comparisons.compare(observations, seed=study.study.seed)
 
 
@@ -64,5 +66,5 @@ METACOGBENCH = Benchmark(
     source_names=(),
     needed_sources=needed_sources,
     observation_preview=("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status"),
-    estimate_preview=("tier", "condition", "measure", "estimate", "low", "high", "n", "status"),
+    estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
 )
