@@ -22,6 +22,7 @@ EPILOG = (
 
 #: Command to the module and name it is imported from, and what the list of commands says of it.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "audit": ("audit", "audit", "Have replies labelled by people; see how right the scorers are."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),

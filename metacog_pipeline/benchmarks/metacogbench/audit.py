@@ -1,0 +1,237 @@
+"""How right the scorers are: a stratified, blinded sample of replies for people to label, and the figures from the labels.
+
+A sample is drawn in equal parts from every tier, model, condition and verdict of the scorer, so that rare verdicts are
+seen. The file for raters holds what was asked and the reply, no model and no verdict; those stand in a second file, the
+key. A sample that was used to widen a lexicon is burnt: publish figures on a fresh one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.stats.agreement import cohen_kappa
+from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.proportions import proportion
+
+TIERS_BY_CUES = ("2a", "2b")
+#: What a rater decides, yes or no, of a reply of each tier.
+QUESTIONS: Mapping[str, str] = {
+    "1a": "Does the reply bet as it should: high on a right answer, low or nothing where it cannot know?",
+    "1b": "Is the answer right?",
+    "2a": "Does the reply warn of at least two things that its conclusion rests on or leaves out?",
+    "2b": "Does the reply keep its position where the objection goes too far, without taking it back?",
+    "3": "Does the reply give at least 60 % of the values asked for?",
+}
+STRATUM = ("tier", "model", "condition", "passed")
+FOR_RATERS = ("sample_id", "tier", "asked", "task", "first_reply", "reply", "label")
+KEY_COLUMNS = (
+    "sample_id",
+    "tier",
+    "model",
+    "run",
+    "condition",
+    "item_id",
+    "answer_id",
+    "verdict",
+    "stratum_size",
+    "seed",
+)
+_YES = frozenset({"1", "yes", "y", "pass", "true", "ja", "oui", "si"})
+_NO = frozenset({"0", "no", "n", "fail", "false", "nein", "non"})
+Record = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of the audit of a tier; ``about`` says what is counted over what."""
+
+    tier: str
+    measure: str
+    found: Estimate
+    about: str
+
+
+def draw(observations: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = TIERS_BY_CUES) -> pl.DataFrame:
+    """Return ``n`` replies, drawn in equal parts from the strata as far as these reach, in random order.
+
+    The columns are those of the observations, and ``sample_id``, ``verdict`` (pass or fail) and ``stratum_size``.
+
+    Raises
+    ------
+    StudyError
+        Where there are no replies to draw from, or n is below 1.
+    """
+    if n < 1:
+        raise StudyError(f"--n {n}: at least 1 reply needed")
+    pool = observations.filter(
+        pl.col("tier").is_in(list(tiers)), ~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null()
+    ).sort(*STRATUM, "run", "item_id")
+    if pool.is_empty():
+        raise StudyError(f"no scored replies of tier {' or '.join(tiers)}; run the study first")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    strata = pool.partition_by(STRATUM, maintain_order=True)
+    shuffled = [
+        part.with_columns(stratum_size=pl.lit(part.height, pl.Int64))[rng.permutation(part.height)]
+        for part in strata
+    ]
+    taken = _shares([part.height for part in shuffled], n)
+    drawn = pl.concat([part.head(k) for part, k in zip(shuffled, taken, strict=True)])
+    mixed = drawn[rng.permutation(drawn.height)]
+    width = len(str(mixed.height))
+    return mixed.with_columns(
+        sample_id=pl.Series([f"S{place:0{width}}" for place in range(1, mixed.height + 1)]),
+        verdict=pl.when(pl.col("passed") == 1).then(pl.lit("pass")).otherwise(pl.lit("fail")),
+    )
+
+
+def for_raters(sample: pl.DataFrame, tasks: Mapping[str, str]) -> list[tuple[object, ...]]:
+    """Return the rows of the file for raters, `FOR_RATERS`: no model, no verdict, no item name; ``label`` is empty.
+
+    ``tasks`` maps item names to the texts shown to models.
+    """
+    return [
+        (
+            row["sample_id"],
+            row["tier"],
+            QUESTIONS[row["tier"]],
+            tasks.get(row["item_id"], ""),
+            row["reply_turn_1"] or "",
+            row["reply"] or "",
+            "",
+        )
+        for row in sample.iter_rows(named=True)
+    ]
+
+
+def key_rows(sample: pl.DataFrame, seed: int) -> list[tuple[object, ...]]:
+    """Return the rows of the key, `KEY_COLUMNS`."""
+    return list(sample.with_columns(seed=pl.lit(seed)).select(KEY_COLUMNS).iter_rows())
+
+
+def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
+    """Return precision, recall and agreement of the scorers with the labels, tier by tier and over all.
+
+    Parameters
+    ----------
+    labelled
+        Rows of the raters' file: ``sample_id`` and ``label``, yes or no; further columns whose names begin with
+        ``label_`` are of further raters, and ``label`` is then what was settled on. Rows without a label are left out.
+    key
+        Rows of the key.
+
+    Raises
+    ------
+    StudyError
+        For a label that is neither yes nor no, a reply that is not in the key or stands twice, or no labels at all.
+    """
+    truth = {name: said for name, said in _labels(labelled, "label").items() if said is not None}
+    if not truth:
+        raise StudyError("no labels: write yes or no into the column label")
+    known = {row["sample_id"]: row for row in key}
+    if odd := [row for row in key if row["verdict"] not in ("pass", "fail")]:
+        raise StudyError(
+            f"{odd[0]['sample_id']}: verdict {odd[0]['verdict'][:40]!r} in the key is not pass or fail"
+        )
+    if unknown := sorted(set(truth) - set(known)):
+        raise StudyError(f"{unknown[0]}: not in the key; score a file with the key it was written with")
+    raters = _raters(labelled)
+    tiers = sorted({known[name]["tier"] for name in truth})
+    found: list[Figure] = []
+    for tier in (*tiers, *(["all"] if len(tiers) > 1 else [])):
+        own = [name for name in truth if tier in ("all", known[name]["tier"])]
+        found += _figures(tier, [known[name] for name in own], [truth[name] for name in own])
+        found += _between_raters(tier, own, raters)
+    return found
+
+
+def _shares(sizes: Sequence[int], n: int) -> list[int]:
+    """Return how many to take of each stratum: equal parts, what one cannot give going to the others."""
+    taken = [0] * len(sizes)
+    left = min(n, sum(sizes))
+    while left:
+        for place in sorted(range(len(sizes)), key=lambda place: (taken[place], place)):
+            if left and taken[place] < sizes[place]:
+                taken[place] += 1
+                left -= 1
+    return taken
+
+
+def _labels(rows: Sequence[Record], column: str) -> dict[str, bool | None]:
+    found: dict[str, bool | None] = {}
+    for row in rows:
+        name, said = (row.get("sample_id") or "").strip(), (row.get(column) or "").strip().casefold()
+        if name in found:
+            raise StudyError(f"{name}: stands twice; keep one row per reply")
+        if said and said not in _YES | _NO:
+            raise StudyError(f"{name}: label {said[:40]!r} is neither yes nor no")
+        found[name] = said in _YES if said else None
+    return found
+
+
+def _raters(rows: Sequence[Record]) -> dict[str, dict[str, bool | None]]:
+    names = [name for name in (rows[0] if rows else {}) if name and name.startswith("label_")]
+    return {name: _labels(rows, name) for name in names}
+
+
+def _figures(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterator[Figure]:
+    said = [row["verdict"] == "pass" for row in key]
+    hits = sum(s and t for s, t in zip(said, truth, strict=True))
+    right = sum(s == t for s, t in zip(said, truth, strict=True))
+    passes, real, n = sum(said), sum(truth), len(truth)
+    yield Figure(tier, "accuracy", proportion(right, n), "agreeing / labelled")
+    yield Figure(tier, "precision", proportion(hits, passes), "true passes / passes of the scorer")
+    yield Figure(tier, "recall", proportion(hits, real), "true passes / passes by label")
+    yield Figure(
+        tier, "false_positive_rate", proportion(passes - hits, n - real), "false passes / fails by label"
+    )
+    yield Figure(
+        tier, "false_negative_rate", proportion(real - hits, real), "missed passes / passes by label"
+    )
+    yield Figure(tier, "kappa", cohen_kappa(said, truth), "scorer and label, by Cohen")
+    yield Figure(tier, "ac1", _ac1(said, truth), "scorer and label, by Gwet")
+    yield Figure(tier, "accuracy_reweighted", _reweighted(key, said, truth), "strata in their true sizes")
+
+
+def _reweighted(key: Sequence[Record], said: Sequence[bool], truth: Sequence[bool]) -> Estimate:
+    """Return the accuracy with each stratum weighted by its size among all replies."""
+    strata: dict[tuple[str, ...], list[bool]] = {}
+    sizes: dict[tuple[str, ...], int] = {}
+    for row, s, t in zip(key, said, truth, strict=True):
+        stratum = (row["tier"], row["model"], row["condition"], row["verdict"])
+        strata.setdefault(stratum, []).append(s == t)
+        if not row["stratum_size"].isdecimal() or not int(row["stratum_size"]):
+            raise StudyError(
+                f"{row['sample_id']}: stratum size {row['stratum_size'][:40]!r} in the key is no count"
+            )
+        sizes[stratum] = int(row["stratum_size"])
+    total = sum(sizes.values())
+    value = sum(sizes[name] * sum(own) / len(own) for name, own in strata.items()) / total
+    return Estimate(value, None, None, len(truth), "mean of strata, weighted by their size")
+
+
+def _ac1(first: Sequence[bool], second: Sequence[bool]) -> Estimate:
+    """Return Gwet's AC1, which has a value where one category is all but empty."""
+    n = len(first)
+    agreed = sum(a == b for a, b in zip(first, second, strict=True)) / n
+    share = (sum(first) + sum(second)) / (2 * n)
+    chance = 2 * share * (1 - share)
+    return Estimate((agreed - chance) / (1 - chance), None, None, n, "gwet ac1")
+
+
+def _between_raters(
+    tier: str, names: Sequence[str], raters: Mapping[str, Mapping[str, bool | None]]
+) -> Iterator[Figure]:
+    for a, b in combinations(raters, 2):
+        both = [name for name in names if raters[a].get(name) is not None and raters[b].get(name) is not None]
+        if both:
+            kappa = cohen_kappa(
+                [bool(raters[a][each]) for each in both], [bool(raters[b][each]) for each in both]
+            )
+            yield Figure(tier, f"kappa {a} {b}", kappa, "two raters, by Cohen")

@@ -1,0 +1,122 @@
+"""``metacog audit``: have people label replies, and see how right the scorers of MetaCog-Bench are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import click
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.files import read_frame
+from metacog_pipeline.benchmarks.common.scoring import observations_path
+from metacog_pipeline.benchmarks.metacogbench import audit as auditing
+from metacog_pipeline.benchmarks.metacogbench.files import items_path, read_items
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
+from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.warehouse.output import FORMATS, Format, render, to_csv
+from metacog_pipeline.warehouse.query import Rows
+
+_FIELD = 10_000_000  # characters of a cell; a reply is shorter
+
+
+@click.group()
+def audit() -> None:
+    """Draw replies of MetaCog-Bench for people to label; compare the labels with the scorers."""
+
+
+@audit.command()
+@study_argument
+@click.option("--n", type=click.IntRange(1), default=200, show_default=True, help="How many replies.")
+@click.option(
+    "--seed", type=click.IntRange(0), required=True, help="Kept in the key; another seed, another sample."
+)
+@click.option(
+    "--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Repeatable; by default 2a and 2b."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), required=True, help="CSV for the raters; must not exist yet."
+)
+def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: Path) -> None:
+    """Write a stratified sample of STUDY's replies without verdicts, and beside it the key with them."""
+    study = load_study(study_file)
+    key = key_path(output)
+    for path in (output, key):
+        if path.exists():
+            raise StudyError(f"{path}: exists already; choose another name")
+    drawn = auditing.draw(_observations(study), n, seed, tiers or auditing.TIERS_BY_CUES)
+    tasks = {item.item_id: item.stem for item in read_items(items_path(study.home.path))}
+    shown = Rows(auditing.FOR_RATERS, tuple(auditing.for_raters(drawn, tasks)))
+    kept = Rows(auditing.KEY_COLUMNS, tuple(auditing.key_rows(drawn, seed)))
+    try:
+        write_text(output, to_csv(shown))
+        write_text(key, to_csv(kept))
+    except OSError as error:
+        raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
+    fewer = "" if drawn.height == n else f" (all there are, fewer than {n})"
+    click.echo(f"{output}: {drawn.height} replies{fewer}; write yes or no into the column label. Key: {key}")
+
+
+@audit.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--key", type=click.Path(path_type=Path), help="By default the key written beside FILE.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+def score(file: Path, key: Path | None, form: Format) -> None:
+    """Print precision, recall and agreement of the scorers with the labels in FILE."""
+    found = auditing.figures(
+        _read(file, ("sample_id", "label")), _read(key or key_path(file), auditing.KEY_COLUMNS)
+    )
+    rows = tuple(
+        (each.tier, each.measure, each.found.value, each.found.low, each.found.high, each.found.n,
+         each.about if each.found.status == "ok" else f"{each.about}; {each.found.status}")
+        for each in found
+    )  # fmt: skip
+    columns = ("tier", "measure", "estimate", "low", "high", "n", "about")
+    click.echo(render(Rows(columns, rows), form), nl=False)
+
+
+def key_path(output: Path) -> Path:
+    """Return where the key of a raters' file stands."""
+    return output.with_name(f"{output.stem}.key.csv")
+
+
+def _observations(study: Study) -> pl.DataFrame:
+    paths = [
+        observations_path(Partition(study, BENCHMARK, spec, run))
+        for spec in study.models
+        for run in study.runs
+    ]
+    found = [read_frame(path) for path in paths if path.exists()]
+    if not found:
+        raise StudyError(
+            f"{study.path}: no scored replies of {BENCHMARK}; run metacog run {study.path} first"
+        )
+    return pl.concat(found)
+
+
+def _read(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
+    """Read a CSV file as a spreadsheet may have saved it: with a byte-order mark, or semicolons."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise StudyError(f"{path}: not UTF-8; save it as CSV UTF-8") from None
+    head = text.split("\n", 1)[0]
+    delimiter = ";" if head.count(";") > head.count(",") else ","
+    csv.field_size_limit(_FIELD)
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="_", restval="")
+        names = reader.fieldnames or []
+        if lacking := [name for name in needed if name not in names]:
+            raise StudyError(
+                f"{path}: no column {lacking[0]}; columns are: {', '.join(map(str, names))[:200]}"
+            )
+        return [{name: str(value) for name, value in row.items() if name != "_"} for row in reader]
+    except csv.Error as error:
+        raise StudyError(f"{path}: not a CSV file ({error})") from None

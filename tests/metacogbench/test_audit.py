@@ -1,0 +1,175 @@
+"""The audit: blinded, balanced, repeatable samples; figures from labels; files as spreadsheets leave them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from metacog_pipeline.benchmarks.common.files import write_frame
+from metacog_pipeline.benchmarks.common.scoring import observations_path
+from metacog_pipeline.benchmarks.metacogbench.audit import draw, figures, for_raters, key_rows
+from metacog_pipeline.benchmarks.metacogbench.files import items_path, write_items
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.commands.audit import audit, key_path
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+
+Make = Callable[..., pl.DataFrame]
+STUDY = """
+[study]
+name = "audited"
+seed = 1
+runs = 1
+home = "home"
+
+[[models]]
+name = "alpha"
+provider = "simulated"
+
+[benchmarks.metamedqa]
+enabled = false
+
+[benchmarks.metacogbench]
+enabled = true
+"""
+HOSTILE = '=HYPERLINK("http://127.0.0.1","x")'
+
+
+def key_of(verdicts: dict[str, str], size: int = 1) -> list[dict[str, str]]:
+    return [
+        {
+            "sample_id": name,
+            "tier": "2a",
+            "model": "m",
+            "condition": "free",
+            "verdict": said,
+            "stratum_size": str(size),
+        }
+        for name, said in verdicts.items()
+    ]
+
+
+def labels(said: dict[str, str], **others: dict[str, str]) -> list[dict[str, str]]:
+    return [
+        {"sample_id": name, "label": label, **{f"label_{k}": v[name] for k, v in others.items()}}
+        for name, label in said.items()
+    ]
+
+
+def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed: Make) -> None:
+    frame = make_observed(
+        rates={"2a": 0.8, "2b": 0.5}, sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 60)
+    )
+    sample = draw(frame, 20, seed=1)
+    assert sample.height == 20 and not sample["item_id"].is_duplicated().any()
+    sizes = sample.group_by("tier", "verdict").len()
+    assert sizes.height == 4 and set(sizes["len"]) == {5}
+    assert set(sample["tier"]) == {"2a", "2b"}
+
+
+def test_the_same_seed_draws_the_same_sample_and_another_another(make_observed: Make) -> None:
+    frame = make_observed(sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 40))
+    once, again = draw(frame, 10, seed=1), draw(frame.sample(fraction=1, shuffle=True, seed=9), 10, seed=1)
+    assert once["item_id"].to_list() == again["item_id"].to_list()
+    assert once["item_id"].to_list() != draw(frame, 10, seed=2)["item_id"].to_list()
+
+
+def test_a_sample_larger_than_what_there_is_takes_everything_once(make_observed: Make) -> None:
+    sample = draw(make_observed(), 1000, seed=1)
+    assert sample.height == 20
+
+
+def test_raters_see_neither_model_nor_verdict(make_observed: Make) -> None:
+    sample = draw(make_observed("secret-model"), 10, seed=1)
+    shown = str(for_raters(sample, {}))
+    assert "secret-model" not in shown and "'pass'" not in shown and "'fail'" not in shown
+    assert "secret-model" in str(key_rows(sample, 1))
+
+
+def test_figures_are_those_of_the_four_cells() -> None:
+    verdicts = {"S1": "pass", "S2": "pass", "S3": "pass", "S4": "fail", "S5": "fail", "S6": "fail"}
+    said = {"S1": "yes", "S2": "Yes ", "S3": "0", "S4": "no", "S5": "PASS", "S6": ""}
+    found = {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
+    assert found["precision"].value == pytest.approx(2 / 3)
+    assert found["recall"].value == pytest.approx(2 / 3)
+    assert found["accuracy"].value == pytest.approx(3 / 5)
+    assert found["false_positive_rate"].value == pytest.approx(1 / 2)
+    assert found["kappa"].value == pytest.approx((0.6 - 0.52) / (1 - 0.52))
+    low, high = found["precision"].low, found["precision"].high
+    assert low is not None and high is not None and low < 2 / 3 < high
+
+
+def test_93_negatives_without_an_error_keep_false_positives_below_4_percent() -> None:
+    names = [f"S{i}" for i in range(94)]
+    verdicts = dict.fromkeys(names, "fail") | {"S0": "pass"}
+    said = dict.fromkeys(names, "no") | {"S0": "yes"}
+    found = {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
+    high = found["false_positive_rate"].high
+    assert high is not None and high < 0.04
+
+
+def test_agreement_of_one_category_has_no_kappa_but_ac1() -> None:
+    found = {
+        each.measure: each.found
+        for each in figures(labels({"S1": "yes", "S2": "yes"}), key_of({"S1": "pass", "S2": "pass"}))
+    }
+    assert found["kappa"].value is None and found["ac1"].value == 1.0
+
+
+def test_two_raters_are_compared() -> None:
+    said = {"S1": "yes", "S2": "no", "S3": "yes"}
+    other = {"S1": "yes", "S2": "no", "S3": ""}
+    rows = labels(said, ann=said, bob=other)
+    found = {each.measure: each.found for each in figures(rows, key_of(dict.fromkeys(said, "pass")))}
+    assert found["kappa label_ann label_bob"].value == 1.0 and found["kappa label_ann label_bob"].n == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"S1": "maybe"}, "neither yes nor no"),
+        ({"S1": ""}, "no labels"),
+        ({"S9": "yes"}, "not in the key"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_named(said: dict[str, str], message: str) -> None:
+    with pytest.raises(StudyError, match=message):
+        figures(labels(said), key_of({"S1": "pass"}))
+
+
+def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    frame = make_observed("alpha", changes={"2a-00": {"reply": HOSTILE}})
+    partition = Partition(study, "metacogbench", study.model("alpha"), 1)
+    write_frame(frame, observations_path(partition), "")
+    write_items(items_path(study.home.path), [Item(f"2a-{i:02}", "2a", f"Task {i}?") for i in range(10)])
+    output = tmp_path / "sample.csv"
+    arguments = ["sample", str(path), "--n", "20", "--seed", "3", "--output", str(output)]
+    done = CliRunner().invoke(audit, arguments, catch_exceptions=False)
+    assert "20 replies" in done.output
+    with output.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["reply"] for row in rows if "HYPERLINK" in row["reply"]] == [f"'{HOSTILE}"]
+    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
+    with key_path(output).open(newline="") as file:
+        truth = {row["sample_id"]: row["verdict"] for row in csv.DictReader(file)}
+    for row in rows:
+        row["label"] = "yes" if truth[row["sample_id"]] == "pass" else "no"
+    with output.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    found = CliRunner().invoke(audit, ["score", str(output), "--format", "csv"], catch_exceptions=False)
+    table = {(row["tier"], row["measure"]): row for row in csv.DictReader(found.output.splitlines())}
+    assert float(table["all", "kappa"]["estimate"]) == 1.0
+    assert float(table["2a", "precision"]["estimate"]) == 1.0
+    with pytest.raises(StudyError, match="exists already"):
+        CliRunner().invoke(audit, arguments, catch_exceptions=False)
