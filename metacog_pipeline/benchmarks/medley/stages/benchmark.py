@@ -65,11 +65,19 @@ def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _settle(study: Study) -> bool:
-    """Choose the instances to strip once every model has answered all of them under the normal condition."""
+    """Choose the instances to strip once every model has answered all of them under the normal condition.
+
+    A replayed model of which not everything was imported is not waited for.
+    """
     if STRIPPED not in conditions(study) or stripped_ids(study):
         return False
-    partitions = MEDLEY.partitions(study)
-    if any(partition.manifest().get("state") != "complete" for partition in partitions):
+    partitions = [
+        partition
+        for partition in MEDLEY.partitions(study)
+        if partition.spec.provider != "replay" or observations_path(partition).exists()
+    ]
+    asked = [partition for partition in partitions if partition.spec.provider != "replay"]
+    if not partitions or any(partition.manifest().get("state") != "complete" for partition in asked):
         return False
     frames = [read_frame(observations_path(partition)) for partition in partitions]
     return choose_stripped(study, _scored(study, pl.concat(frames)))

@@ -123,7 +123,7 @@ def stripped_ids(study: Study) -> frozenset[str]:
     if not path.exists():
         return frozenset()
     chosen = path.read_text("utf-8").split()
-    return frozenset(chosen) if chosen and chosen[0] == instances_digest(study) else frozenset()
+    return frozenset(chosen[1:]) if chosen and chosen[0] == instances_digest(study) else frozenset()
 
 
 def choose_stripped(study: Study, scored: pl.DataFrame) -> bool:
