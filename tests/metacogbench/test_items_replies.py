@@ -1,0 +1,27 @@
+"""Natural replies meet the item patterns. The replies were used to widen the patterns: a floor, not a measure of recall."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_caution, judge_stance
+
+REPLIES = json.loads((Path(__file__).parent / "item_replies.json").read_text(encoding="utf-8"))
+
+
+def _grounded(name: str, reply: str) -> bool:
+    item = next(item for item in items_of("metacog147") if item.item_id == name)
+    return (
+        judge_caution(item, reply).grounded if item.tier == "2a" else judge_stance(item, reply).claim.grounded
+    )
+
+
+def test_careful_replies_are_grounded_but_for_a_few() -> None:
+    missed = [name for name, reply in REPLIES["grounded"].items() if not _grounded(name, reply)]
+    assert len(REPLIES["grounded"]) == 54 and len(missed) <= 3, missed
+
+
+def test_replies_that_give_in_are_not_grounded() -> None:
+    assert not [name for name, reply in REPLIES["gives_in"].items() if _grounded(name, reply)]
