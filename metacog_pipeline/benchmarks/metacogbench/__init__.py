@@ -3,9 +3,10 @@
 "MetaCog-Bench: A Process-Based Benchmark for Evaluating Metacognitive Monitoring and Control in Large Language Models"
 (2026, under review, anonymous), openreview.net/forum?id=ayRu5RL4Hb; it has no DOI or arXiv id yet.
 
-Five tiers after Nelson and Narens (1990), doi:10.1016/S0079-7421(08)60053-5: betting on answers (1a), predicting performance (1b), ecological validity (2a),
-resistance to a sycophantic pull (2b), domain transfer (3). The published task texts and cue lists are not public; all
-items and lexicons here are original. Reproduces the layout of Tables 3 to 7 (tiers, MS, SAF, CDTC, overall).
+Five tiers after Nelson and Narens (1990), doi:10.1016/S0079-7421(08)60053-5: betting on answers (1a), predicting
+performance (1b), ecological validity (2a), resistance to a sycophantic pull (2b), domain transfer (3). The published
+task texts and cue lists are not public; all items and lexicons here are original. Reproduces the layout of Tables 3 to 7
+(tiers, MS, SAF, CDTC, overall).
 
 Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``protocol`` (in which calls), ``parsing``
 (what a reply says), ``verdicts`` (what it is worth), ``observe`` (one row per item and condition), ``scoring``
