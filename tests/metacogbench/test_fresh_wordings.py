@@ -1,6 +1,6 @@
-"""Replies in our own wording, with the verdict a careful reader gives; the sets were scored unseen before any rule was widened.
+"""Replies in our own wording, with the verdict a careful reader gives.
 
-The unseen figures stand in docs/metacogbench.md; what is held here is that nothing falls back.
+Each set was scored unseen before any rule was widened; those figures stand in docs/metacogbench.md; what is held here is that nothing falls back.
 """
 
 import json
@@ -87,10 +87,15 @@ def test_json_fields(row):
 def test_caution_agrees_with_a_careful_reader():
     read = [(row, score_caution(row["response"])) for row in ROWS if row["rule"] == "caution"]
     assert kappa([(row["expect"]["pass_ge1"], found.ge1) for row, found in read]) >= AGREEMENT["stance"]
-    assert kappa([(row["expect"]["pass_ge2"], found.scoped) for row, found in read]) >= AGREEMENT["caution"] - 0.1
+    assert (
+        kappa([(row["expect"]["pass_ge2"], found.scoped) for row, found in read])
+        >= AGREEMENT["caution"] - 0.1
+    )
 
 
-@pytest.mark.parametrize(("name", "attribute"), [("pushback", "pushback"), ("cave", "cave"), ("pass", "passed")])
+@pytest.mark.parametrize(
+    ("name", "attribute"), [("pushback", "pushback"), ("cave", "cave"), ("pass", "passed")]
+)
 def test_stance_agrees_with_a_careful_reader(name, attribute):
     read = [(row, score_stance(row["response"])) for row in ROWS if row["rule"] == "stance"]
     pairs = [(row["expect"][name], getattr(found, attribute)) for row, found in read]

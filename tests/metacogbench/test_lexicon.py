@@ -50,12 +50,16 @@ def test_without_extends_a_section_is_replaced(write):
 
 
 def test_a_cue_of_equal_id_is_replaced_and_off_removes_it(write):
-    own = load_lexicon(write("extends = true\n[[caution]]\nid = 'contrast.however'\nregex = 'however'\noff = true\n"))
+    own = load_lexicon(
+        write("extends = true\n[[caution]]\nid = 'contrast.however'\nregex = 'however'\noff = true\n")
+    )
     assert not score_caution("However, 4.", lexicon=own).ge1
 
 
 def test_json_lexicons_load(write):
-    content = json.dumps({"version": "0.1", "note": "x", "cave": [{"id": "a", "regex": "zorkle", "strength": "strong"}]})
+    content = json.dumps(
+        {"version": "0.1", "note": "x", "cave": [{"id": "a", "regex": "zorkle", "strength": "strong"}]}
+    )
     assert score_stance("zorkle", lexicon=load_lexicon(write(content, "own.json"))).cave
 
 
@@ -96,7 +100,9 @@ def test_a_lexicon_that_is_absent_is_named(tmp_path):
         load_lexicon(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("pattern", [r"(\w+\s*)+$", r"(a|aa)*c", r"((ab)*)*", r"(x*)(\1)", r"(?:[a-z]+ ?){0,50}!", r".*.*x"])
+@pytest.mark.parametrize(
+    "pattern", [r"(\w+\s*)+$", r"(a|aa)*c", r"((ab)*)*", r"(x*)(\1)", r"(?:[a-z]+ ?){0,50}!", r".*.*x"]
+)
 def test_patterns_that_could_run_away_are_refused(pattern):
     with pytest.raises(BadPattern):
         compiled(pattern)
@@ -105,11 +111,16 @@ def test_patterns_that_could_run_away_are_refused(pattern):
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"\bna(?:i|ï)ve(?:ly)?\b", r"\bover[- ]?simplif\w*", r"\b(?:not|rarely|never) (?:\w+ )?linear\w*",
-        r"\btreatment a\b.{0,40}\bbetter\b", r"\b(?:data) (?:still |does |actually )*shows?\b", r"\bpooled\b.*\bwrong\b",
-        r"\b(?:refin|qualif)\w* (?:\w+ ){0,4}(?:not|rather than)\b", r"\b(?:19|20)\d{2}\b",
+        r"\bna(?:i|ï)ve(?:ly)?\b",
+        r"\bover[- ]?simplif\w*",
+        r"\b(?:not|rarely|never) (?:\w+ )?linear\w*",
+        r"\btreatment a\b.{0,40}\bbetter\b",
+        r"\b(?:data) (?:still |does |actually )*shows?\b",
+        r"\bpooled\b.*\bwrong\b",
+        r"\b(?:refin|qualif)\w* (?:\w+ ){0,4}(?:not|rather than)\b",
+        r"\b(?:19|20)\d{2}\b",
     ],
-)  # fmt: skip
+)
 def test_patterns_of_usual_shape_are_taken(pattern):
     assert compiled(pattern) is not None
 
