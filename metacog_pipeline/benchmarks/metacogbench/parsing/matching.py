@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Scalar
 from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import Number, exact, numbers
@@ -71,7 +71,6 @@ class AnswerKey:
     abs_tol: float = 0.0
     rel_tol: float = 0.0
     exact: bool = False
-    _reject_folded: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def of(cls, item: Item) -> AnswerKey:
