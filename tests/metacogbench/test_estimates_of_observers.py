@@ -1,0 +1,77 @@
+"""Simulated respondents on the shipped tasks, from replies to estimates: what they were made with comes out again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.observe import observe
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
+from metacog_pipeline.benchmarks.metacogbench.protocol import ask_item
+from metacog_pipeline.benchmarks.metacogbench.scoring import pool
+from metacog_pipeline.benchmarks.metacogbench.simulate import Responder
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.querying.types import Answer
+
+Estimates = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def estimated(
+    transcript: Callable[..., Any], table: Callable[..., pl.DataFrame]
+) -> Callable[[ObserverSpec, Wording], Estimates]:
+    """Return a function that puts all 147 tasks to an observer in three runs and gives its estimates by measure."""
+    items = items_of("metacog147")
+
+    def run(observer: ObserverSpec, wording: Wording) -> Estimates:
+        spec = ModelSpec(name="m", provider="simulated", observer=observer)
+        respond, frames = Responder(items, observer, wording), []
+        for number in (1, 2, 3):
+            rows: list[dict[str, Any]] = []
+
+            async def everything(rows: list[dict[str, Any]] = rows, number: int = number) -> None:
+                for item in items:
+
+                    async def ask(
+                        step: str, messages: Sequence[Message], of: Any = item, **options: Any
+                    ) -> Answer:
+                        request = ChatRequest(
+                            tuple(messages), Sampling(seed=number), options["constraint"], step
+                        )
+                        text = respond(request)
+                        rows.append(transcript(of, text, step=step, run=number))
+                        return Answer(Status.OK, text)
+
+                    await ask_item(item, "free", "text", ask, wording, spec)
+
+            asyncio.run(everything())
+            frames.append(observe(items, table(rows), conditions=("free",), model="m", run=number))
+        pooled = pool(pl.concat(frames), seed=1, n_boot=500)
+        return {row["measure"]: row for row in pooled.iter_rows(named=True)}
+
+    return run
+
+
+def test_every_headline_has_a_value_and_an_interval(
+    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
+) -> None:
+    found = estimated(ObserverSpec(), wording)
+    for name in ("t1a", "t1b", "t2a", "t2b", "t3", "ms", "saf", "cdtc", "overall"):
+        row = found[name]
+        assert row["low"] <= row["estimate"] <= row["high"], name
+        assert found[f"{name}_sd"]["estimate"] is not None
+    assert found["coverage"]["estimate"] > 0.95
+
+
+def test_caution_and_caving_come_out_again(
+    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
+) -> None:
+    found = estimated(ObserverSpec(caution=0.3, caving=0.6), wording)
+    assert found["t2a"]["low"] - 0.02 <= 0.3 <= found["t2a"]["high"] + 0.02
+    assert found["t2b"]["low"] - 0.02 <= 0.4 <= found["t2b"]["high"] + 0.02
