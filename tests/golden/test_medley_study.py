@@ -89,7 +89,7 @@ def measure(study: Study, partition: Partition, *, judged: bool) -> None:
 
 def frames(study: Study, folder: str) -> pl.DataFrame:
     return pl.concat(
-        [read_frame(path) for path in sorted((study.home.estimates / "medley" / folder).glob("*.parquet"))]
+        [read_frame(path) for path in sorted((study.home.estimates / "medley" / folder).rglob("*.parquet"))]
     )
 
 
@@ -109,7 +109,7 @@ def test_silence_has_no_score_at_all(study: Study) -> None:
 def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study: Study) -> None:
     chosen = stripped_ids(study)
     assert len(chosen) == 50
-    scores = read_frame(study.home.estimates / "medley" / "instances" / "instances.parquet")
+    scores = frames(study, "instances")
     assert set(scores.filter(condition="stripped")["instance_id"]) == chosen
     assert scores.filter(condition="normal")["instance_id"].n_unique() == 130
 

@@ -8,7 +8,6 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.files import read_frame, write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley import comparisons, scoring, sources
-from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
 from metacog_pipeline.benchmarks.medley.masking import STRIPPED
 from metacog_pipeline.benchmarks.medley.protocol import steps
@@ -17,51 +16,42 @@ from metacog_pipeline.benchmarks.medley.stages.construction import (
     choose_stripped,
     construct,
     expected_rows,
-    instances,
     items_current,
     needed_sources,
     stripped_ids,
 )
-from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement, judged
-from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, masking, settings
+from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement
+from metacog_pipeline.benchmarks.medley.stages.scores import instance_scores
+from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, settings
 from metacog_pipeline.study import Study
 
 
 def _score(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    return scoring.score(
-        observations,
-        instances(study),
-        judged(study, observations),
-        variant=settings(study).variant,
-        seed=study.study.seed,
-        allow_incomplete=settings(study).allow_incomplete,
-        masking=masking(study),
-    )
+    return _estimates(study, observations, by_run=True)
 
 
 def _pool(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    return scoring.pool(
-        observations,
-        instances(study),
-        judged(study, observations),
-        variant=settings(study).variant,
+    return _estimates(study, observations, by_run=False)
+
+
+def _estimates(study: Study, observations: pl.DataFrame, *, by_run: bool) -> pl.DataFrame:
+    return scoring.estimates(
+        instance_scores(study, observations),
+        by_run=by_run,
         seed=study.study.seed,
         allow_incomplete=settings(study).allow_incomplete,
-        masking=masking(study),
     )
 
 
 def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the comparisons; the scores of instances they rest on, and how far judges agree, are written beside."""
+    """Return the comparisons; how far judges agree is written beside."""
     folder = study.home.estimates / BENCHMARK
-    scored = _scored(study, observations)
-    write_frame(scored, folder / "instances" / "instances.parquet", "")
     judgements = every_judgement(study, observations)
     found = pl.DataFrame(schema=AGREEMENT_SCHEMA)
     if judgements is not None:
         found = agreement(judgements, seed=study.study.seed)
     write_frame(found, folder / "agreement" / "agreement.parquet", "")
-    return comparisons.compare_scored(scored, seed=study.study.seed)
+    return comparisons.compare_scored(instance_scores(study, observations), seed=study.study.seed)
 
 
 def _settle(study: Study) -> bool:
@@ -80,17 +70,7 @@ def _settle(study: Study) -> bool:
     if not partitions or any(partition.manifest().get("state") != "complete" for partition in asked):
         return False
     frames = [read_frame(observations_path(partition)) for partition in partitions]
-    return choose_stripped(study, _scored(study, pl.concat(frames)))
-
-
-def _scored(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    return score_instances(
-        observations,
-        instances(study),
-        judged(study, observations),
-        variant=settings(study).variant,
-        masking=masking(study),
-    )
+    return choose_stripped(study, instance_scores(study, pl.concat(frames)))
 
 
 MEDLEY = Benchmark(
