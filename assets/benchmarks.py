@@ -2,9 +2,10 @@
 
 from assets.catalogue import BenchmarkAssets
 from assets.medley import MEDLEY
+from assets.metacogbench import METACOGBENCH
 from assets.metamedqa import METAMEDQA
 from assets.signaldetection import SIGNALDETECTION
 from assets.study_file import current_study
 
-ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY)
+ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY, METACOGBENCH)
 ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().benchmarks.enabled())

@@ -76,9 +76,7 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
             parts.append(words)
         if len(shown_here) < len(whole):
             left_out = ", ".join(board_of(benchmark).summed_up)
-            parts.append(
-                f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n"
-            )
+            parts.append(f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n")
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 
