@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 DEMO := metacog-demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui bench clean
+.PHONY: help demo test lint types ui proofs bench clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print the boards"
 	@echo "make test   install with test tools, run every test"
 	@echo "make lint   style, imports, types"
 	@echo "make ui     open the Dagster UI on the demo study"
+	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
 
 $(VENV)/.uv:
@@ -44,13 +45,16 @@ ui: $(VENV)/.runtime
 	@$(BIN)/metacog ui $(DEMO)/study.toml
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -m "not bench"
+	@$(BIN)/python -m pytest -m "not bench and not proof"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/mypy
+
+proofs: $(VENV)/.dev
+	@$(BIN)/python -m pytest -m proof
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m bench tests/performance -q

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,13 +46,15 @@ def partition_states(study: Study) -> list[PartitionState]:
     for benchmark in enabled(study):
         expected = benchmark.expected_rows(study)
         partitions = benchmark.partitions(study)
-        states += [_state(partition, expected, benchmark.fingerprint(partition)) for partition in partitions]
+        states += [
+            _state(partition, expected, partial(benchmark.fingerprint, partition)) for partition in partitions
+        ]
         if judging := benchmark.judged_by(study):
             states += [
                 _state(
                     judged_partition(judging, partition),
                     judging.expected(partition),
-                    judging.fingerprint(partition),
+                    partial(judging.fingerprint, partition),
                 )
                 for partition in partitions
             ]
@@ -94,10 +97,11 @@ def _board_inputs(study: Study) -> str:
     return sha256_hex(canonical_json([sql, states, scored]))
 
 
-def _state(partition: Partition, expected: int, fingerprint: str) -> PartitionState:
+def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:
+    """Return the state; ``fingerprint`` is only asked for where it matters: before items are built there is none."""
     manifest = partition.manifest()
     state = str(manifest.get("state", "missing"))
-    if state == "complete" and manifest.get("fingerprint") != fingerprint:
+    if state == "complete" and manifest.get("fingerprint") != fingerprint():
         state = "incomplete"
     finished = manifest.get("finished_at")
     return PartitionState(

@@ -84,7 +84,7 @@ def judged(study: Study) -> Counter[tuple[str, str]]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_judges_and_conditions_added_later_ask_only_what_is_new(tmp_path: Path) -> None:
     path = write(tmp_path, ["a", "c"], ["normal"])
     run(path)

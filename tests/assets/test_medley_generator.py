@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+pytestmark = pytest.mark.proof
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = """
 [study]

@@ -46,7 +46,7 @@ def metacog(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_each_benchmark_has_its_runs_and_one_switched_off_leaves_the_boards(tmp_path: Path) -> None:
     study = write(tmp_path, metamedqa=True, signaldetection=True)
     planned = metacog("plan", study)

@@ -27,7 +27,7 @@ from metacog_pipeline.warehouse.query import run_query
 from metacog_pipeline.warehouse.runner import build
 from metacog_pipeline.warehouse.status import write_status
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.proof
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("METACOG_DATA") or ROOT.parent / "shared" / "data") / "medley" / "v1.0"
