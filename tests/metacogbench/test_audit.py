@@ -15,7 +15,8 @@ from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.metacogbench.audit import draw, figures, for_raters, key_rows
 from metacog_pipeline.benchmarks.metacogbench.files import items_path, write_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.commands.audit import audit, key_path
+from metacog_pipeline.cli import cli
+from metacog_pipeline.commands.audit import key_path
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
@@ -152,8 +153,8 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
     write_frame(frame, observations_path(partition), "")
     write_items(items_path(study.home.path), [Item(f"2a-{i:02}", "2a", f"Task {i}?") for i in range(10)])
     output = tmp_path / "sample.csv"
-    arguments = ["sample", str(path), "--n", "20", "--seed", "3", "--output", str(output)]
-    done = CliRunner().invoke(audit, arguments, catch_exceptions=False)
+    arguments = ["audit", "sample", str(path), "--n", "20", "--seed", "3", "--output", str(output)]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert "20 replies" in done.output
     with output.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -167,9 +168,11 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
         writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    found = CliRunner().invoke(audit, ["score", str(output), "--format", "csv"], catch_exceptions=False)
+    found = CliRunner().invoke(
+        cli, ["audit", "score", str(output), "--format", "csv"], catch_exceptions=False
+    )
     table = {(row["tier"], row["measure"]): row for row in csv.DictReader(found.output.splitlines())}
     assert float(table["all", "kappa"]["estimate"]) == 1.0
     assert float(table["2a", "precision"]["estimate"]) == 1.0
     with pytest.raises(StudyError, match="exists already"):
-        CliRunner().invoke(audit, arguments, catch_exceptions=False)
+        CliRunner().invoke(cli, arguments, catch_exceptions=False)

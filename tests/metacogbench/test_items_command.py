@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.benchmarks.metacogbench.construction.texts import read_texts
-from metacog_pipeline.commands.metacogbench import metacogbench
+from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
 
 
 def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(metacogbench, list(arguments), catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["metacogbench", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -57,8 +57,8 @@ def test_one_generator_can_be_asked_for() -> None:
     assert text.count("transfer.") == 1 and "* best_score" in text
     with pytest.raises(StudyError, match="no generator"):
         CliRunner().invoke(
-            metacogbench,
-            ["generate", "--tier", "3", "--seed", "3", "--generator", "x"],
+            cli,
+            ["metacogbench", "generate", "--tier", "3", "--seed", "3", "--generator", "x"],
             catch_exceptions=False,
         )
 
@@ -66,7 +66,7 @@ def test_one_generator_can_be_asked_for() -> None:
 def test_a_folder_as_output_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="cannot be written"):
         CliRunner().invoke(
-            metacogbench,
-            ["generate", "--tier", "1b", "--seed", "3", "--output", str(tmp_path)],
+            cli,
+            ["metacogbench", "generate", "--tier", "1b", "--seed", "3", "--output", str(tmp_path)],
             catch_exceptions=False,
         )

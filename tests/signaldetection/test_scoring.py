@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -411,18 +410,3 @@ def test_a_ratio_to_a_sensitivity_that_may_be_0_says_so() -> None:
 def test_methods_say_how_confidence_was_read() -> None:
     found = values(score(observer(n=100), seed=1, n_boot=20))
     assert all("0.5+(k-1)/(2(K-1))" in found[name]["method"] for name in ("ece", "brier"))
-
-
-@pytest.mark.slow
-def test_thirty_five_models_on_three_tasks_are_scored_in_seconds() -> None:
-    frame = pl.concat(
-        [
-            observer(n=100, seed=10 * model + place, model=f"m{model}", task=task)
-            for model in range(35)
-            for place, task in enumerate("ABC")
-        ]
-    )
-    begun = time.process_time()  # of this process: other work on the machine is not ours
-    found = score(frame, seed=1)
-    assert found.height == 105 * (len(PLAIN) + len(RATED))
-    assert time.process_time() - begun < 45
