@@ -33,7 +33,10 @@ $(VENV)/.runtime: $(VENV)/.uv pyproject.toml constraints.txt
 	$(call install,.)
 	@touch $@
 
+# pip first: it knows CPU builds of torch that the user configured; elsewhere both take the same one.
 $(VENV)/.dev: $(VENV)/.uv pyproject.toml constraints.txt
+	@echo "installing torch into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(call install,.[dev])
 	@touch $@ $(VENV)/.runtime
 
