@@ -1,0 +1,110 @@
+"""The item of the self-knowledge benchmark: one question with the answers that are accepted, in one or more languages.
+
+=================  ==================================================================  ==================
+data set           questions                                                           languages
+=================  ==================================================================  ==================
+``sample``         the facts that come with the package                                en, zh, ko, es
+``trivia_qa``      TriviaQA, reading-comprehension part, questions and aliases         en
+``freebase_qa``    FreebaseQA, evaluation part                                         en
+``nq_open``        NQ-Open, development part                                           en
+``web_questions``  WebQuestions, test part                                             en
+``mkqa``           MKQA                                                                en, zh, ko, es
+``fictional_qa``   FictionalQA: questions about events that never were                 en
+``efficientqa``    EfficientQA, development part                                       en
+``trivia_sample``  1,000 questions of TriviaQA                                         en
+``popqa``          PopQA, 1,000 questions                                              en
+``selfaware``      SelfAware, a third of it questions that nobody can answer           en
+=================  ==================================================================  ==================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metacog_pipeline.files import canonical_json, sha256_hex
+
+BENCHMARK = "selfknowledge"
+LANGUAGES = ("en", "zh", "ko", "es")
+DATASETS = (
+    "sample",
+    "trivia_qa",
+    "freebase_qa",
+    "nq_open",
+    "web_questions",
+    "mkqa",
+    "fictional_qa",
+    "efficientqa",
+    "trivia_sample",
+    "popqa",
+    "selfaware",
+)
+SPLITS = ("train", "validation", "test", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question.
+
+    Attributes
+    ----------
+    item_id
+        Unique among all items; made of data set and source row, so the same in every language, draw and split.
+    dataset, split
+        One of `DATASETS` and of `SPLITS`; the split is the one asked for.
+    position
+        0-based place in the order the items are asked in. A larger ``limit`` changes none.
+    questions
+        (language, text) pairs, at most one of a language.
+    answers
+        (language, accepted answers) pairs, one for each language with a question. An empty tuple: nothing is right.
+    question_id
+        What the source calls the question, or its row as text. Where the same question stands there twice, so does the
+        id: items that share one are no independent trials.
+    event_id
+        What ties questions about the same thing together; empty where the source says nothing.
+    topic, difficulty
+        As the source has them, else empty.
+    source, source_row
+        The file and the 0-based row in it.
+    """
+
+    item_id: str
+    dataset: str
+    split: str
+    position: int
+    questions: tuple[tuple[str, str], ...]
+    answers: tuple[tuple[str, tuple[str, ...]], ...]
+    question_id: str = ""
+    event_id: str = ""
+    topic: str = ""
+    difficulty: str = ""
+    source: str = ""
+    source_row: int = 0
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages it can be asked in."""
+        return tuple(language for language, _ in self.questions)
+
+    def question(self, language: str = "en") -> str | None:
+        """Return the question in ``language``; None where there is none."""
+        return dict(self.questions).get(language)
+
+    def accepted(self, language: str = "en") -> tuple[str, ...]:
+        """Return the answers accepted in ``language``; empty where nothing is right."""
+        return dict(self.answers).get(language, ())
+
+    def answerable(self, language: str = "en") -> bool:
+        """Whether any answer in ``language`` can be right."""
+        return bool(self.accepted(language))
+
+    @property
+    def item_hash(self) -> str:
+        """SHA-256 over everything that decides how the item is asked and scored."""
+        return item_hash(dict(self.questions), dict(self.answers))
+
+
+def item_hash(questions: Mapping[str, str], answers: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the digest of an item with these questions and answers; the order of languages does not matter."""
+    return sha256_hex(canonical_json([dict(questions), {name: list(each) for name, each in answers.items()}]))
