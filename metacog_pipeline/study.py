@@ -187,6 +187,64 @@ class MetaCogBenchSection(_Section):
         return _each_once(value)
 
 
+class SelfKnowledgeSection(_Section):
+    """``[benchmarks.selfknowledge]``: which questions, in which languages, read by which rules.
+
+    ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the
+    data set, where its source has parts; None takes the one that published results are about. ``languages`` are asked
+    as far as the data set has them; ``idk`` asks again, in English, with leave to abstain. ``matching`` says when an
+    answer is right and ``yes_no`` what counts as a yes: both are applied to kept answers, so changing them asks nothing
+    again. ``decoding = "greedy"`` sends the temperature of the model's row, ``"checkpoint"`` none, so that whatever
+    ships with the model applies. ``folder`` holds published files that were got elsewhere, ``wording`` is a TOML file
+    with the exact texts of another study; both relative to the study file.
+    """
+
+    enabled: bool = False
+    dataset: Literal[
+        "sample",
+        "trivia_qa",
+        "freebase_qa",
+        "nq_open",
+        "web_questions",
+        "mkqa",
+        "fictional_qa",
+        "efficientqa",
+        "trivia_sample",
+        "popqa",
+        "selfaware",
+    ] = "sample"
+    split: Literal["train", "validation", "test", "all"] | None = None
+    languages: Annotated[tuple[Literal["en", "zh", "ko", "es"], ...], Field(min_length=1)] = ("en",)
+    idk: bool = True
+    limit: int | None = Field(default=None, ge=1, strict=True)
+    matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
+    yes_no: Literal["default", "reference", "strict"] = "default"
+    decoding: Literal["greedy", "checkpoint"] = "greedy"
+    wording: Path | None = None
+    folder: Path | None = None
+    allow_incomplete: bool = False
+
+    @field_validator("languages")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _each_once(value)
+
+    @model_validator(mode="after")
+    def _languages_there_are(self) -> SelfKnowledgeSection:
+        if self.dataset not in ("sample", "mkqa") and self.languages != ("en",):
+            raise ValueError(
+                f'dataset = "{self.dataset}" has English questions only: set languages = ["en"], or take "sample" or "mkqa"'
+            )
+        if "idk" in self.model_fields_set and self.idk and "en" not in self.languages:
+            raise ValueError('idk is worded in English only: add "en" to languages or set idk = false')
+        return self
+
+    @property
+    def asks_idk(self) -> bool:
+        """Whether the question with leave to abstain is asked: it stands beside the English ones."""
+        return self.idk and "en" in self.languages
+
+
 class Benchmarks(_Section):
     """``[benchmarks.*]``."""
 
@@ -194,6 +252,7 @@ class Benchmarks(_Section):
     signaldetection: SignalDetectionSection = Field(default_factory=SignalDetectionSection)
     medley: MedleySection = Field(default_factory=MedleySection)
     metacogbench: MetaCogBenchSection = Field(default_factory=MetaCogBenchSection)
+    selfknowledge: SelfKnowledgeSection = Field(default_factory=SelfKnowledgeSection)
 
     def enabled(self) -> tuple[str, ...]:
         """Return the names of the benchmarks that are switched on."""
