@@ -19,7 +19,7 @@ data set           questions                                                    
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -40,6 +40,14 @@ DATASETS = (
     "selfaware",
 )
 SPLITS = ("train", "validation", "test", "all")
+LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
+    "dual": "en",
+    "dual_zh": "zh",
+    "dual_ko": "ko",
+    "dual_es": "es",
+    "idk": "en",
+}
+CONDITIONS = tuple(LANGUAGE_OF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class Item:
     dataset, split
         One of `DATASETS` and of `SPLITS`; the split is the one asked for.
     position
-        0-based place in the order the items are asked in. A larger ``limit`` changes none.
+        0-based place in the order the items were drawn, which a larger ``limit`` does not change.
     questions
         (language, text) pairs, at most one of a language.
     answers
@@ -100,7 +108,13 @@ class Item:
         return bool(self.accepted(language))
 
     @property
-    def item_hash(self) -> str:
+    def asked(items: Iterable[Item], condition: str) -> list[Item]:
+    """Return the items that have a question in the language of ``condition``."""
+    language = LANGUAGE_OF[condition]
+    return [item for item in items if item.question(language) is not None]
+
+
+def item_hash(self) -> str:
         """SHA-256 over everything that decides how the item is asked and scored."""
         return item_hash(dict(self.questions), dict(self.answers))
 
