@@ -108,15 +108,15 @@ class Item:
         return bool(self.accepted(language))
 
     @property
-    def asked(items: Iterable[Item], condition: str) -> list[Item]:
+    def item_hash(self) -> str:
+        """SHA-256 over everything that decides how the item is asked and scored."""
+        return item_hash(dict(self.questions), dict(self.answers))
+
+
+def asked(items: Iterable[Item], condition: str) -> list[Item]:
     """Return the items that have a question in the language of ``condition``."""
     language = LANGUAGE_OF[condition]
     return [item for item in items if item.question(language) is not None]
-
-
-def item_hash(self) -> str:
-        """SHA-256 over everything that decides how the item is asked and scored."""
-        return item_hash(dict(self.questions), dict(self.answers))
 
 
 def item_hash(questions: Mapping[str, str], answers: Mapping[str, tuple[str, ...]]) -> str:
