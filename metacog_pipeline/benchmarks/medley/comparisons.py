@@ -34,14 +34,15 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from metacog_pipeline.benchmarks.common.rows import number, table
 from metacog_pipeline.benchmarks.medley.cells import Cell, cells_of
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
-from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.masking import ADVERSARIAL, MASKING, NORMAL, STRIPPED, Masking
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
-from metacog_pipeline.benchmarks.medley.rows import COMPARISON_SCHEMA, Row, number, table
+from metacog_pipeline.benchmarks.medley.rows import COMPARISON_SCHEMA, Row
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca
@@ -98,7 +99,7 @@ def compare_scored(scored: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> 
                     *_components(own, normal),
                 ]
         rows += _changes(whole, base)
-    return table(rows)
+    return table(BENCHMARK, rows, COMPARISON_SCHEMA)
 
 
 def _matrix(cells: Sequence[Cell], column: str = "mms") -> tuple[Floats, list[str]]:

@@ -23,11 +23,13 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.rows import number, table
 from metacog_pipeline.benchmarks.metacogbench.cells import N_BOOT, Cell, Floats, Sheet, cells_of
 from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, TIER_MEASURES
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.measures import Measured, calibration_error, rate
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
-from metacog_pipeline.benchmarks.metacogbench.rows import COMPARISON_SCHEMA, Row, number, table
+from metacog_pipeline.benchmarks.metacogbench.rows import COMPARISON_SCHEMA, Row
 from metacog_pipeline.benchmarks.metacogbench.scoring import headlines
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.multiple import holm
@@ -78,7 +80,7 @@ def compare(observations: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> p
         found += _protocols(dataset, source, cells, seed, n_boot)
         found += _ranks(dataset, source, scored)
         found += _saturated(dataset, source, scored)
-    return table(found)
+    return table(BENCHMARK, found, COMPARISON_SCHEMA)
 
 
 def _finished(cell: Cell) -> Cell:

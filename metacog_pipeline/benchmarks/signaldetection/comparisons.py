@@ -22,13 +22,15 @@ from pathlib import Path
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.rows import table
 from metacog_pipeline.benchmarks.signaldetection.cells import count
 from metacog_pipeline.benchmarks.signaldetection.contrasts import bayes_rows
 from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
 from metacog_pipeline.benchmarks.signaldetection.measures import N_BOOT
+from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
 from metacog_pipeline.benchmarks.signaldetection.paired import paired_rows
 from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
-from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA, table
+from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA
 
 __all__ = ["COMPARISON_SCHEMA", "compare"]
 
@@ -63,10 +65,5 @@ def compare(
     models. ``verdict`` is one of not_significant, significant, negligible, inconclusive, null where there is none.
     """
     found = [cell for cell in count(observations, by_run=False, ratings=ratings) if cell.incomplete is None]
-    return table(
-        [
-            *bayes_rows(found, seed, posteriors),
-            *criterion_rows(found),
-            *paired_rows(found, seed, n_boot),
-        ]
-    )
+    rows = [*bayes_rows(found, seed, posteriors), *criterion_rows(found), *paired_rows(found, seed, n_boot)]
+    return table(BENCHMARK, rows, COMPARISON_SCHEMA)

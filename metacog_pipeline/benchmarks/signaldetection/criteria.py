@@ -15,10 +15,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from metacog_pipeline.benchmarks.common.rows import number
 from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, Cell, in_groups
 from metacog_pipeline.benchmarks.signaldetection.linear import QUANTITIES, Linear, linear
 from metacog_pipeline.benchmarks.signaldetection.measures import n_readable, no_type1
-from metacog_pipeline.benchmarks.signaldetection.rows import Row, number
+from metacog_pipeline.benchmarks.signaldetection.rows import Row
 from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contrasts
 
 Floats = NDArray[np.float64]

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metacog_pipeline.benchmarks.common.rows import number
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.stats.bayes.single import CHAINS, CONVERGED, Posterior, bayes_metad
 from metacog_pipeline.stats.counts import Counts
@@ -103,16 +104,12 @@ def _kept(found: Posterior, keep: int) -> Kept:
         found.estimates(),
         {name: values[thin] for name, values in drawn.items()},
         {
-            "rhat": _finite(max((row.rhat for row in rows), default=None)),
-            "ess_bulk": _finite(min((row.ess_bulk for row in rows), default=None)),
-            "ess_tail": _finite(min((row.ess_tail for row in rows), default=None)),
+            "rhat": number(max((row.rhat for row in rows), default=None)),
+            "ess_bulk": number(min((row.ess_bulk for row in rows), default=None)),
+            "ess_tail": number(min((row.ess_tail for row in rows), default=None)),
             "draws": size,
         },
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
 
 
 def _write(found: Kept, path: Path) -> None:

@@ -16,16 +16,18 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.rows import number, table
 from metacog_pipeline.benchmarks.signaldetection.cells import RISKS
 from metacog_pipeline.benchmarks.signaldetection.contrasts import Fitted, efficiency_rows, fitted_counts
 from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE, contrast_rows
+from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
 from metacog_pipeline.benchmarks.signaldetection.posteriors import MODEL_VERSION
 from metacog_pipeline.benchmarks.signaldetection.published_notes import (
     TOLERANCE,
     cell_notes,
     printed_note,
 )
-from metacog_pipeline.benchmarks.signaldetection.rows import Row, number, table
+from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA, Row
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import criterion_shift
@@ -100,7 +102,7 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     measured = type1_of(given["criterion_counts.csv"])
     criteria = _criteria(given["criterion_counts.csv"], given["table_s2.csv"], measured)
     contrasts = [*_shifts(given["criterion_counts.csv"], measured), *efficiency_rows(fits, seed)]
-    return Refit(metad, criteria, table(contrasts))
+    return Refit(metad, criteria, table(BENCHMARK, contrasts, COMPARISON_SCHEMA))
 
 
 def type1_of(cells: pl.DataFrame) -> Type1:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-
-from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
 
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "dataset", "source", "task", "condition", "model"), pl.String),
@@ -50,13 +45,3 @@ class Row:
     n: int = 0
     note: str | None = None
     status: str = "ok"
-
-
-def table(rows: Sequence[Row]) -> pl.DataFrame:
-    """Return the rows in `COMPARISON_SCHEMA`."""
-    return pl.DataFrame([(BENCHMARK, *astuple(row)) for row in rows], schema=COMPARISON_SCHEMA, orient="row")
-
-
-def number(value: float | np.floating | None) -> float | None:
-    """Return a plain number, None for one that is not finite."""
-    return None if value is None or not math.isfinite(value) else float(value)
