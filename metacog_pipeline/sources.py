@@ -9,8 +9,9 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import os
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ JsonRow = dict[str, Any]
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
 _TIMEOUT = httpx.Timeout(connect=15.0, read=60.0, write=15.0, pool=15.0)
+_SEARCH_DEPTH = 4
+_MOST_REDIRECTS = 4
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Progress = Callable[[int, "int | None"], None]
@@ -61,6 +64,21 @@ def read_bytes(path: Path, limit: int = MAX_SOURCE_BYTES) -> bytes:
     return data
 
 
+def named_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield files of the given names, also with ``.gz``, names in order of preference, at most a few folders deep."""
+    found: dict[str, list[Path]] = {}
+    base = len(folder.parts)
+    for place, below, files in os.walk(folder):
+        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
+            below.clear()
+        below.sort()
+        for file in sorted(files):
+            found.setdefault(file, []).append(Path(place) / file)
+    for name in names:
+        yield from found.get(name, [])
+        yield from found.get(f"{name}.gz", [])
+
+
 def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     """Read a ``.jsonl`` or ``.jsonl.gz`` file of objects; blank lines are skipped.
 
@@ -69,20 +87,64 @@ def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     SourceError
         With file and line: not UTF-8, not JSON, not an object, a key given twice, or a number JSON cannot hold.
     """
+    return _lines(read_bytes(path, limit), path)
+
+
+def read_objects(
+    path: Path, within: Sequence[str] = (), limit: int = MAX_SOURCE_BYTES, longest: int | None = None
+) -> list[Line]:
+    """Read JSON objects however they are kept: one a line, in an array, or in a list under one of the keys ``within``.
+
+    ``number`` of each is its line, or its 1-based place in the list. Errors as `read_lines`; ``longest`` is the most
+    bytes a line may have.
+    """
+    data = read_bytes(path, limit)
+    start = data.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"["):
+        return _objects(_decode(start, str(path)), path)
+    if within and not _one_a_line(start, within):
+        whole = _decode(start, str(path))
+        key = next((key for key in within if isinstance(whole, dict) and key in whole), None)
+        if key is None:
+            raise SourceError(
+                f"{path}: expected JSON Lines, an array, or an object with {' or '.join(within)}; replace the file"
+            )
+        return _objects(whole[key], path)
+    return _lines(data, path, longest)
+
+
+def _one_a_line(data: bytes, within: Sequence[str]) -> bool:
+    """Whether the first line is an object of its own, if a broken one, and not the one that holds all the others."""
+    first = data.partition(b"\n")[0].rstrip()
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return first.endswith(b"}")
+    return not (isinstance(row, dict) and any(isinstance(row.get(key), list) for key in within))
+
+
+def _lines(data: bytes, path: Path, longest: int | None = None) -> list[Line]:
     lines: list[Line] = []
-    for number, raw in enumerate(read_bytes(path, limit).split(b"\n"), start=1):
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        if longest is not None and len(raw) > longest:
+            raise SourceError(
+                f"{path}:{number}: a line of {len(raw)} bytes, more than {longest}; replace the file"
+            )
         if raw.strip():
             row = _decode(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, f"{path}:{number}")
             lines.append(_line(str(path), number, row))
     return lines
 
 
-def read_array(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
-    """Read a JSON array of objects; ``number`` of each is its 1-based place in the array. Errors as `read_lines`."""
-    rows = _decode(read_bytes(path, limit), str(path))
+def _objects(rows: Any, path: Path) -> list[Line]:
     if not isinstance(rows, list):
         raise SourceError(f"{path}: expected a JSON array, got {type(rows).__name__}; mend the file")
     return [_line(str(path), number, row) for number, row in enumerate(rows, start=1)]
+
+
+def read_array(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
+    """Read a JSON array of objects; ``number`` of each is its 1-based place in the array. Errors as `read_lines`."""
+    return _objects(_decode(read_bytes(path, limit), str(path)), path)
 
 
 def _decode(raw: bytes, where: str) -> Any:
@@ -136,12 +198,13 @@ def download(
     transport: httpx.BaseTransport | None = None,
     progress: Progress | None = None,
     limit: int = MAX_SOURCE_BYTES,
+    redirects: Sequence[str] = (),
 ) -> None:
     """Stream ``url`` to ``path``; a cut download is continued from ``<path>.part`` on the next call.
 
     The validator of the first answer (ETag, else Last-Modified) is kept in ``<path>.part.json`` and sent as
-    ``If-Range``, so a file that changed on the server starts again instead of being spliced. Redirects are not
-    followed. Plain http is accepted for this machine only.
+    ``If-Range``, so a file that changed on the server starts again instead of being spliced. Redirects are followed
+    to hosts that end in one of ``redirects`` only, so by default not at all. Plain http is accepted for this machine only.
 
     Raises
     ------
@@ -160,7 +223,7 @@ def download(
     try:
         with (
             httpx.Client(transport=transport, timeout=_TIMEOUT, follow_redirects=False) as client,
-            client.stream("GET", url, headers=headers) as answer,
+            client.stream("GET", _final(client, url, redirects), headers=headers) as answer,
         ):
             if answer.status_code == 416:
                 part.unlink(missing_ok=True)
@@ -179,6 +242,23 @@ def download(
         ) from None
     part.replace(path)
     note.unlink(missing_ok=True)
+
+
+def _final(client: httpx.Client, url: str, allowed: Sequence[str]) -> str:
+    """Return the address ``url`` leads to, over at most a few redirects to allowed hosts; refused ones are left."""
+    if not allowed:
+        return url
+    for _ in range(_MOST_REDIRECTS):
+        answer = client.head(url, headers={"Accept-Encoding": "identity"})
+        if not answer.is_redirect:
+            break
+        target = str(answer.request.url.join(answer.headers.get("location", "")))
+        host = urlsplit(target).hostname or ""
+        if not any(host == each or host.endswith(f".{each}") for each in allowed):
+            break
+        _require_https(target)
+        url = target
+    return url
 
 
 def _require_https(url: str) -> None:

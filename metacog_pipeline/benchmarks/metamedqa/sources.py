@@ -13,8 +13,7 @@ if the digest of its content is the pinned one. It is checked again whenever it 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +21,16 @@ import httpx
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.sources import JsonRow, content_digest, download, read_lines, write_rows
+from metacog_pipeline.sources import (
+    JsonRow,
+    content_digest,
+    download,
+    named_files,
+    read_lines,
+    write_rows,
+)
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
-_SEARCH_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def _kept(home: Path, source: Source) -> Fetched | None:
 def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str, Source]) -> Fetched:
     """Take the first file of a known name whose content is right; complain about the first that is not."""
     wrong: SourceError | None = None
-    for path in _named(folder, source.names):
+    for path in named_files(folder, source.names):
         try:
             return _keep(home, source, _rows(path), str(path))
         except SourceError as error:
@@ -182,21 +187,6 @@ def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str,
     raise SourceError(
         f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
     )
-
-
-def _named(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield files of the given names, names in order of preference, at most a few folders deep."""
-    found: dict[str, list[Path]] = {}
-    base = len(folder.parts)
-    for place, below, files in os.walk(folder):
-        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
-            below.clear()
-        below.sort()
-        for file in sorted(files):
-            found.setdefault(file, []).append(Path(place) / file)
-    for name in names:
-        yield from found.get(name, [])
-        yield from found.get(f"{name}.gz", [])
 
 
 def _from_network(

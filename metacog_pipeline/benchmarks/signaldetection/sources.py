@@ -17,8 +17,7 @@ and checked against the digest whenever it is read.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +26,10 @@ import httpx
 from metacog_pipeline.benchmarks.signaldetection.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex, write_text
-from metacog_pipeline.sources import download, read_bytes
+from metacog_pipeline.sources import download, named_files, read_bytes
 
 REVIEWS, SENTENCES = "sst2", "test4plus"
 MAX_BYTES = 1024**3
-_SEARCH_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ def _kept(home: Path, source: Source) -> Fetched | None:
 def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
     """Take the first file of a known name that is right; complain about the first that is not."""
     wrong: SourceError | None = None
-    for path in _named(folder, source.names):
+    for path in named_files(folder, source.names):
         try:
             return _keep(home, source, path, str(path))
         except SourceError as error:
@@ -187,21 +185,6 @@ def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
     raise SourceError(
         f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
     )
-
-
-def _named(folder: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Yield files of the given names, names in order of preference, at most a few folders deep."""
-    found: dict[str, list[Path]] = {}
-    base = len(folder.parts)
-    for place, below, files in os.walk(folder):
-        if len(Path(place).parts) - base >= _SEARCH_DEPTH:
-            below.clear()
-        below.sort()
-        for file in sorted(files):
-            found.setdefault(file, []).append(Path(place) / file)
-    for name in names:
-        yield from found.get(name, [])
-        yield from found.get(f"{name}.gz", [])
 
 
 def _from_network(
