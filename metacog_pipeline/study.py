@@ -316,8 +316,9 @@ def load_study(path: Path) -> Study:
             f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
         )
     _refuse_same_names(shown, data)
+    placed = _with_folders(data, path.resolve().parent)
     try:
-        study = Study.model_validate({**data, "path": path.resolve()})
+        study = Study.model_validate({**placed, "path": path.resolve()})
     except ValidationError as error:
         raise StudyError(_explain(shown, data, error)) from None
     _check_home(shown, study)
@@ -346,6 +347,17 @@ def _read(path: Path) -> dict[str, Any]:
     if "path" in data:  # a field of the Study, but not a key of the file
         raise StudyError(f"{path.name}: path: unknown key; allowed: {', '.join(_allowed(('path',)))}")
     return data
+
+
+def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
+    """Return the study with the folders of local models taken from where its file is."""
+
+    def placed(row: Any) -> Any:
+        folder = row.get("model") if isinstance(row, dict) and row.get("provider") == "transformers" else None
+        return {**row, "model": str(beside / folder)} if isinstance(folder, str) and folder else row
+
+    tables = {key: data[key] for key in ("models", "judges", "analysts") if isinstance(data.get(key), list)}
+    return {**data, **{key: [placed(row) for row in rows] for key, rows in tables.items()}}
 
 
 def _check_home(shown: str, study: Study) -> None:
@@ -464,6 +476,10 @@ def _refuse_no_opinion(shown: str, study: Study) -> None:
 def _check_model(where: str, spec: ModelSpec) -> None:
     if spec.provider in ("openai", "anthropic", "gemini") and not spec.model:
         raise StudyError(f'{where}: model is missing; give the model id the provider knows, e.g. model = "…"')
+    if spec.provider == "transformers" and not spec.model:
+        raise StudyError(
+            f'{where}: model is missing; give the folder of the model, e.g. model = "models/mine"'
+        )
     if spec.api_key_env is not None and _KEY_LIKE.match(spec.api_key_env):
         raise StudyError(
             f"{where}: api_key_env looks like a key itself; give the NAME of the environment variable that holds it"

@@ -16,10 +16,11 @@ from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.local.model import LocalModel
 from metacog_pipeline.llm.replay import ReplayModel
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.simulated import Respond, SimulatedModel
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import open_http
 from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url, key_of, key_variable
@@ -88,7 +89,7 @@ class Clients:
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
         """Return the limiter of the account of ``spec``, once a model of it was opened."""
-        line = self._lines.get(account_of(spec)) if spec.provider not in ("replay", "simulated") else None
+        line = self._lines.get(account_of(spec)) if spec.provider not in IN_PROCESS else None
         return None if line is None else line.limiter
 
     async def close(self) -> None:
@@ -157,6 +158,8 @@ def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = No
         The key's variable is not set, or ``respond`` is missing.
     BudgetError
         There is a budget and the model has no price.
+    ProviderError
+        A model in a folder cannot be opened.
     """
     match spec.provider:
         case "replay":
@@ -168,5 +171,7 @@ def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = No
                     "out of it or choose another provider"
                 )
             return SimulatedModel(spec, respond)
+        case "transformers":
+            return LocalModel(spec)
         case _:
             return shared.http_model(spec)

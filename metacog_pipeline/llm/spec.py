@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+from metacog_pipeline.llm.local.weights import weights_digest
+
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
-Provider = Literal["openai", "anthropic", "gemini", "replay", "simulated"]
+Provider = Literal["openai", "anthropic", "gemini", "transformers", "replay", "simulated"]
+IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
 OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
@@ -88,13 +91,17 @@ class ModelSpec(BaseModel):
     ``api_key_env`` is the NAME of an environment variable; the key itself is read when a client is opened and is
     kept nowhere else. ``top_logprobs`` is how many alternatives per token are asked for where a provider offers
     them (0: none); a provider that refuses is asked without.
+
+    For ``provider = "transformers"``, ``model`` is the folder of the model, beside the study file unless absolute;
+    ``device`` is ``auto`` (a GPU where there is one), ``cpu``, ``cuda`` or ``cuda:1``, ``dtype`` the precision of the
+    weights, ``batch_size`` how many questions go through it at once.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(pattern=SLUG_PATTERN)
     provider: Provider
-    model: str = Field(default="", max_length=200)
+    model: str = Field(default="", max_length=1000)
     base_url: str | None = None
     api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     temperature: float | None = Field(default=0.0, ge=0, le=2, strict=True)
@@ -109,6 +116,9 @@ class ModelSpec(BaseModel):
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
     token_ids: dict[str, list[int]] = Field(default_factory=dict)
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    batch_size: int = Field(default=16, ge=1, le=4096, strict=True)
     timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
@@ -116,14 +126,17 @@ class ModelSpec(BaseModel):
     @property
     def free(self) -> bool:
         """Whether answers cost nothing: in-process respondents, or both prices given as zero."""
-        return self.provider in ("replay", "simulated") or (self.price_in == 0 and self.price_out == 0)
+        return self.provider in IN_PROCESS or (self.price_in == 0 and self.price_out == 0)
 
     def identity_fields(self) -> dict[str, object]:
         """Return what decides an answer: provider, address, model id, extra body, observer.
 
         Names, prices, rate limits and key variables are left out: changing them must not ask anything again. An
-        address is the same however it is spelled (see `address`).
+        address is the same however it is spelled (see `address`). A model in a folder is what the folder holds.
         """
+        if self.provider == "transformers":
+            weights = weights_digest(self.model)
+            return {"provider": self.provider, "weights": weights, "dtype": self.dtype}
         fields: dict[str, object] = {
             "provider": self.provider,
             "base_url": address(self.provider, self.base_url),

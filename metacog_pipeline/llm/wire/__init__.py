@@ -28,5 +28,5 @@ def wire_for(provider: Provider) -> Wire:
             return anthropic.WIRE
         case "gemini":
             return gemini.WIRE
-        case "replay" | "simulated":
+        case "transformers" | "replay" | "simulated":
             raise ValueError(f"provider {provider!r} answers in this process and has no wire format")

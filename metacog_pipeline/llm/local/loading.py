@@ -1,0 +1,105 @@
+"""Open the model of a folder: tokenizer, weights, device."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.errors import ProviderError, one_line
+from metacog_pipeline.llm.local.weights import weights_digest
+from metacog_pipeline.llm.spec import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model ready to be asked.
+
+    ``reported`` is what it is called in transcripts: its folder and the start of its digest. ``context`` is the most tokens
+    prompt and answer may take (None: not stated), ``takes`` the arguments its forward pass knows.
+    """
+
+    reported: str
+    model: Any
+    tokenizer: Any
+    device: str
+    stop_ids: tuple[int, ...]
+    context: int | None
+    takes: frozenset[str]
+
+
+def load(spec: ModelSpec) -> Loaded:
+    """Return the model of ``spec``; the one opened last is kept, as runs of a model follow each other.
+
+    Only safetensors are read and no code from the folder is run.
+
+    Raises
+    ------
+    ProviderError
+        The extra is not installed, the folder holds no model, or the device is not there.
+    """
+    digest = weights_digest(spec.model)
+    if digest is None:
+        raise ProviderError(
+            f"model {spec.name}: {spec.model}: no model here (config.json is missing); give the folder of a model in "
+            "the layout of Hugging Face"
+        )
+    return _load(spec.name, spec.model, digest, spec.device, spec.dtype)
+
+
+@functools.lru_cache(maxsize=1)
+def _load(name: str, folder: str, digest: str, device: str, dtype: str) -> Loaded:
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise ProviderError(
+            f'model {name}: provider = "transformers" needs the extra `train`: install metacog-pipeline[train] '
+            f"({one_line(str(error))})"
+        ) from None
+    where = _device(torch, name, device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, padding_side="left"
+        )
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype="auto" if dtype == "auto" else getattr(torch, dtype),
+        )
+        model = model.to(where).eval()
+    except Exception as error:  # whatever a strange folder makes these libraries raise
+        raise ProviderError(
+            f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
+        ) from None
+    reported = f"local/{Path(folder).name}@{digest[:12]}"
+    takes = frozenset(inspect.signature(model.forward).parameters)
+    return Loaded(reported, model, tokenizer, where, _stop_ids(model, tokenizer), _context(model), takes)
+
+
+def _device(torch: Any, name: str, asked: str) -> str:
+    if asked == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if asked.startswith("cuda"):
+        number = int(asked.partition(":")[2] or 0)
+        if number >= torch.cuda.device_count():
+            raise ProviderError(
+                f'model {name}: device = "{asked}": not on this machine, which has '
+                f'{torch.cuda.device_count()} of them; use "cpu" or "auto"'
+            )
+    return asked
+
+
+def _stop_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    told = getattr(model.generation_config, "eos_token_id", None)
+    found = list(told) if isinstance(told, list | tuple) else [told]
+    return tuple(sorted({int(each) for each in (*found, tokenizer.eos_token_id) if each is not None}))
+
+
+def _context(model: Any) -> int | None:
+    found = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return int(found) if isinstance(found, int) and found > 0 else None
