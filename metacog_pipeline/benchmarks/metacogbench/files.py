@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmarks.common.item_files import read_rows, write_rows
 from metacog_pipeline.benchmarks.metacogbench.items import Item, item_from_record, item_record
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, replacing
+from metacog_pipeline.files import canonical_json
 
 ITEMS_FILE = "metacogbench.parquet"
 
@@ -61,9 +64,7 @@ def write_items(path: Path, items: Sequence[Item], item_set: str = "metacog147")
         }
         for item in items
     ]
-    table = pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    write_rows(path, rows, ITEMS_SCHEMA)
 
 
 def read_items(path: Path) -> list[Item]:
@@ -74,17 +75,7 @@ def read_items(path: Path) -> list[Item]:
     SourceError
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its content.
     """
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        raise SourceError(f"{path}: no items yet; build them first (metacog run)") from None
-    except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
-    if not table.schema.equals(ITEMS_SCHEMA):
-        raise SourceError(
-            f"{path}: the columns are not those of this version; delete it and build the items again"
-        )
-    return [_item(path, row) for row in table.to_pylist()]
+    return read_rows(path, ITEMS_SCHEMA, partial(_item, path))
 
 
 def item_set_of(path: Path) -> str | None:
@@ -96,16 +87,13 @@ def item_set_of(path: Path) -> str | None:
     return str(column[0]) if len(column) else None
 
 
-def _item(path: Path, row: dict[str, str]) -> Item:
+def _item(path: Path, row: dict[str, Any]) -> Item:
     try:
         item = item_from_record(json.loads(row["content"]))
     except (ValueError, TypeError, AttributeError) as error:
         raise SourceError(
             f"{path}: {row['item_id']} cannot be read ({error}); build the items again"
         ) from None
-    shown = (getattr(item, name) == row[name] for name in _TEXT_COLUMNS)
-    if item.item_hash != row["item_hash"] or not all(shown):
-        raise SourceError(
-            f"{path}: {row['item_id']} was changed by hand; delete the file and build the items again"
-        )
+    if any(getattr(item, name) != row[name] for name in _TEXT_COLUMNS):
+        raise ValueError(f"the columns of {item.item_id} are not those of its content")
     return item

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmarks.common.item_files import read_rows, write_rows
 from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Consensus, Instance, KnownAnswer
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import replacing
 
 ITEMS_FILE = "medley.parquet"
 _TEXT = ("item_id", "domain", "vignette")
@@ -40,9 +38,7 @@ def items_path(home: Path) -> Path:
 
 def write_items(path: Path, instances: Sequence[Instance]) -> None:
     """Write the instances to Parquet; readers see the old file or the new one."""
-    table = pa.Table.from_pylist([_row(instance) for instance in instances], schema=ITEMS_SCHEMA)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    write_rows(path, [_row(instance) for instance in instances], ITEMS_SCHEMA)
 
 
 def read_items(path: Path) -> list[Instance]:
@@ -53,17 +49,7 @@ def read_items(path: Path) -> list[Instance]:
     SourceError
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its content.
     """
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        raise SourceError(f"{path}: no items yet; build them first (metacog run)") from None
-    except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
-    if not table.schema.equals(ITEMS_SCHEMA):
-        raise SourceError(
-            f"{path}: the columns are not those of this version; delete it and build the items again"
-        )
-    return [_instance(row, path) for row in table.to_pylist()]
+    return read_rows(path, ITEMS_SCHEMA, _instance)
 
 
 def _row(instance: Instance) -> dict[str, Any]:
@@ -83,26 +69,16 @@ def _row(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _instance(row: dict[str, Any], path: Path) -> Instance:
-    changed = SourceError(
-        f"{path}: {row['item_id']} was changed by hand; delete the file and build the items again"
+def _instance(row: dict[str, Any]) -> Instance:
+    nested = {name: json.loads(row[name]) for name in _NESTED}
+    known = nested["known_answer"]
+    return Instance(
+        instance_id=row["item_id"],
+        **{name: row[name] for name in ("domain", "vignette", *_FLAGS, "dataset", "position")},
+        claims=tuple(Claim(**claim) for claim in nested["claims"]),
+        analysts=tuple(Analyst(**analyst) for analyst in nested["analysts"]),
+        consensus=Consensus(**nested["consensus"]),
+        verified_wrong=frozenset(nested["verified_wrong"]),
+        known_answer=None if known is None else KnownAnswer(**known),
+        selected_models=tuple(nested["selected_models"]),
     )
-    try:
-        nested = {name: json.loads(row[name]) for name in _NESTED}
-        known = nested["known_answer"]
-        instance = Instance(
-            instance_id=row["item_id"],
-            **{name: row[name] for name in ("domain", "vignette", *_FLAGS, "dataset", "position")},
-            claims=tuple(Claim(**claim) for claim in nested["claims"]),
-            analysts=tuple(Analyst(**analyst) for analyst in nested["analysts"]),
-            consensus=Consensus(**nested["consensus"]),
-            verified_wrong=frozenset(nested["verified_wrong"]),
-            known_answer=None if known is None else KnownAnswer(**known),
-            selected_models=tuple(nested["selected_models"]),
-        )
-        same = instance.item_hash == row["item_hash"]
-    except (ValueError, TypeError, RecursionError):
-        raise changed from None
-    if not same:
-        raise changed
-    return instance

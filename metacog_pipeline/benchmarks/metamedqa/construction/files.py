@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmarks.common import item_files
 from metacog_pipeline.benchmarks.metamedqa.construction.build import published_layout
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Kind, Letter
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.files import write_text
 from metacog_pipeline.sources import write_rows
 
 ITEMS_FILE = "metamedqa.parquet"
@@ -47,9 +46,7 @@ def items_path(home: Path) -> Path:
 
 def write_items(path: Path, items: Sequence[Item]) -> None:
     """Write the items to Parquet; readers see the old file or the new one."""
-    table = pa.Table.from_pylist([_to_row(item) for item in items], schema=ITEMS_SCHEMA)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    item_files.write_rows(path, [_to_row(item) for item in items], ITEMS_SCHEMA)
 
 
 def read_items(path: Path) -> list[Item]:
@@ -60,19 +57,7 @@ def read_items(path: Path) -> list[Item]:
     SourceError
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its text.
     """
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        raise SourceError(
-            f"{path}: no items yet; build them first (metacog run, or metacog metamedqa build)"
-        ) from None
-    except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
-    if not table.schema.equals(ITEMS_SCHEMA):
-        raise SourceError(
-            f"{path}: the columns are not those of this version; delete it and build the items again"
-        )
-    return [_from_row(row, path) for row in table.to_pylist()]
+    return item_files.read_rows(path, ITEMS_SCHEMA, _from_row, "metacog run, or metacog metamedqa build")
 
 
 def _to_row(item: Item) -> dict[str, Any]:
@@ -93,9 +78,9 @@ def _to_row(item: Item) -> dict[str, Any]:
     }
 
 
-def _from_row(row: Mapping[str, Any], path: Path) -> Item:
+def _from_row(row: Mapping[str, Any]) -> Item:
     a, b, c, d, e, f = (row[name] for name in _OPTION_COLUMNS)
-    item = Item(
+    return Item(
         item_id=row["item_id"],
         position=row["position"],
         question=row["question"],
@@ -109,11 +94,6 @@ def _from_row(row: Mapping[str, Any], path: Path) -> Item:
         edit_kind=row["edit_kind"],
         tags=tuple(row["tags"]),
     )
-    if item.item_hash != row["item_hash"]:
-        raise SourceError(
-            f"{path}: {item.item_id} was changed by hand; delete the file and build the items again"
-        )
-    return item
 
 
 def write_jsonl(path: Path, items: Sequence[Item]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmarks.common.item_files import read_rows, write_rows
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import replacing
 
 ITEMS_FILE = "signaldetection.parquet"
 
@@ -38,10 +37,7 @@ def items_path(home: Path) -> Path:
 
 def write_items(path: Path, items: Sequence[Item]) -> None:
     """Write the items to Parquet; readers see the old file or the new one."""
-    rows = [{**asdict(item), "item_hash": item.item_hash} for item in items]
-    table = pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA)
-    with replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    write_rows(path, [{**asdict(item), "item_hash": item.item_hash} for item in items], ITEMS_SCHEMA)
 
 
 def read_items(path: Path) -> list[Item]:
@@ -52,23 +48,8 @@ def read_items(path: Path) -> list[Item]:
     SourceError
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its text.
     """
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        raise SourceError(f"{path}: no items yet; build them first (metacog run)") from None
-    except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
-    if not table.schema.equals(ITEMS_SCHEMA):
-        raise SourceError(
-            f"{path}: the columns are not those of this version; delete it and build the items again"
-        )
-    items = []
-    for row in table.to_pylist():
-        digest = row.pop("item_hash")
-        item = Item(**row)
-        if item.item_hash != digest:
-            raise SourceError(
-                f"{path}: {item.item_id} was changed by hand; delete the file and build the items again"
-            )
-        items.append(item)
-    return items
+    return read_rows(path, ITEMS_SCHEMA, _item)
+
+
+def _item(row: dict[str, Any]) -> Item:
+    return Item(**{name: value for name, value in row.items() if name != "item_hash"})
