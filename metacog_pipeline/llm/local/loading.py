@@ -54,11 +54,13 @@ def _load(name: str, folder: str, digest: str, device: str, dtype: str) -> Loade
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
     except ImportError as error:
         raise ProviderError(
             f'model {name}: provider = "transformers" needs the extra `train`: install metacog-pipeline[train] '
             f"({one_line(str(error))})"
         ) from None
+    disable_progress_bar()  # the run has its own
     where = _device(torch, name, device)
     try:
         tokenizer = AutoTokenizer.from_pretrained(

@@ -1,0 +1,88 @@
+"""Tiny random models of two architectures in the layout of Hugging Face, made on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra train is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra train is not installed")
+
+TEMPLATE = (
+    "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+SPECIAL = ["<|pad|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+
+
+def _tokenizer(template: str | None) -> object:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = [f"{mark}{word}" for word in ("Yes", "No", "A", "B", "Paris", "Rome") for mark in ("", "Ġ")]
+    vocabulary = {token: place for place, token in enumerate(dict.fromkeys([*SPECIAL, *letters, *words]))}
+    tokenizer = Tokenizer(models.BPE(vocabulary, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    made = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<|pad|>",
+        eos_token="<|end|>",
+        additional_special_tokens=SPECIAL[2:],
+    )
+    made.add_tokens(["Yes", "No", "Paris", "Rome"])
+    made.chat_template = template
+    return made
+
+
+def _config(kind: str, size: int) -> object:
+    if kind == "llama":
+        return transformers.LlamaConfig(
+            vocab_size=size,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=256,
+            eos_token_id=1,
+            pad_token_id=0,
+            bos_token_id=None,
+        )
+    return transformers.GPT2Config(
+        vocab_size=size,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        n_positions=256,
+        eos_token_id=1,
+        pad_token_id=0,
+        bos_token_id=None,
+    )
+
+
+@pytest.fixture(scope="session")
+def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    torch.set_num_threads(1)
+
+    def make(kind: str = "llama", *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
+        folder = tmp_path_factory.mktemp(kind)
+        tokenizer = _tokenizer(template)
+        torch.manual_seed(seed)
+        model = transformers.AutoModelForCausalLM.from_config(_config(kind, len(tokenizer)))
+        with torch.no_grad():
+            for weights in model.parameters():
+                if weights.dim() > 1:
+                    weights.normal_(0, 0.3)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def folders(make_folder: Callable[..., Path]) -> dict[str, Path]:
+    return {"llama": make_folder("llama"), "gpt2": make_folder("gpt2")}
