@@ -1,0 +1,94 @@
+"""Training arithmetic against golden files: rewards, updates, seeded noise of the reference, patching.
+
+Reads ``$METACOG_GOLDEN/esma``, file by file; a test whose file is absent is skipped.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from metacog_pipeline.training import patching, reference, rewards, shaping  # noqa: E402
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"
+
+
+def cases(name):
+    path = GOLDEN / name
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def unfold(values):
+    """Read a list that may be run-length coded."""
+    if isinstance(values, dict) and "runs" in values:
+        return [value for value, count in values["runs"] for _ in range(count)]
+    return values
+
+
+def test_rewards_per_item_and_their_means():
+    for case in cases("rewards.jsonl"):
+        correct, yes = unfold(case["correct"]), unfold(case["yes"])
+        for name, table in rewards.TABLES.items():
+            expected = unfold(case["expected"][name])
+            assert table.per_item(correct, yes).tolist() == pytest.approx(expected, abs=1e-12), case["id"]
+            mean = case["expected"]["mean"][name]
+            if mean is None:
+                with pytest.raises(ValueError, match="no reward"):
+                    table(rewards.outcome(correct, yes))
+            else:
+                assert table(rewards.outcome(correct, yes)) == pytest.approx(mean, abs=1e-12), case["id"]
+
+
+def test_update_is_the_closed_form():
+    for case in cases("es_update.jsonl"):
+        z, theta = shaping.es_update(case["theta"], case["noise"], case["fitness"], case["alpha"])
+        assert z.tolist() == pytest.approx(case["expected"]["z"], rel=1e-12, abs=1e-12), case["id"]
+        assert theta.tolist() == pytest.approx(case["expected"]["theta_next"], rel=1e-12, abs=1e-15), case[
+            "id"
+        ]
+
+
+def test_noise_and_seeds_of_the_reference():
+    for case in cases("seeded_noise.jsonl"):
+        if "run_seed" in case:
+            expected = case["expected_first_two_generations"]
+            found = reference.population_seeds(
+                case["run_seed"], case["process_index"], len(expected), len(expected[0])
+            )
+            assert found == expected, case["id"]
+        else:
+            noises = reference.noise(case["seed"], case["shapes"])
+            for tensor, expected in zip(noises, case["expected"], strict=True):
+                np.testing.assert_allclose(tensor.reshape(-1).numpy(), unfold(expected), atol=1e-6)
+
+
+def tensors(named):
+    return {name: torch.tensor(rows, dtype=torch.float32) for name, rows in named.items()}
+
+
+def flat(kept):
+    return {name: tensor.reshape(-1).tolist() for name, tensor in kept.items()}
+
+
+def wanted(expected):
+    return {name: np.array(unfold(values), dtype=np.float32).tolist() for name, values in expected.items()}
+
+
+def test_patching_by_both_rules():
+    for case in cases("patching.jsonl"):
+        delta, expected = tensors(case["delta"]), case["expected"]
+        threshold, kept = patching.reference_kept(delta, case["ratio"], case["from_bottom"])
+        if expected["reference_threshold"] is not None:
+            assert threshold == pytest.approx(np.float32(expected["reference_threshold"]), abs=0), case["id"]
+        assert flat(kept) == wanted(expected["reference_kept"]), case["id"]
+        side = "bottom" if case["from_bottom"] else "top"
+        count, kept = patching.kept(delta, case["ratio"], side)
+        assert count == expected["exact_count"], case["id"]
+        assert flat(kept) == wanted(expected["exact_kept"]), case["id"]
