@@ -25,6 +25,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from metacog_pipeline.benchmarks.common.thinking import without_thinking
+
 ParseStatus = Literal["ok", "answer_unparsed", "confidence_unparsed"]
 Rule = Literal["strict", "embedded"]
 Pairs = list[tuple[str, object]]
@@ -32,7 +34,6 @@ Pairs = list[tuple[str, object]]
 _USUAL = re.compile(r'\{"decision": ?"([01])"(?:, ?"confidence": ?([1-9]))?\}')
 _OPENING = re.compile(r'\{(?=\s*+["}])')
 _BRACES = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
-_THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\b[^<>]{0,80}+>", re.IGNORECASE)
 _TEMPLATE = re.compile(r"\s*<[^<>]*>\s*")
 _DIGITS = 15  # integers of more digits are not converted: they are out of range anyway
 _SHOWN = 24
@@ -60,7 +61,8 @@ def parse(text: str, ratings: int | None = 5) -> Parsed:
     if usual is not None and (ratings is None or (usual[2] is not None and int(usual[2]) <= ratings)):
         confidence = None if ratings is None else int(usual[2])
         return Parsed(cast(Literal[0, 1], int(usual[1])), confidence, "ok", None, "strict")
-    reply = _without_thinking(text)
+    # In a reply that is JSON as a whole a tag is part of some value.
+    reply = text if "<" not in text or _is_alone(text) else without_thinking(text)
     found = [pairs for pairs in _objects(reply) if pairs is not None]
     named = [pairs for pairs in found if _values(pairs, "decision")]
     deciding = [pairs for pairs in named if not _is_template(pairs)]
@@ -83,30 +85,6 @@ def parse(text: str, ratings: int | None = 5) -> Parsed:
 
 def _unread(reason: str) -> Parsed:
     return Parsed(None, None, "answer_unparsed", reason, None)
-
-
-def _without_thinking(text: str) -> str:
-    """Return ``text`` without what stands between thinking tags; a tag that is not closed hides all after it.
-
-    A reply that is JSON as a whole is left alone: a tag in it is part of some value.
-    """
-    if "<" not in text or _is_alone(text):
-        return text
-    kept: list[str] = []
-    depth = place = 0
-    for tag in _THINKING.finditer(text):
-        if depth == 0:
-            kept.append(text[place : tag.start()])
-        if tag[1]:
-            if depth == 0:
-                kept.clear()  # its opening tag was part of the prompt: all before it is thinking
-            depth = max(depth - 1, 0)
-        else:
-            depth += 1
-        place = tag.end()
-    if depth == 0:
-        kept.append(text[place:])
-    return "\n".join(kept)
 
 
 def _objects(text: str) -> Iterator[Pairs | None]:

@@ -1,0 +1,183 @@
+"""What a reply says: yes or no to "do you know it?", and whether an answer was withheld ("I don't know").
+
+Three rules each.
+
+``reference`` is the rule of the published numbers: yes where the yes word of the language stands anywhere in the reply,
+in lower case, as part of another word too; otherwise no. So "eyes", "不是" (is not), "예상" (expectation) and "así" (so)
+say yes, "Si" without its accent says no, and so does every reply that says nothing. An abstention is the text "i don't
+know".
+
+``strict`` takes the first word only: the yes word or the no word as the prompt asks for it, whatever quotes and marks
+stand around it; anything else is no answer. An abstention is a reply that is nothing else.
+
+``default`` reads words, not letters. Thinking between tags, quotes, Markdown and what comes after an invented next
+question are not part of a reply. The answer it begins with counts, unless it says the other thing as well ("Yes and no",
+"No. Yes"). Where it begins otherwise, saying that one knows, or does not know, or is not sure, counts as yes or no as the
+prompt defines them, so long as nothing else in the reply says the opposite; a last clause that is a bare yes or no decides
+then. What remains says neither and is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
+
+YesNoRule = Literal["default", "reference", "strict"]
+LONGEST = 20_000  # characters of a reply that are read; of a longer one the middle is not
+
+_QUOTES = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "′": "'", "´": "'", **dict.fromkeys('"“”„‟«»‹›「」『』`*_~#>', None)}
+)
+_TAG = re.compile(r"<[^<>]{0,80}>")
+_LATEX = re.compile(r"\\[a-z]{1,20}|[{}\\$]")
+_LOOSE_APOSTROPHE = re.compile(r"(?<!\w)'|'(?!\w)")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r" ?\n[ \n]*")
+_NEXT_QUESTION = re.compile(r"\n ?(?:question|q|问题|問題|질문|pregunta|user|human) ?:")
+_CLAUSES = re.compile(r"[.,;:!?…\n/|()\[\]—–。，、；：！？]|-(?= )")
+
+_KNOW = r"(?:do not|don't|dont|do n't) (?:\w+ ){0,2}?know\b"
+_SAY = r"(?:answer|say|determine|provide)\b"
+_ABSTAINS = re.compile(
+    rf"\bi (?:\w+ ){{0,2}}?{_KNOW}"
+    rf"|\A\W*(?:sorry\W+)?(?:{_KNOW}|no (?:idea|clue)\b)"
+    r"|\bidk\b|\bi (?:have|'ve got|got) no (?:idea|clue)\b"
+    rf"|\bi (?:\w+ )?(?:cannot|can't|can not) {_SAY}|\bi(?:'m| am) (?:unable|not able) to {_SAY}"
+    r"|\banswer is (?:unknown|not known)\b|\bunknown to me\b"
+)
+_UNSURE = r"(?:i(?:'m| am) )?(?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)(?: about (?:that|this|it))?"
+_ONLY_ABSTAINS = re.compile(
+    rf"\W*(?:(?:answer|keywords?)\W+)?(?:{_UNSURE}|unknown|unanswerable|n/a|none known|not known|dunno|no answer)\W*"
+)
+_REFERENCE_ABSTENTION = "i don't know"
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo:
+    """A reading: ``value`` is 1 for yes, 0 for no, None where neither can be read; ``reason`` then says why."""
+
+    value: Literal[0, 1] | None
+    reason: str | None = None
+
+
+_YES, _NO = YesNo(1), YesNo(0)
+_NEITHER = YesNo(None, "says neither yes nor no")
+_BOTH = YesNo(None, "says both yes and no")
+
+
+def language_of(code: str) -> str:
+    """Return the language whose words count for a language code: exactly ``ko`` or ``es``, ``zh…``, else English."""
+    if code in ("ko", "es"):
+        return code
+    return "zh" if code.startswith("zh") else "en"
+
+
+def read_yes_no(text: str, language: str = "en", rule: YesNoRule = "default") -> YesNo:
+    """Return what ``text`` says by ``rule``; by ``reference`` always something."""
+    match rule:
+        case "reference":
+            return _YES if says_yes(text, language) else _NO
+        case "strict":
+            return _strict(text, language_of(language))
+        case _:
+            return _default(text, language_of(language))
+
+
+def says_yes(text: str, language: str = "en") -> bool:
+    """Whether the yes word of the language stands anywhere in ``text``: the rule of the published numbers."""
+    return YES_NO[language_of(language)][0].lower() in text.lower()
+
+
+def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()) -> bool:
+    """Whether ``text`` says that the answer is not known.
+
+    By the ``default`` rule in other words and with other apostrophes too; but not where the words are part of an
+    accepted answer, as of a song of that name.
+    """
+    if rule == "reference":
+        return _REFERENCE_ABSTENTION in text.lower()
+    said = plain(text)
+    if rule == "strict":
+        return said.strip(" .!\n") == _REFERENCE_ABSTENTION
+    for answer in answers:
+        if _ABSTAINS.search(wanted := plain(answer)):
+            said = said.replace(wanted, " ")
+    return _ABSTAINS.search(said) is not None or _ONLY_ABSTAINS.fullmatch(said) is not None
+
+
+def plain(text: str) -> str:
+    """Return what a reply says in one spelling: no thinking, no quotes and marks, lower case, single spaces."""
+    text = without_thinking(text).strip()
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold().translate(_QUOTES)
+    if "\\" in text or "{" in text or "$" in text:
+        text = _LATEX.sub(" ", text)
+    text = _LINES.sub("\n", _SPACES.sub(" ", _LOOSE_APOSTROPHE.sub("", text)))
+    return text.strip()
+
+
+def _strict(text: str, language: str) -> YesNo:
+    said = unicodedata.normalize("NFKC", text[:LONGEST])
+    start = next((place for place, character in enumerate(said) if character.isalnum()), None)
+    if start is None:
+        return YesNo(None, "says nothing")
+    end = next((place for place in range(start, len(said)) if not said[place].isalnum()), len(said))
+    yes, no = (word.casefold() for word in YES_NO[language])
+    first = said[start:end].casefold()
+    if first in (yes, no):
+        return _YES if first == yes else _NO
+    return YesNo(None, "the first word is neither yes nor no")
+
+
+def _default(text: str, language: str) -> YesNo:
+    said = plain(text)
+    if (invented := _NEXT_QUESTION.search(said)) is not None:
+        said = said[: invented.start()]
+    if not any(character.isalnum() for character in said):
+        return YesNo(None, "says nothing")
+    found = _decide(said, language)
+    if found is _NEITHER and language != "en":
+        return _decide(said, "en")  # many models answer in English whatever they are asked in
+    return found
+
+
+def _decide(said: str, language: str) -> YesNo:
+    words = answer_words(language)
+    lead = words.lead.match(said)
+    begins = lead.end() if lead is not None else 0
+    found = [
+        (each.lastgroup, each.start())
+        for each in words.deciding.finditer(said, begins)
+        if each.lastgroup != "trap"
+    ]
+    kinds = {kind for kind, _ in found}
+    if not found:
+        return _NEITHER
+    first, place = found[0]
+    if first == "both":
+        return _BOTH
+    bare = [
+        each.lastgroup
+        for clause in _CLAUSES.split(said)
+        if (each := words.bare.fullmatch(clause.strip())) is not None
+    ]
+    if place == begins:
+        return _BOTH if set(bare) - {first} else _says(first)
+    if kinds == {first}:
+        return _says(first)
+    last = _CLAUSES.split(said.rstrip(" .!\n"))[-1].strip()
+    final = words.bare.fullmatch(last)
+    return _says(final.lastgroup) if final is not None else _BOTH
+
+
+def _says(kind: str | None) -> YesNo:
+    return _YES if kind == "yes" else _NO
