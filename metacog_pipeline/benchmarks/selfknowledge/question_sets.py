@@ -1,0 +1,209 @@
+"""The published question sets: where each is, what it must be, how it is read.
+
+===================  ======================================================================================  =======
+``trivia_qa``        TriviaQA ``rc``, validation (Joshi et al. 2017): the questions without their evidence    17,944
+``trivia_qa_train``  the same, train                                                                         138,384
+``freebase_qa``      FreebaseQA, evaluation (Jiang, Wu and Jiang 2019)                                         3,996
+``nq_open``          NQ-Open, development (Lee, Chang and Toutanova 2019)                                      3,610
+``web_questions``    WebQuestions, test (Berant et al. 2013)                                                   2,032
+``mkqa``             MKQA (Longpre, Lu and Daiber 2021)                                                       10,000
+``fictional_qa``     FictionalQA (Kirchenbauer et al. 2025), questions that repeat another left out            1,797
+``efficientqa``      EfficientQA, development 1.1 (Min et al. 2021)                                            1,800
+``trivia_sample``    a sample of the validation part of TriviaQA, unfiltered                                   1,000
+``popqa``            a sample of PopQA (Mallen et al. 2023)                                                    1,000
+``selfaware``        SelfAware (Yin et al. 2023)                                                               3,369
+===================  ======================================================================================  =======
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import (
+    fictional_qa,
+    freebase_qa,
+    golden_answers,
+    mkqa,
+    nq_open,
+    selfaware,
+    trivia_qa,
+    web_questions,
+)
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
+
+_HUB = "https://huggingface.co/datasets"
+_HUB_HOSTS = ("huggingface.co", "hf.co")
+_RAW = "https://raw.githubusercontent.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published file of questions.
+
+    Attributes
+    ----------
+    url
+        Where it is published; holds ``revision``, the commit it is taken from.
+    load
+        Reads it.
+    rows
+        How many questions it has; None: not checked.
+    names
+        File names looked for in a folder, each also with ``.gz``.
+    digests
+        {layout: SHA-256 of the questions}; a layout that is not named is pinned by the first file fetched.
+    redirects
+        Hosts the address may lead on to.
+    """
+
+    name: str
+    url: str
+    revision: str
+    load: Callable[[Path], Loaded]
+    rows: int | None
+    names: tuple[str, ...]
+    digests: Mapping[str, str] = field(default_factory=dict)
+    redirects: tuple[str, ...] = ()
+
+
+def _hub(repo: str, revision: str, file: str) -> str:
+    return f"{_HUB}/{repo}/resolve/{revision}/{file}"
+
+
+_TRIVIA = "0f7faf33a3908546c6fd5b73a660e0f8ff173c2f"
+_FICTIONAL = "adad911d2518d62c4434ac590cc48d202f2aad83"
+_FREEBASE = "1773919d816f87bafc586ecf022a4f9b1f9f6690"
+_MKQA = "651b8cc85c407270b024157aff06ee6ab8c4fc6d"
+_NQ = "fb26a3073b1fe636c97302890a27b491d6530130"
+_BRMSON = "668890853388010fe6ae9a5eb035a7917b88933b"
+_SAMPLES = "45495b576c768f0d5996789e2db29eaa285a3c54"
+_SELFAWARE = "f0bad1ff77bd42fc4eb2360281ed646c7bb7bd0c"
+
+SOURCES: Mapping[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            "trivia_qa",
+            _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/validation-00000-of-00001.parquet"),
+            _TRIVIA,
+            trivia_qa.load,
+            17_944,
+            (
+                "trivia_qa.parquet",
+                "trivia_qa.jsonl",
+                "trivia_qa.json",
+                "validation-00000-of-00001.parquet",
+                "trivia_qa_validation.jsonl",
+            ),
+            redirects=_HUB_HOSTS,
+        ),
+        Source(
+            "trivia_qa_train",
+            _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/train-00000-of-00001.parquet"),
+            _TRIVIA,
+            trivia_qa.load,
+            138_384,
+            (
+                "trivia_qa_train.parquet",
+                "trivia_qa_train.jsonl",
+                "trivia_qa_train.json",
+                "train-00000-of-00001.parquet",
+            ),
+            redirects=_HUB_HOSTS,
+        ),
+        Source(
+            "freebase_qa",
+            f"{_RAW}/kelvin-jiang/FreebaseQA/{_FREEBASE}/FreebaseQA-eval.json",
+            _FREEBASE,
+            freebase_qa.load,
+            3_996,
+            ("FreebaseQA-eval.json", "freebase_qa.json", "freebase_qa.jsonl"),
+        ),
+        Source(
+            "nq_open",
+            f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.dev.jsonl",
+            _NQ,
+            nq_open.load,
+            3_610,
+            ("NQ-open.dev.jsonl", "nq_open_dev.jsonl", "nq_open.jsonl", "nq_open.parquet"),
+            {"nq_open": "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"},
+        ),
+        Source(
+            "web_questions",
+            f"{_RAW}/brmson/dataset-factoid-webquestions/{_BRMSON}/main/test.json",
+            _BRMSON,
+            web_questions.load,
+            2_032,
+            (
+                "webquestions_test.jsonl",
+                "web_questions.jsonl",
+                "web_questions.json",
+                "web_questions.parquet",
+                "test.json",
+                "test-00000-of-00001.parquet",
+            ),
+            {"brmson": "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"},
+        ),
+        Source(
+            "mkqa",
+            f"{_RAW}/apple/ml-mkqa/{_MKQA}/dataset/mkqa.jsonl.gz",
+            _MKQA,
+            mkqa.load,
+            10_000,
+            ("mkqa.jsonl", "mkqa.parquet"),
+        ),
+        Source(
+            "fictional_qa",
+            _hub("tomg-group-umd/fictionalqa", _FICTIONAL, "fict_qa/train-00000-of-00001.parquet"),
+            _FICTIONAL,
+            fictional_qa.load,
+            1_797,
+            (
+                "fictional_qa.parquet",
+                "fictional_qa.jsonl",
+                "fict_qa.parquet",
+                "fict_qa.jsonl",
+                "train-00000-of-00001.parquet",
+            ),
+            redirects=_HUB_HOSTS,
+        ),
+        Source(
+            "efficientqa",
+            f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.efficientqa.dev.1.1.jsonl",
+            _NQ,
+            nq_open.load,
+            1_800,
+            ("NQ-open.efficientqa.dev.1.1.jsonl", "nq_efficientqa_dev_1.1.jsonl", "efficientqa.jsonl"),
+            {"nq_open": "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"},
+        ),
+        Source(
+            "trivia_sample",
+            f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/triviaqa/test.jsonl",
+            _SAMPLES,
+            golden_answers.load,
+            1_000,
+            ("triviaqa_unfiltered_validation_1000.jsonl", "trivia_sample.jsonl"),
+            {"golden_answers": "6de6a3f8713afcf84067e3b4bed11fe4909a7d43dc03d26f702f623e4ee18efa"},
+        ),
+        Source(
+            "popqa",
+            f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/popqa/test.jsonl",
+            _SAMPLES,
+            golden_answers.load,
+            1_000,
+            ("popqa_test_1000.jsonl", "popqa.jsonl"),
+            {"golden_answers": "62a24940ca7612eb5a58e2fc5d1daf6659d1724b4952c718e1af713a17645bba"},
+        ),
+        Source(
+            "selfaware",
+            f"{_RAW}/yinzhangyue/SelfAware/{_SELFAWARE}/data/SelfAware.json",
+            _SELFAWARE,
+            selfaware.load,
+            3_369,
+            ("SelfAware.json", "selfaware.jsonl", "selfaware.json"),
+            {"selfaware": "66f782d34252a91d2761b546c618941f9c8a9e903f5413577e6da8535d950915"},
+        ),
+    )
+}

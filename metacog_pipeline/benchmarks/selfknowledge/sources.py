@@ -1,0 +1,292 @@
+"""Published question sets brought home, verified: what ``question_sets`` lists.
+
+A file is read in whatever packing it is published and kept as ``<home>/sources/selfknowledge/<source>.jsonl``, one
+question a line in the layout of ``construction.rows``, with a note of its origin, revision and digests beside it. The
+digest is that of the questions, so it does not depend on the packing. Where it is known, only these questions are
+accepted; where it is not, the first file fetched must have the published number of questions and pins the source for
+this home. A kept source is checked against the digest whenever it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
+from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
+from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.sources import download, named_files, read_bytes
+
+__all__ = [
+    "SOURCES",
+    "Fetched",
+    "Source",
+    "fetch",
+    "folder_digest",
+    "kept_digest",
+    "load_source",
+    "read_folder",
+    "source_path",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What happened to one source.
+
+    ``unanswerable`` counts questions without an English answer; ``origin`` is an address, a file, or ``already here``.
+    """
+
+    name: str
+    path: Path
+    rows: int
+    unanswerable: int
+    digest: str
+    origin: str
+
+    def render(self) -> str:
+        """Return one printable line."""
+        return (
+            f"{self.name}: {self.rows} rows ({self.unanswerable} without an answer), "
+            f"sha256 {self.digest[:12]}…, {self.origin}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The questions of a file in a folder; ``published`` where they are, verified, those of the source."""
+
+    path: Path
+    rows: tuple[Row, ...]
+    digest: str
+    published: bool
+
+
+Progress = Callable[[str, int, "int | None"], None]
+"""Called with (source, bytes so far, total bytes or None)."""
+
+
+def source_path(home: Path, name: str) -> Path:
+    """Return where a verified source is kept."""
+    return home / "sources" / "selfknowledge" / f"{name}.jsonl"
+
+
+def fetch(
+    home: Path,
+    names: Sequence[str] = (),
+    *,
+    folder: Path | None = None,
+    transport: httpx.BaseTransport | None = None,
+    progress: Progress | None = None,
+    sources: Mapping[str, Source] | None = None,
+) -> list[Fetched]:
+    """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
+
+    With ``folder`` they are taken from files in it or its subfolders, or from that very file when it is one; without it
+    downloaded. ``sources`` are :data:`SOURCES` where none are given.
+
+    Raises
+    ------
+    SourceError
+        For an unknown name, a file that is not there or cannot be downloaded or read, or one that is not the pinned one.
+    """
+    sources = SOURCES if sources is None else sources
+    for name in names:
+        if name not in sources:
+            raise SourceError(f"{name!r} is no source of selfknowledge; there are: {', '.join(sources)}")
+    if folder is not None and not folder.exists():
+        raise SourceError(f"--from {folder}: no such folder")
+    done = []
+    for name in names or tuple(sources):
+        source = sources[name]
+        try:
+            kept = _kept(home, source)
+            if kept is None and folder is not None:
+                kept = _from_folder(home, source, folder)
+            elif kept is None:
+                kept = _from_network(home, source, transport, progress)
+        except OSError as error:
+            where = source_path(home, name).parent
+            raise SourceError(
+                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
+            ) from None
+        done.append(kept)
+    return done
+
+
+def load_source(home: Path, name: str) -> list[Row]:
+    """Return the questions of a kept source after checking them against its digest."""
+    path = source_path(home, name)
+    if not path.exists():
+        raise SourceError(
+            f"{path}: source {name!r} is not fetched; run `metacog fetch {name}`, or `metacog fetch {name} --from DIR` "
+            "with a copy"
+        )
+    expected = _noted(home, name).get("digest")
+    if not isinstance(expected, str):
+        raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch {name}` again")
+    rows = question_rows.read(path)
+    found = digest_of(rows)
+    if found != expected:
+        raise SourceError(
+            f"{path}: the content is not the one fetched: expected sha256 {expected}, found {found}; delete it and run "
+            f"`metacog fetch {name}` again"
+        )
+    return rows
+
+
+def read_folder(name: str, folder: Path) -> Found:
+    """Return the questions of the first file of a known name in ``folder`` that can be read as source ``name``.
+
+    They need not be the published ones; `Found.published` says whether they are.
+    """
+    source = SOURCES[name]
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; it is to hold a file of {name}")
+    path, loaded = _first_readable(source, named_files(folder, source.names), folder)
+    digest = digest_of(loaded.rows)
+    return Found(path, loaded.rows, digest, source.digests.get(loaded.layout) == digest)
+
+
+def folder_digest(name: str, folder: Path) -> str:
+    """Return the SHA-256 over the files in ``folder`` that source ``name`` could be read from, unread."""
+    found = (
+        [path.read_bytes() for path in named_files(folder, SOURCES[name].names)] if folder.is_dir() else []
+    )
+    return sha256_hex("".join(map(sha256_hex, found)))
+
+
+def kept_digest(home: Path, name: str) -> str | None:
+    """Return the digest a kept source must have, without reading it; None where there is none."""
+    digest = _noted(home, name).get("digest")
+    return digest if isinstance(digest, str) and source_path(home, name).exists() else None
+
+
+def _kept(home: Path, source: Source) -> Fetched | None:
+    """Return what is home already; None where nothing is, or nothing that is right."""
+    noted = _noted(home, source.name)
+    digest, layout = noted.get("digest"), noted.get("layout")
+    if not isinstance(digest, str) or source.digests.get(str(layout), digest) != digest:
+        return None
+    try:
+        rows = load_source(home, source.name)
+    except SourceError:
+        return None
+    return _fetched(home, source, rows, digest, "already here")
+
+
+def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
+    """Take the first file of a known name that is right; complain about the first that is not."""
+    candidates = [folder] if folder.is_file() else named_files(folder, source.names)
+    wrong: SourceError | None = None
+    for path in candidates:
+        try:
+            return _keep(home, source, path, str(path))
+        except SourceError as error:
+            wrong = wrong or error
+    raise wrong or _nothing_in(folder, source)
+
+
+def _first_readable(source: Source, candidates: Iterable[Path], folder: Path) -> tuple[Path, Loaded]:
+    wrong: SourceError | None = None
+    for path in candidates:
+        try:
+            return path, source.load(path)
+        except SourceError as error:
+            wrong = wrong or error
+    raise wrong or _nothing_in(folder, source)
+
+
+def _nothing_in(folder: Path, source: Source) -> SourceError:
+    looked = ", ".join(source.names)
+    return SourceError(
+        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
+    )
+
+
+def _from_network(
+    home: Path, source: Source, transport: httpx.BaseTransport | None, progress: Progress | None
+) -> Fetched:
+    arrived = source_path(home, source.name).with_suffix(".download")
+    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
+    download(
+        source.url,
+        arrived,
+        transport=transport,
+        progress=shown,
+        limit=MAX_BYTES,
+        redirects=source.redirects,
+    )
+    try:
+        return _keep(home, source, arrived, source.url)
+    finally:
+        arrived.unlink(missing_ok=True)
+
+
+def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
+    """Check ``file`` and keep its questions with a note."""
+    loaded = source.load(file)
+    digest = digest_of(loaded.rows)
+    _require(home, source, loaded, digest, origin)
+    question_rows.write(source_path(home, source.name), loaded.rows)
+    verified = loaded.layout in source.digests or origin == source.url
+    note = {
+        "digest": digest,
+        "file_digest": sha256_hex(read_bytes(file, MAX_BYTES)),
+        "layout": loaded.layout,
+        "origin": origin,
+        "revision": source.revision if verified else None,
+        "rows": len(loaded.rows),
+        "source": source.name,
+    }
+    write_text(_note_path(home, source.name), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    return _fetched(home, source, loaded.rows, digest, origin)
+
+
+def _require(home: Path, source: Source, loaded: Loaded, digest: str, origin: str) -> None:
+    """Raise SourceError unless the questions are the published ones, as far as that can be known."""
+    known = source.digests.get(loaded.layout)
+    if known is not None:
+        if digest != known:
+            raise SourceError(
+                f"{origin}: the content is not that of source {source.name!r}: expected sha256 {known}, found {digest}; "
+                "replace the file, or name its folder in the study file (folder = …) to use it as it is"
+            )
+        return
+    if source.rows is not None and len(loaded.rows) != source.rows:
+        raise SourceError(
+            f"{origin}: {len(loaded.rows)} questions, but source {source.name!r} has {source.rows}; replace the file, or "
+            "name its folder in the study file (folder = …) to use it as it is"
+        )
+    noted = _noted(home, source.name)
+    first = noted.get("digest") if noted.get("layout") == loaded.layout else None
+    if isinstance(first, str) and digest != first:
+        raise SourceError(
+            f"{origin}: the content is not the one first fetched here as source {source.name!r}: expected sha256 {first}, "
+            f"found {digest}; if the new file is meant, delete {_note_path(home, source.name)} and fetch again"
+        )
+
+
+def _fetched(home: Path, source: Source, rows: Sequence[Row], digest: str, origin: str) -> Fetched:
+    unanswerable = sum(not row.answers.get("en") for row in rows)
+    return Fetched(source.name, source_path(home, source.name), len(rows), unanswerable, digest, origin)
+
+
+def _note_path(home: Path, name: str) -> Path:
+    return source_path(home, name).with_suffix(".json")
+
+
+def _noted(home: Path, name: str) -> Mapping[str, object]:
+    """Return the note beside a kept source; empty where there is none that can be read."""
+    try:
+        note = json.loads(_note_path(home, name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}
