@@ -71,6 +71,7 @@ class BenchmarkAssets:
         return {
             f"items/{name}": self.items.key,
             f"observations/{name}": self.measured.observations.key,
+            **self._judged(),
             f"estimates/{name}/runs": self.measured.estimates.key,
             f"estimates/{name}/": self.measured.comparisons.key,
             **{
@@ -78,3 +79,9 @@ class BenchmarkAssets:
                 for each in self.beside
             },
         }
+
+    def _judged(self) -> dict[str, AssetKey]:
+        judging, judgements = self.benchmark.judging, self.measured.judgements
+        if judging is None or judgements is None:
+            return {}
+        return {f"observations/{judging.name}": judgements.key}

@@ -188,7 +188,7 @@ def _judgements(benchmark: Benchmark, judging: Judging, observations: AssetsDefi
         code_version=judging.version,
         pool="models",
         automation_condition=FOLLOW,
-        description="What judges say of the answers: other models, of another family; asked only for what is missing.",
+        description="What judges say of the answers: models the study names; asked only for what is missing.",
         check_specs=[
             AssetCheckSpec("judged_share", asset=name, description="Every answer has its judgements.")
         ],

@@ -167,8 +167,9 @@ class MetaCogBenchSection(_Section):
     ``conditions``: ``free`` asks all tiers; ``json`` and ``json_notes`` ask the ecological-validity tasks again in another
     format, ``two_turn`` the predictions before the question is seen. ``limit`` draws that many tasks of every tier by
     the study's seed. ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with
-    another list of cues; both relative to the study file. Published results are means of three runs at temperature
-    0.7.
+    another list of cues; both relative to the study file. ``judges`` names rows of ``[[judges]]`` that give their own
+    verdict on every reply, ``"self"`` the model that gave it; no score rests on them. Published results are means of
+    three runs at temperature 0.7.
     """
 
     enabled: bool = False
@@ -179,9 +180,10 @@ class MetaCogBenchSection(_Section):
     limit: int | None = Field(default=None, ge=1, strict=True)
     wording: Path | None = None
     lexicon: Path | None = None
+    judges: tuple[str, ...] = ()
     allow_incomplete: bool = False
 
-    @field_validator("conditions")
+    @field_validator("conditions", "judges")
     @classmethod
     def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return _each_once(value)
@@ -326,6 +328,7 @@ def load_study(path: Path) -> Study:
         for index, spec in enumerate(specs):
             _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
     _check_judges(shown, study)
+    _check_verdicts(shown, study)
     _check_generator(shown, study)
     if not study.benchmarks.enabled():
         raise StudyError(
@@ -412,6 +415,22 @@ def _check_judges(shown: str, study: Study) -> None:
                     f'{shown}: models "{spec.name}": family is missing; judges are asked, and none may judge its own '
                     'family: name who made the model, e.g. family = "openai"'
                 )
+
+
+def _check_verdicts(shown: str, study: Study) -> None:
+    """Whoever gives a verdict on replies must be listed; ``self`` is the model that replied, no row may be called so."""
+    known = [spec.name for spec in study.judges]
+    for name in study.benchmarks.metacogbench.judges:
+        where = f"{shown}: benchmarks.metacogbench.judges"
+        if name == "self" and name in known:
+            raise StudyError(
+                f'{where}: "self" means the judged model; give the row "self" of [[judges]] another name'
+            )
+        if name != "self" and name not in known:
+            raise StudyError(
+                f'{where}: no judge "{name}"{_suggest(name, [*known, "self"])}; [[judges]] has: '
+                f'{", ".join(known) or "none"}; "self" is the judged model itself'
+            )
 
 
 def _check_generator(shown: str, study: Study) -> None:

@@ -76,7 +76,7 @@ def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRo
             totals.setdefault(name, Estimate()).add(estimate)
     return [
         _plan_row(study, judging.name, spec, totals[spec.name])
-        for spec in study.judges
+        for spec in (*study.judges, *study.models)  # a model may judge itself
         if spec.name in totals
     ]
 
@@ -101,11 +101,8 @@ def _notes(study: Study, rows: Sequence[PlanRow]) -> list[str]:
         f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${most:.4f} "
         "(tokens in are estimated from text length; tokens out and dollars are upper bounds)."
     ]
-    if any(benchmark.judged_by(study) for benchmark in enabled(study)):
-        notes.append(
-            "A judgement is counted as one call; where a reply tells little it takes up to three, which tokens and "
-            "dollars allow for."
-        )
+    judged = [judging for benchmark in enabled(study) if (judging := benchmark.judged_by(study))]
+    notes += [judging.plan_note for judging in judged if judging.plan_note]
     unpriced = [row.model for row in rows if row.dollars is None]
     if unpriced:
         names = ", ".join(unpriced)

@@ -14,7 +14,8 @@ from metacog_pipeline.study import Study
 
 
 def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
-    """Return the study's simulated respondents by name: models, who know the items of every enabled benchmark, and judges.
+    """Return the study's simulated respondents by name: models, who know the items of every enabled benchmark and judge
+    themselves where they are asked to, and judges.
 
     Raises
     ------
@@ -22,7 +23,16 @@ def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
         If the study has no simulated model.
     """
     found = {
-        spec.name: _whoever_knows([benchmark.respondent(study, spec) for benchmark in enabled(study)])
+        spec.name: _whoever_knows(
+            [
+                *(benchmark.respondent(study, spec) for benchmark in enabled(study)),
+                *(
+                    each.respondent(study, spec)
+                    for each in _judging(study)
+                    if spec in each.judges(study, spec)
+                ),
+            ]
+        )
         for spec in study.models
         if spec.provider == "simulated"
     }

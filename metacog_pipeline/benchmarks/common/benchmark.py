@@ -46,7 +46,7 @@ class Fetched(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How a benchmark has answers judged by other models, one partition per judged model and run.
+    """How a benchmark has answers judged by models, one partition per judged model and run.
 
     Attributes
     ----------
@@ -71,6 +71,8 @@ class Judging:
         long a prompt as these can make.
     respondent
         The simulated voice of a judge.
+    plan_note
+        What to know about a plan's count of judgements.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Judging:
     read: Callable[[Partition], pl.DataFrame]
     estimate: Callable[[Partition], dict[str, Estimate]]
     respondent: Callable[[Study, ModelSpec], Respondent]
+    plan_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

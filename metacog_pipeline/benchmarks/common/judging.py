@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
+import pyarrow as pa
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
 from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.panel import Panelist, panel_profile, query_panel
+from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study
+
+_CALL = (
+    *("answer_id", "item_id", "item_hash", "condition", "step", "model", "status", "mode", "text", "source"),
+    *("latency_s", "cost_usd", "input_tokens", "output_tokens", "error_code", "error_message"),
+)
+Call = Mapping[str, Any]
 
 
 def judged_partition(judging: Judging, partition: Partition) -> Partition:
@@ -45,6 +59,66 @@ def kept_judgements(judging: Judging, partition: Partition) -> pl.DataFrame | No
     """Return the judgements of a model and run; None before there are any."""
     path = judgements_path(judging, partition)
     return read_frame(path) if path.exists() else None
+
+
+def ask_panel(
+    judging: Judging,
+    partition: Partition,
+    panel: Sequence[Panelist],
+    on_progress: Callable[[Progress], None] | None,
+) -> Outcome:
+    """Ask the judges of a model and run what is not judged yet."""
+    seat = judged_partition(judging, partition)
+    return query_panel(seat, panel, fingerprint=judging.fingerprint(partition), on_progress=on_progress)
+
+
+def estimate_panel(judging: Judging, partition: Partition, panel: Sequence[Panelist]) -> dict[str, Estimate]:
+    """Return what is left to ask about a model and run, by judge; a judgement counts as one call, however many it takes."""
+    seat = judged_partition(judging, partition)
+    stored = stored_answers(seat.folder)
+    found = {}
+    for panelist in panel:
+        profile = panel_profile(seat, panelist.spec) or Profile(panelist.modes[0])
+        found[panelist.spec.name] = estimate_whole(
+            panelist.spec, partition.run, partition.seed, profile, panelist.tasks, stored
+        )
+    return found
+
+
+def every_judgement(
+    judging: Judging, study: Study, benchmark: str, observations: pl.DataFrame
+) -> pl.DataFrame | None:
+    """Return the judgements of all models and runs of ``observations``, one below the other; None without any."""
+    pairs = observations.select("model", "run").unique().sort("model", "run").iter_rows()
+    kept = [
+        kept_judgements(judging, Partition(study, benchmark, study.model(model), run)) for model, run in pairs
+    ]
+    present = [frame for frame in kept if frame is not None and frame.height]
+    return pl.concat(present) if present and judging.wanted(study) else None
+
+
+def calls_about(
+    transcripts: pa.Table | pl.DataFrame,
+    name: str,
+    run: int,
+    steps: Sequence[str],
+    *,
+    current_only: bool = False,
+) -> dict[tuple[str, str, str], list[Call]]:
+    """Return {(item, condition, hash of what was asked): its calls, failed ones first, then by time}.
+
+    ``name`` is that of the partitions of judgements; ``current_only`` leaves superseded rows out.
+    """
+    is_frame = isinstance(transcripts, pl.DataFrame)
+    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
+    frame = frame.filter(pl.col("benchmark") == name, pl.col("run") == run, pl.col("step").is_in(steps))
+    if current_only and "superseded" in frame.columns:
+        frame = frame.filter(~pl.col("superseded"))
+    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
+    found: dict[tuple[str, str, str], list[Call]] = {}
+    for row in frame.select(*_CALL).iter_rows(named=True):
+        found.setdefault((row["item_id"], row["condition"], row["item_hash"]), []).append(row)
+    return found
 
 
 def _read_from(judging: Judging, partition: Partition) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.judging import Call, calls_about
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, load_judge_wording
 from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK, STEPS, eligible
@@ -67,11 +68,6 @@ _TYPES: _Types = {
 }
 JUDGEMENT_SCHEMA = pl.Schema(_TYPES)
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-_NEEDED = (
-    *("answer_id", "item_id", "item_hash", "condition", "step", "model", "status", "mode", "text", "source"),
-    *(*_SUMMED, "error_code", "error_message"),
-)
-Call = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ def read_judgements(
     Latency (seconds), cost (dollars) and tokens are sums over the calls.
     """
     words = wording or load_judge_wording()
-    calls = _calls(transcripts, run, current_only=asked is None)
+    calls = calls_about(transcripts, BENCHMARK, run, STEPS, current_only=asked is None)
     hashes = {id(case): case_hash(case, words) for case in cases if case.unjudged is None}
     reading = "reference" if reference else "strict"
     rows: list[tuple[object, ...]] = []
@@ -140,22 +136,6 @@ def read_judgements(
             read = _read(case, last, reference)
             rows.append(_row(case, model.name, run, judge, place, reading, read, list(kept.values()), last))
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA, orient="row")
-
-
-def _calls(
-    transcripts: pa.Table | pl.DataFrame, run: int, *, current_only: bool
-) -> dict[tuple[str, str, str], list[Call]]:
-    """Return {(instance, condition, hash of what was asked): its calls, failed ones first, then by time}."""
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(pl.col("benchmark") == BENCHMARK, pl.col("run") == run, pl.col("step").is_in(STEPS))
-    if current_only and "superseded" in frame.columns:
-        frame = frame.filter(~pl.col("superseded"))
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    found: dict[tuple[str, str, str], list[Call]] = {}
-    for row in frame.select(*_NEEDED).iter_rows(named=True):
-        found.setdefault((row["item_id"], row["condition"], row["item_hash"]), []).append(row)
-    return found
 
 
 def _kept(calls: Sequence[Call]) -> dict[str, Call]:

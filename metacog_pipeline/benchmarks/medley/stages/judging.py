@@ -6,9 +6,15 @@ from collections.abc import Callable
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common import judging as common
 from metacog_pipeline.benchmarks.common.benchmark import Judging, Respondent
 from metacog_pipeline.benchmarks.common.files import mark_of, read_frame
-from metacog_pipeline.benchmarks.common.judging import judged_partition, kept_judgements
+from metacog_pipeline.benchmarks.common.judging import (
+    ask_panel,
+    estimate_panel,
+    judged_partition,
+    kept_judgements,
+)
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades
 from metacog_pipeline.benchmarks.medley.items import Instance
@@ -21,12 +27,11 @@ from metacog_pipeline.benchmarks.medley.masking import presented
 from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA, UNANSWERED
 from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
 from metacog_pipeline.benchmarks.medley.stages.construction import asked, instances
-from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording, judges, masking
+from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, judge_wording, judges, masking
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.panel import Panelist, panel_identities, panel_profile, query_panel
+from metacog_pipeline.querying.panel import Panelist, panel_identities
 from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
+from metacog_pipeline.querying.planning import Estimate
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.store import read_partition
@@ -56,9 +61,7 @@ def fingerprint(partition: Partition) -> str:
 
 def ask(partition: Partition, on_progress: Callable[[Progress], None] | None) -> Outcome:
     """Ask the judges what is not judged yet."""
-    seat = judged_partition(JUDGING, partition)
-    panel = _panel(partition, _cases(partition))
-    return query_panel(seat, panel, fingerprint=fingerprint(partition), on_progress=on_progress)
+    return ask_panel(JUDGING, partition, _panel(partition, _cases(partition)), on_progress)
 
 
 def read(partition: Partition) -> pl.DataFrame:
@@ -77,16 +80,7 @@ def read(partition: Partition) -> pl.DataFrame:
 
 def estimate(partition: Partition) -> dict[str, Estimate]:
     """Return what is left to ask about a partition, by judge; a judgement may take three calls, which tokens allow for."""
-    seat = judged_partition(JUDGING, partition)
-    stored = stored_answers(seat.folder)
-    to_judge = _cases_to_come(partition)
-    found = {}
-    for panelist in protocol.panel(judges(partition.study), partition.spec, to_judge, judge_wording()):
-        profile = panel_profile(seat, panelist.spec) or Profile(panelist.modes[0])
-        found[panelist.spec.name] = estimate_whole(
-            panelist.spec, partition.run, partition.seed, profile, panelist.tasks, stored
-        )
-    return found
+    return estimate_panel(JUDGING, partition, _panel(partition, _cases_to_come(partition)))
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
@@ -110,12 +104,7 @@ def judged(study: Study, observations: pl.DataFrame) -> Grades | None:
 
 def every_judgement(study: Study, observations: pl.DataFrame) -> pl.DataFrame | None:
     """Return the judgements of all models and runs of ``observations``, one below the other; None without any."""
-    pairs = observations.select("model", "run").unique().sort("model", "run").iter_rows()
-    kept = [
-        kept_judgements(JUDGING, Partition(study, "medley", study.model(model), run)) for model, run in pairs
-    ]
-    present = [frame for frame in kept if frame is not None and frame.height]
-    return pl.concat(present) if present and judges(study) else None
+    return common.every_judgement(JUDGING, study, BENCHMARK, observations)
 
 
 def _panel(partition: Partition, to_judge: list[Case]) -> list[Panelist]:
@@ -161,4 +150,6 @@ JUDGING = Judging(
     read=read,
     estimate=estimate,
     respondent=respondent,
+    plan_note="A judgement is counted as one call; where a reply tells little it takes up to three, which tokens and "
+    "dollars allow for.",
 )

@@ -5,8 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.files import write_frame
+from metacog_pipeline.benchmarks.common.rows import table
 from metacog_pipeline.benchmarks.metacogbench import comparisons, scoring
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement, shifts
+from metacog_pipeline.benchmarks.metacogbench.judging.observe import JUDGEMENT_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.protocol import steps
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
 from metacog_pipeline.benchmarks.metacogbench.stages.asking import (
@@ -23,6 +27,7 @@ from metacog_pipeline.benchmarks.metacogbench.stages.construction import (
     items_current,
     needed_sources,
 )
+from metacog_pipeline.benchmarks.metacogbench.stages.judging import JUDGING, every_judgement
 from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, settings
 from metacog_pipeline.study import Study
 
@@ -40,8 +45,16 @@ def _pool(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    write_sensitivity(observations, study.home.estimates / BENCHMARK)
-    return comparisons.compare(observations, seed=study.study.seed)
+    """Return the comparisons; what thresholds change and how far judges agree with the rules is written beside."""
+    folder, seed = study.home.estimates / BENCHMARK, study.study.seed
+    write_sensitivity(observations, folder)
+    judgements = every_judgement(study, observations)
+    if judgements is None:
+        judgements = JUDGEMENT_SCHEMA.to_frame()
+    found = agreement(judgements, observations, seed=seed)
+    write_frame(found, folder / "judges" / "judges.parquet", "")
+    shifted = table(BENCHMARK, shifts(judgements, observations, seed=seed), comparisons.COMPARISON_SCHEMA)
+    return pl.concat([comparisons.compare(observations, seed=seed), shifted])
 
 
 METACOGBENCH = Benchmark(
@@ -67,4 +80,5 @@ METACOGBENCH = Benchmark(
     needed_sources=needed_sources,
     observation_preview=("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status"),
     estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
+    judging=JUDGING,
 )

@@ -1,0 +1,99 @@
+"""What is judged: a reply to one item under one condition, with everything that was said before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    TURN_2,
+    TWO_TURN,
+    Wording,
+    applicable,
+    item_steps,
+    user_message,
+)
+
+#: One turn says ``task`` and ``reply``; two turns say all four.
+PLACES = ("task", "first", "next", "reply")
+_KEPT = ("dataset", "tier", "condition", "model", "run", "item_id", "passed", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One reply to judge.
+
+    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules (None where there is no reply yet).
+    """
+
+    item_id: str
+    tier: str
+    condition: str
+    said: Mapping[str, str]
+    dataset: str = ""
+    passed: int | None = None
+    source: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Which text of the judge's wording is about it: the tier, and whether a prediction took two turns."""
+        return f"{self.tier}_{TWO_TURN}" if self.condition == TWO_TURN else self.tier
+
+
+def cases(items: Sequence[Item], observations: pl.DataFrame, wording: Wording) -> list[Case]:
+    """Return the replies of one model and run that can be judged: answered and not empty.
+
+    Parameters
+    ----------
+    observations
+        Rows of ``observe.OBSERVATION_SCHEMA``.
+    wording
+        As the model was asked with.
+    """
+    by_id = {item.item_id: item for item in items}
+    kept = observations.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
+    found = []
+    for row in kept.select(*_KEPT, "reply", "reply_turn_1").iter_rows(named=True):
+        item = by_id.get(row["item_id"])
+        if item is None or not (row["reply"] or "").strip():
+            continue
+        said = _said(item, row["condition"], wording, row["reply_turn_1"] or "", row["reply"])
+        found.append(
+            Case(
+                item.item_id,
+                item.tier,
+                row["condition"],
+                said,
+                row["dataset"],
+                row["passed"],
+                row["source"],
+            )
+        )
+    return found
+
+
+def longest(
+    items: Sequence[Item], conditions: Sequence[str], wording: Wording, length: int
+) -> Iterator[Case]:
+    """Yield for every item and condition the case with replies of ``length`` characters, unlike for each."""
+    for condition in conditions:
+        for item in applicable(items, condition):
+            reply = f"{item.item_id} {condition} ".ljust(length, "x")
+            yield Case(item.item_id, item.tier, condition, _said(item, condition, wording, reply, reply))
+
+
+def _said(item: Item, condition: str, wording: Wording, first: str, reply: str) -> dict[str, str]:
+    steps = item_steps(item, condition)
+    task = user_message(item, condition, steps[0], wording)
+    if len(steps) == 1:
+        return {"task": task, "reply": reply}
+    return {
+        "task": task,
+        "first": first,
+        "next": user_message(item, condition, TURN_2, wording),
+        "reply": reply,
+    }

@@ -1,0 +1,82 @@
+"""A simulated judge with a known rate of errors: it gives the verdict of the rules, or the opposite.
+
+With chance ``accuracy`` of the observer its verdict is that of the scorer on the reply it is shown, otherwise the other,
+drawn anew for every reply and run. ``sloppiness`` and ``refusal`` of the observer say how often it leaves the form, or says
+nothing; the rest of the observer plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.judging.cases import longest
+from metacog_pipeline.benchmarks.metacogbench.judging.prompts import (
+    JudgeWording,
+    load_judge_wording,
+    quoted,
+    unquoted,
+)
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
+from metacog_pipeline.benchmarks.metacogbench.readings import read_item
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject
+
+REFUSAL = "I would rather not judge this."
+SLOPPY = ("**Verdict:** {verdict}", "The reply speaks for itself. I would let it {verdict}, on balance.")
+
+
+class JudgeResponder:
+    """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed."""
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        observer: ObserverSpec,
+        wording: Wording,
+        lexicon: Lexicon | None = None,
+        judge_wording: JudgeWording | None = None,
+    ) -> None:
+        self.observer = observer
+        self._lexicon = lexicon
+        self._words = judge_wording or load_judge_wording()
+        self._items: dict[tuple[str, str], Item] = {}
+        by_id = {item.item_id: item for item in items}
+        for case in longest(items, CONDITIONS, wording, 0):
+            key = tuple(unquoted(quoted(case.said.get(place, ""))) for place in ("task", "next"))
+            self._items.setdefault((key[0], key[1]), by_id[case.item_id])
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` asks for a judgement of a reply to one of the items."""
+        return self._case(request) is not None
+
+    def __call__(self, request: ChatRequest) -> str:
+        """Return the text of the judgement; nothing where ``request`` asks for none."""
+        found = self._case(request)
+        if found is None:
+            return ""
+        item, said = found
+        reading = read_item(item, said["reply"], said.get("first"), lexicon=self._lexicon)
+        key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
+        digest = sha256_hex(key)
+        errs, refuses, slips, form = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
+        passes = bool(reading.values["passed"]) == (errs < self.observer.accuracy)
+        verdict = "pass" if passes else "fail"
+        if isinstance(request.constraint, JsonObject):
+            return f'{{"verdict": "{verdict}"}}'
+        if refuses < self.observer.refusal:
+            return REFUSAL
+        if slips < self.observer.sloppiness:
+            return SLOPPY[int(form * len(SLOPPY))].format(verdict=verdict)
+        return f'{{"verdict": "{verdict}"}}'
+
+    def _case(self, request: ChatRequest) -> tuple[Item, dict[str, str]] | None:
+        asked = [message.content for message in request.messages if message.role == "user"]
+        found = self._words.read(asked[0]) if len(asked) == 1 else None
+        if found is None:
+            return None
+        said = found[1]
+        item = self._items.get((said["task"], said.get("next", "")))
+        return None if item is None else (item, said)
