@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
 from metacog_pipeline.benchmarks.metamedqa.measures import N_LEVELS, SHARES, cell_number, tables
-from metacog_pipeline.benchmarks.metamedqa.meta_d import meta_d_estimates
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.meta_d import PADDING, meta_d_estimates
+from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
 from metacog_pipeline.stats.clusters import Patterns, resample
 from metacog_pipeline.stats.folded import fold
 from metacog_pipeline.stats.observers import criteria_around, expected_counts
@@ -70,5 +70,5 @@ def test_groups_fitted_together_are_those_fitted_alone() -> None:
 
 def test_what_is_added_to_a_cell_is_said() -> None:
     (found,) = meta_d_estimates([table_of(1.0, 1.0)], [None])
-    assert f"+ {PADDING:g}" in found["meta_d"].method
+    assert f"+ {1 / 10:g}" in found["meta_d"].method
     assert fold(table_of(1.0, 1.0)).n1[0] == fold(table_of(1.0, 1.0)).n2[0]
