@@ -17,6 +17,10 @@ class Hashed(Protocol):
     """An item that knows the digest of what it asks."""
 
     @property
+    def item_id(self) -> str:
+        """What it is called; unique in its file."""
+
+    @property
     def item_hash(self) -> str:
         """SHA-256 over everything that decides how the item is asked and scored."""
 

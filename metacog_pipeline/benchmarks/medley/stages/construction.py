@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import Shown, read_frame
+from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.medley import construction, sources
 from metacog_pipeline.benchmarks.medley.construction import items_path, read_items
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate
@@ -56,7 +56,7 @@ def build(study: Study) -> Built:
     """Build the instances from the source at home, or take those the generator made, and write them."""
     section = settings(study)
     done = _built(study)
-    write_text(_inputs_file(study), canonical_json({"made_from": _inputs(study)}) + "\n")
+    note_inputs(items_path(study.home.path), _inputs(study))
     shown = ("item_id", "domain", "is_known_answer", "vignette")
     return Built(
         facts={"rows": len(done.instances), "dataset": section.dataset, **done.counts},
@@ -75,20 +75,12 @@ def construct(study: Study) -> Built:
 
 def items_current(study: Study) -> bool:
     """Whether the instances on disk were built from what the study names now."""
-    noted = _inputs_file(study)
-    if not (items_path(study.home.path).exists() and noted.exists()):
-        return False
-    return noted.read_text("utf-8").strip() == canonical_json({"made_from": _inputs(study)})
+    return inputs_current(items_path(study.home.path), lambda: _inputs(study))
 
 
 def instances(study: Study) -> list[Instance]:
     """Return the instances the study asks."""
-    path = items_path(study.home.path)
-    if not path.exists():
-        raise SourceError(
-            f"{path}: the instances are not built yet; run `metacog run` or build them in the UI"
-        )
-    return list(_instances(path, path.stat().st_mtime_ns))
+    return kept_items(items_path(study.home.path), read_items)
 
 
 def asked(study: Study) -> dict[str, list[Instance]]:
@@ -102,9 +94,7 @@ def asked(study: Study) -> dict[str, list[Instance]]:
 
 def instances_digest(study: Study) -> str:
     """Return the digest of everything that decides how the instances are asked and scored."""
-    path = items_path(study.home.path)
-    instances(study)
-    return _digest(path, path.stat().st_mtime_ns)
+    return kept_digest(items_path(study.home.path), read_items)
 
 
 def expected_rows(study: Study) -> int:
@@ -163,27 +153,12 @@ def _built(study: Study) -> construction.Built:
     return construction.construct(home, section.dataset, seed=seed, limit=section.limit, folder=folder(study))
 
 
-@functools.lru_cache(maxsize=4)  # every partition of a study asks the same instances
-def _instances(path: Path, changed: int) -> tuple[Instance, ...]:
-    return tuple(read_items(path))
-
-
-@functools.lru_cache(maxsize=4)
-def _digest(path: Path, changed: int) -> str:
-    every = _instances(path, changed)
-    return sha256_hex(canonical_json([[instance.item_id, instance.item_hash] for instance in every]))
-
-
 def _inputs(study: Study) -> str:
     section = settings(study)
     digests = construction.input_digests(study.home.path, section.dataset, folder(study))
     return sha256_hex(
         canonical_json([CONSTRUCTION_VERSION, section.dataset, section.limit, study.study.seed, digests])
     )
-
-
-def _inputs_file(study: Study) -> Path:
-    return items_path(study.home.path).with_name(f"{BENCHMARK}.inputs.json")
 
 
 def _stripped_file(study: Study) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import Shown, read_frame
+from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import conditions, folder, settings
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped, write_text
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.study import Study
 
 CONSTRUCTION_VERSION = "1"
@@ -68,7 +67,7 @@ def build(study: Study) -> Built:
         section.dataset, parents, pool, table, order=section.order, seed=study.study.seed
     )
     pipeline.write_build(home, done)
-    write_text(_inputs_file(study), canonical_json({"made_from": _construction_inputs(study)}) + "\n")
+    note_inputs(items_path(home), _inputs(study))
     anomalous = {note.item_id for note in table.notes}
     known = [v for v in done.violations if v.item_id in anomalous or v.advisory]
     counts = {key: value for key, value in done.manifest.items() if "count" in key or key == "rows"}
@@ -95,38 +94,21 @@ def construct(study: Study) -> Built:
 
 def items_current(study: Study) -> bool:
     """Whether the items on disk were built from what the study names now."""
-    noted = _inputs_file(study)
-    if not (items_path(study.home.path).exists() and noted.exists()):
-        return False
-    return noted.read_text("utf-8").strip() == canonical_json({"made_from": _construction_inputs(study)})
+    return inputs_current(items_path(study.home.path), lambda: _inputs(study))
 
 
 def selected_items(study: Study) -> list[Item]:
     """Return the items the study asks: all, or ``limit`` of them drawn by the study's seed (a larger limit adds)."""
-    path = items_path(study.home.path)
-    if not path.exists():
-        raise SourceError(
-            f"{path}: the questions are not built yet; run `metacog run` or build them in the UI"
-        )
-    return list(_selected(path, path.stat().st_mtime_ns, settings(study).limit, study.study.seed))
+    return kept_items(items_path(study.home.path), _selected, settings(study).limit, study.study.seed)
 
 
 def selected_digest(study: Study) -> str:
     """Return the digest of everything that decides how the selected items are asked and scored."""
-    path = items_path(study.home.path)
-    selected_items(study)
-    return _digest(path, path.stat().st_mtime_ns, settings(study).limit, study.study.seed)
+    return kept_digest(items_path(study.home.path), _selected, settings(study).limit, study.study.seed)
 
 
-@functools.lru_cache(maxsize=4)
-def _selected(path: Path, changed: int, limit: int | None, seed: int) -> tuple[Item, ...]:
-    return tuple(limit_items(read_items(path), limit, seed))
-
-
-@functools.lru_cache(maxsize=4)  # every partition of a study asks the same items
-def _digest(path: Path, changed: int, limit: int | None, seed: int) -> str:
-    items = _selected(path, changed, limit, seed)
-    return sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in items]))
+def _selected(path: Path, limit: int | None, seed: int) -> list[Item]:
+    return limit_items(read_items(path), limit, seed)
 
 
 def expected_rows(study: Study) -> int:
@@ -144,7 +126,7 @@ def _fetch(study: Study, *names: str) -> dict[str, object]:
     return {"origin": "; ".join(source.origin for source in fetched)}
 
 
-def _construction_inputs(study: Study) -> str:
+def _inputs(study: Study) -> str:
     section = settings(study)
     files: Mapping[str, str] = {}
     if section.dataset in ("sample", "custom"):
@@ -152,10 +134,6 @@ def _construction_inputs(study: Study) -> str:
         files = {p.name: sha256_hex(p.read_bytes()) for p in sorted(own.glob("*.jsonl*")) if p.is_file()}
     inputs = [CONSTRUCTION_VERSION, section.dataset, section.order, study.study.seed, files]
     return sha256_hex(canonical_json(inputs))
-
-
-def _inputs_file(study: Study) -> Path:
-    return items_path(study.home.path).with_name("metamedqa.inputs.json")
 
 
 def _frame(rows: Sequence[Any]) -> pl.DataFrame:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import Shown, read_frame
+from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.signaldetection import construction, sources
 from metacog_pipeline.benchmarks.signaldetection.construction import items_path, read_items
 from metacog_pipeline.benchmarks.signaldetection.construction.pipeline import load_texts
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.stages.settings import BENCHMARK, conditions, settings
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, sha256_hex, write_text
+from metacog_pipeline.benchmarks.signaldetection.stages.settings import conditions, settings
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study import Study
 
 CONSTRUCTION_VERSION = construction.CONSTRUCTION_VERSION
@@ -58,7 +56,7 @@ def build(study: Study) -> Built:
     done = construction.construct(
         study.home.path, section.dataset, tasks=section.tasks, trials=section.trials, seed=study.study.seed
     )
-    write_text(_inputs_file(study), canonical_json({"made_from": _inputs(study)}) + "\n")
+    note_inputs(items_path(study.home.path), _inputs(study))
     return Built(
         facts={"rows": len(done.items), "dataset": section.dataset, **done.counts},
         frame=read_frame(items_path(study.home.path)).select("item_id", "task", "stimulus", "text"),
@@ -75,25 +73,17 @@ def construct(study: Study) -> Built:
 
 def items_current(study: Study) -> bool:
     """Whether the items on disk were built from what the study names now."""
-    noted = _inputs_file(study)
-    if not (items_path(study.home.path).exists() and noted.exists()):
-        return False
-    return noted.read_text("utf-8").strip() == canonical_json({"made_from": _inputs(study)})
+    return inputs_current(items_path(study.home.path), lambda: _inputs(study))
 
 
 def items(study: Study) -> list[Item]:
     """Return the items the study asks."""
-    path = items_path(study.home.path)
-    if not path.exists():
-        raise SourceError(f"{path}: the items are not built yet; run `metacog run` or build them in the UI")
-    return list(_items(path, path.stat().st_mtime_ns))
+    return kept_items(items_path(study.home.path), read_items)
 
 
 def items_digest(study: Study) -> str:
     """Return the digest of everything that decides how the items are asked and scored."""
-    path = items_path(study.home.path)
-    items(study)
-    return _digest(path, path.stat().st_mtime_ns)
+    return kept_digest(items_path(study.home.path), read_items)
 
 
 def expected_rows(study: Study) -> int:
@@ -103,22 +93,8 @@ def expected_rows(study: Study) -> int:
     return len(items(study)) * len(conditions(study))
 
 
-@functools.lru_cache(maxsize=4)  # every partition of a study asks the same items
-def _items(path: Path, changed: int) -> tuple[Item, ...]:
-    return tuple(read_items(path))
-
-
-@functools.lru_cache(maxsize=4)
-def _digest(path: Path, changed: int) -> str:
-    return sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in _items(path, changed)]))
-
-
 def _inputs(study: Study) -> str:
     section = settings(study)
     files = construction.input_digests(study.home.path, section.dataset, section.tasks)
     inputs = [CONSTRUCTION_VERSION, section.dataset, section.tasks, section.trials, study.study.seed, files]
     return sha256_hex(canonical_json(inputs))
-
-
-def _inputs_file(study: Study) -> Path:
-    return items_path(study.home.path).with_name(f"{BENCHMARK}.inputs.json")
