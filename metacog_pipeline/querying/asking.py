@@ -99,7 +99,12 @@ class Session:
 
 
 def sampling_for(
-    spec: ModelSpec, profile: Profile, seed: int, max_tokens: int | None, top_logprobs: int | None
+    spec: ModelSpec,
+    profile: Profile,
+    seed: int,
+    max_tokens: int | None,
+    top_logprobs: int | None,
+    send_temperature: bool = True,
 ) -> Sampling:
     """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity.
 
@@ -108,7 +113,7 @@ def sampling_for(
     dropped = profile.dropped
     wanted = (spec.top_logprobs if top_logprobs is None else top_logprobs) or None
     return Sampling(
-        temperature=None if "temperature" in dropped else spec.temperature,
+        temperature=spec.temperature if send_temperature and "temperature" not in dropped else None,
         max_tokens=max_tokens or spec.max_tokens,
         seed=None if "seed" in dropped else seed,
         top_logprobs=None if "top_logprobs" in dropped else wanted,
@@ -133,6 +138,7 @@ class Asker:
         constraint: Constraint | None = None,
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
+        send_temperature: bool = True,
     ) -> Answer:
         """Answer one step.
 
@@ -144,7 +150,9 @@ class Asker:
             If the call could pass the budget; it was not sent.
         """
         session = self.session
-        sampling = sampling_for(session.spec, self.profile, session.seed, max_tokens, top_logprobs)
+        sampling = sampling_for(
+            session.spec, self.profile, session.seed, max_tokens, top_logprobs, send_temperature
+        )
         request = ChatRequest(tuple(messages), sampling, constraint, step, session.run)
         identity = answer_id(session.spec, request)
         first_time = identity not in session.tally.current

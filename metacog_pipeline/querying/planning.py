@@ -80,9 +80,12 @@ class DryAsker:
         constraint: Constraint | None = None,
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
+        send_temperature: bool = True,
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
-        sampling = sampling_for(self.spec, self.profile, self.seed, max_tokens, top_logprobs)
+        sampling = sampling_for(
+            self.spec, self.profile, self.seed, max_tokens, top_logprobs, send_temperature
+        )
         request = ChatRequest(tuple(messages), sampling, constraint, step, self.run)
         self.asked += 1
         identity = answer_id(self.spec, request)

@@ -32,8 +32,12 @@ class Ask(Protocol):
         constraint: Constraint | None = None,
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
+        send_temperature: bool = True,
     ) -> Answer:
-        """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit."""
+        """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit.
+
+        ``send_temperature=False`` leaves the decoding to what ships with the model.
+        """
         ...
 
 

@@ -1,0 +1,166 @@
+"""The words a model is sent: one user message per step, each in a context of its own.
+
+========  ==========================================================================  ==============
+step      asks                                                                        languages
+========  ==========================================================================  ==============
+direct    for the answer, in keywords                                                 en, zh, ko, es
+meta      whether the answer is known: yes if surely, no otherwise                    en, zh, ko, es
+idk       for the answer, or "I don't know"                                           en
+========  ==========================================================================  ==============
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
+from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.llm.types import Message
+
+DIRECT, META, IDK = "direct", "meta", "idk"
+STEPS = (DIRECT, META, IDK)
+PLACE = "{question}"
+ABSTENTION = "i don't know"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Every text of a study's prompts; ``templates`` maps (language, step) to a text with `PLACE` in it, once."""
+
+    id: str
+    templates: Mapping[tuple[str, str], str]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts: equal digests mean equal words."""
+        return _digest(self.templates.items())
+
+    def condition_digest(self, condition: str) -> str:
+        """Return the SHA-256 over the texts asked under ``condition``."""
+        language = LANGUAGE_OF[condition]
+        return _digest(
+            ((language, step), self.template(language, step)) for step in condition_steps(condition)
+        )
+
+    def template(self, language: str, step: str) -> str:
+        """Return the text of a step; raise `StudyError` where there is none."""
+        found = self.templates.get((language, step))
+        if found is None:
+            raise StudyError(
+                f"selfknowledge: wording {self.id!r} has no text {step!r} in {language!r}; idk is asked in English only"
+            )
+        return found
+
+    def text(self, question: str, language: str, step: str) -> str:
+        """Return the text of a step about ``question``, whatever characters it holds."""
+        return self.template(language, step).replace(PLACE, question)
+
+
+def condition_steps(condition: str) -> tuple[str, ...]:
+    """Return the steps asked under ``condition``; raise `StudyError` for one there is not."""
+    if condition not in CONDITIONS:
+        raise StudyError(
+            f"selfknowledge: unknown condition {condition!r}{_suggestion(condition, CONDITIONS)}; there are: "
+            f"{', '.join(CONDITIONS)}"
+        )
+    return (IDK,) if condition == IDK else (DIRECT, META)
+
+
+def applicable(items: Iterable[Item], condition: str) -> list[Item]:
+    """Return the items that are asked under ``condition``: those with a question in its language."""
+    condition_steps(condition)
+    language = LANGUAGE_OF[condition]
+    return [item for item in items if item.question(language) is not None]
+
+
+def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
+    """Return the one message of a step; raise `StudyError` where it is not asked under ``condition``."""
+    language = LANGUAGE_OF[condition] if step in condition_steps(condition) else None
+    question = None if language is None else item.question(language)
+    if language is None or question is None:
+        raise StudyError(f"selfknowledge: item {item.item_id} is not asked for {step!r} under {condition!r}")
+    return (Message("user", wording.text(question, language, step)),)
+
+
+def load_wording(path: Path | None = None) -> Wording:
+    """Return the shipped wording, or one in which a TOML file's texts replace those shipped.
+
+    Parameters
+    ----------
+    path
+        Keys: ``id``, and tables ``[en]``, ``[zh]``, ``[ko]``, ``[es]`` of texts ``direct``, ``meta`` and, in English,
+        ``idk``.
+
+    Raises
+    ------
+    StudyError
+        Naming file, key and value: for a file that cannot be read, an unknown key, a text without exactly one
+        ``{question}``, and one that does not name the words its answers are read by.
+    """
+    ours = _read(shipped("data", "selfknowledge", "prompts.toml"))
+    if path is None:
+        return ours
+    own = _read(path)
+    return Wording(own.id, {**ours.templates, **own.templates})
+
+
+def _read(path: Path) -> Wording:
+    try:
+        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from None
+    _known(str(path), data, ("id", *LANGUAGES))
+    name = data.pop("id", f"own:{path.stem}")
+    templates = {}
+    for language, texts in data.items():
+        if not isinstance(texts, dict):
+            raise StudyError(f"{path}: {language} = {texts!r} must be a table")
+        _known(f"{path}: {language}", texts, STEPS if language == "en" else (DIRECT, META))
+        for step, text in texts.items():
+            templates[language, step] = _checked(f"{path}: {language}.{step}", language, step, text)
+    return Wording(_text(f"{path}: id", name), templates)
+
+
+def _checked(where: str, language: str, step: str, value: object) -> str:
+    text = _text(where, value)
+    if text.count(PLACE) != 1:
+        raise StudyError(
+            f"{where}: {PLACE} stands there {text.count(PLACE)} times; put it once, where the question goes"
+        )
+    if step == META and (missing := [word for word in YES_NO[language] if word not in text]):
+        raise StudyError(
+            f'{where}: the word "{missing[0]}" is not in it; answers are read by "{YES_NO[language][0]}" and '
+            f'"{YES_NO[language][1]}", so the text must ask for both'
+        )
+    if step == IDK and ABSTENTION not in text.replace("’", "'").lower():
+        raise StudyError(f'{where}: "I don\'t know" is not in it; say that this is how to abstain')
+    return text
+
+
+def _text(where: str, value: object) -> str:
+    if not (isinstance(value, str) and value.strip()):
+        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
+    return value
+
+
+def _known(where: str, table: Mapping[str, object], allowed: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in allowed:
+            raise StudyError(
+                f"{where}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
+            )
+
+
+def _suggestion(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _digest(texts: Iterable[tuple[tuple[str, str], str]]) -> str:
+    return sha256_hex(canonical_json(sorted([*key, text] for key, text in texts)))
