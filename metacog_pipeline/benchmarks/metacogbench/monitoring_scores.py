@@ -10,7 +10,7 @@ import polars as pl
 from scipy.stats import kendalltau
 
 from metacog_pipeline.benchmarks.metacogbench.cells import N_BOOT, Floats, Sheet, resamples
-from metacog_pipeline.benchmarks.metacogbench.ece import null_distribution
+from metacog_pipeline.benchmarks.metacogbench.ece import Edges, null_distribution
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.measures import (
     RECENTRED,
@@ -33,6 +33,7 @@ LADDERS: Mapping[str, tuple[str, ...]] = {
 }
 SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
 UNANSWERABLE = ("unknowable", "insufficient")
+BOTH_EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "ceil"}  # ends of names, and of bins
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 Found = dict[str, Measured | Estimate]
 
@@ -84,27 +85,32 @@ def predictions(sheet: Sheet, seed: int, n_boot: int = N_BOOT) -> Found:
     Notes
     -----
     ``ece_strict`` reads a missing prediction as 100 % and a wrong answer. ``ece_delta`` is ECE before minus after: below 0,
-    calibration is worse after answering; ``mean_shift`` is mean confidence after minus before. The null of an ECE is what a
-    respondent who is perfectly calibrated and says the same would get; ``ece_pre_excess_p`` is the share of it that
-    reaches the value found.
+    calibration is worse after answering; ``mean_shift`` is mean confidence after minus before. Beside every ECE stands its
+    null: what a respondent who is perfectly calibrated and says the same would get; ``*_excess_p`` is the share of it
+    that reaches the value found.
     """
     pre, post, right = (sheet.column(name) for name in ("pre", "post", "correct"))
     found: Found = {}
     errors: dict[str, Measured] = {}
     for name, stated in (("pre", pre), ("post", post)):
-        for suffix, edges in (("", "floor"), ("_ceil", "ceil")):
-            made = calibration_error(sheet, stated, right, seed, n_boot, edges=edges)  # type: ignore[arg-type]
+        for suffix, edges in BOTH_EDGES.items():
+            made = calibration_error(sheet, stated, right, seed, n_boot, edges=edges)
             errors[f"ece_{name}{suffix}"] = made
-        found |= _against_chance(f"ece_{name}", errors[f"ece_{name}"], stated, seed)
+            found |= _against_chance(f"ece_{name}{suffix}", made, stated, seed, edges)
         found[f"mean_{name}"] = mean(sheet, stated / 100, seed, n_boot)
         found[f"brier_{name}"] = mean(sheet, (stated / 100 - right) ** 2, seed, n_boot)
         found[f"auroc_{name}"] = _area(stated, right)
     answered = ~np.isnan(sheet.column("_answered"))
     lacking = answered & np.isnan(pre)
-    strict = calibration_error(
-        sheet, np.where(lacking, 100.0, pre), np.where(lacking, 0.0, right), seed, n_boot
-    )
-    in_order = sheet.column("order_ok") != 0
+    imputed = np.where(lacking, 100.0, pre)
+    strict = calibration_error(sheet, imputed, np.where(lacking, 0.0, right), seed, n_boot)
+    ordered = np.where(sheet.column("order_ok") != 0, pre, np.nan)
+    errors |= {
+        "ece_strict": strict,
+        "ece_pre_in_order": calibration_error(sheet, ordered, right, seed, n_boot),
+    }
+    for name, stated in (("ece_strict", imputed), ("ece_pre_in_order", ordered)):
+        found |= _against_chance(name, errors[name], stated, seed)
     found |= errors
     head = changed(errors["ece_pre"], lambda value: 1 - value, f"1 - ECE, {RECENTRED}")
     found["pre_coverage"] = read = mean(
@@ -113,8 +119,6 @@ def predictions(sheet: Sheet, seed: int, n_boot: int = N_BOOT) -> Found:
     if read.value is not None and read.value < LOW_COVERAGE:
         head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
     found["t1b"] = head
-    found["ece_strict"] = strict
-    found["ece_pre_in_order"] = calibration_error(sheet, np.where(in_order, pre, np.nan), right, seed, n_boot)
     found["ece_delta"] = joined(
         {"ece_pre": errors["ece_pre"], "ece_post": errors["ece_post"]},
         lambda before, after: before - after,
@@ -138,7 +142,9 @@ def counted(sheet: Sheet, condition: pl.Expr) -> Estimate:
     return Estimate(float(sheet.count(condition)), None, None, replies, "count of replies, all runs")
 
 
-def _against_chance(name: str, found: Measured, stated: Floats, seed: int) -> Found:
+def _against_chance(
+    name: str, found: Measured, stated: Floats, seed: int, edges: Edges = "floor"
+) -> dict[str, Measured | Estimate]:
     value = found.value
     method = "correctness drawn from the model's own confidences"
     if value is None:
@@ -146,7 +152,7 @@ def _against_chance(name: str, found: Measured, stated: Floats, seed: int) -> Fo
             f"{name}_{which}": unavailable(0, method, found.estimate().status)
             for which in ("null_mean", "null_p95", "excess_p")
         }
-    null = null_distribution(stated, seed)
+    null = null_distribution(stated, seed, edges=edges)
     reached = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
     facts = {"null_mean": float(null.mean()), "null_p95": float(np.quantile(null, 0.95)), "excess_p": reached}
     return {f"{name}_{which}": Estimate(fact, None, None, found.n, method) for which, fact in facts.items()}

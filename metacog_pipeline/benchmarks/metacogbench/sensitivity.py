@@ -17,7 +17,7 @@ from scipy.stats import kendalltau
 
 from metacog_pipeline.benchmarks.common.files import write_frame
 from metacog_pipeline.benchmarks.metacogbench.cells import Cell, Floats, Sheet, cells_of
-from metacog_pipeline.benchmarks.metacogbench.ece import BINS, EDGES, Edges, ece
+from metacog_pipeline.benchmarks.metacogbench.ece import BINS, EDGES, Edges, ece, null_distribution
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 
 SENSITIVITY_SCHEMA = pl.Schema(
@@ -25,7 +25,7 @@ SENSITIVITY_SCHEMA = pl.Schema(
         **dict.fromkeys(("benchmark", "dataset", "condition", "model"), pl.String),
         **dict.fromkeys(("tier", "threshold", "setting"), pl.String),
         "is_default": pl.Boolean,
-        **dict.fromkeys(("estimate", "default_estimate", "tau"), pl.Float64),
+        **dict.fromkeys(("estimate", "default_estimate", "chance", "tau"), pl.Float64),
         "n": pl.Int64,
         "source": pl.String,
     }
@@ -40,24 +40,26 @@ LOW_BET, SURE_BET, CUES, FACTORS, FIELDS = 30, 70, 2, 2, 60
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of one threshold of a tier, and how a sheet is scored under it: values ``(runs,)``."""
+    """One setting of one threshold of a tier, how a sheet is scored under it, ``(runs,)``, and what chance would get."""
 
     tier: str
     threshold: str
     setting: str
     is_default: bool
     score: Callable[[Sheet], Floats]
+    chance: Callable[[Sheet, int], float | None] = lambda sheet, seed: None
 
 
-def sensitivity(observations: pl.DataFrame) -> pl.DataFrame:
+def sensitivity(observations: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """Return one row per dataset, condition, model and setting in `SENSITIVITY_SCHEMA`, over all runs.
 
     Tiers that lack replies are left out. ``estimate`` and ``default_estimate`` are means over runs, 0..1; ``n`` counts
-    items. ``tau`` is null with fewer than two models, or where a ranking has one place only.
+    items. ``chance`` is the mean score of a perfectly calibrated respondent who says the same (1b), drawn by ``seed``, null
+    for other tiers. ``tau`` is null with fewer than two models, or where a ranking has one place only.
     """
     rows: list[dict[str, object]] = []
     for cell in cells_of(observations, by_run=False):
-        rows.extend(_of_cell(cell))
+        rows.extend(_of_cell(cell, seed))
     if not rows:
         return pl.DataFrame(schema=SENSITIVITY_SCHEMA)
     frame = pl.DataFrame(rows, schema={**SENSITIVITY_SCHEMA})
@@ -69,9 +71,9 @@ def sensitivity(observations: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts).select(SENSITIVITY_SCHEMA.names())
 
 
-def write_sensitivity(observations: pl.DataFrame, folder: Path) -> int:
+def write_sensitivity(observations: pl.DataFrame, folder: Path, seed: int = 0) -> int:
     """Write the grid to ``folder / sensitivity / sensitivity.parquet``; return how many rows there are."""
-    found = sensitivity(observations)
+    found = sensitivity(observations, seed)
     write_frame(found, folder / "sensitivity" / "sensitivity.parquet", "")
     return found.height
 
@@ -85,7 +87,8 @@ def settings() -> Iterator[Setting]:
     for edges in EDGES:
         for bins in BIN_COUNTS:
             default = bins == BINS and edges == "floor"
-            yield Setting("1b", "bins", f"{bins} {edges}", default, _calibrated(bins, edges))
+            score, chance = _calibrated(bins, edges), _by_chance(bins, edges)
+            yield Setting("1b", "bins", f"{bins} {edges}", default, score, chance)
     for least in COUNTS:
         yield Setting("2a", "cues", f">= {least}", least == CUES, _cues(least))
         yield Setting("2a", "factors", f">= {least}", least == FACTORS, _at_least("n_factors", least))
@@ -96,7 +99,7 @@ def settings() -> Iterator[Setting]:
     yield Setting("3", "fields", f">= {FIELDS} % and core", False, _fields(FIELDS, core=True))
 
 
-def _of_cell(cell: Cell) -> Iterator[dict[str, object]]:
+def _of_cell(cell: Cell, seed: int) -> Iterator[dict[str, object]]:
     defaults: dict[tuple[str, str], float | None] = {}
     rows = []
     for setting in settings():
@@ -118,6 +121,7 @@ def _of_cell(cell: Cell) -> Iterator[dict[str, object]]:
                 "setting": setting.setting,
                 "is_default": setting.is_default,
                 "estimate": value,
+                "chance": setting.chance(sheet, seed),
                 "tau": None,
                 "n": sheet.n_items,
                 "source": cell.source,
@@ -178,6 +182,14 @@ def _calibrated(bins: int, edges: Edges) -> Callable[[Sheet], Floats]:
         return np.array(found)
 
     return score
+
+
+def _by_chance(bins: int, edges: Edges) -> Callable[[Sheet, int], float | None]:
+    def chance(sheet: Sheet, seed: int) -> float | None:
+        drawn = null_distribution(sheet.column("pre"), seed, bins=bins, edges=edges)
+        return None if np.isnan(drawn).any() else 1 - float(drawn.mean())
+
+    return chance
 
 
 def _cues(least: int) -> Callable[[Sheet], Floats]:

@@ -11,7 +11,9 @@ from metacog_pipeline.benchmarks.metacogbench import comparisons, scoring
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement, shifts
 from metacog_pipeline.benchmarks.metacogbench.judging.observe import JUDGEMENT_SCHEMA
+from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
 from metacog_pipeline.benchmarks.metacogbench.protocol import steps
+from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
 from metacog_pipeline.benchmarks.metacogbench.stages.asking import (
     fingerprint,
@@ -45,9 +47,11 @@ def _pool(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the comparisons; what thresholds change and how far judges agree with the rules is written beside."""
+    """Return the comparisons; thresholds, reliability, matched lengths and what judges say are written beside."""
     folder, seed = study.home.estimates / BENCHMARK, study.study.seed
-    write_sensitivity(observations, folder)
+    write_sensitivity(observations, folder, seed)
+    write_frame(reliability(observations), folder / "reliability" / "reliability.parquet", "")
+    write_frame(lengths(observations, seed=seed), folder / "lengths" / "lengths.parquet", "")
     judgements = every_judgement(study, observations)
     if judgements is None:
         judgements = JUDGEMENT_SCHEMA.to_frame()

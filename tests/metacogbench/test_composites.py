@@ -1,0 +1,114 @@
+"""Composites: means of means, undefined where a part is missing, spread with n - 1, rounding half away from zero."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.metacogbench.composites import (
+    COMPOSITES,
+    PARTS,
+    TIER_MEASURES,
+    combined,
+    composites,
+    rounded,
+    run_stats,
+)
+
+RATES = st.floats(0, 1, allow_nan=False)
+TIERS = tuple(TIER_MEASURES.values())
+
+
+def test_the_printed_row_of_a_model_follows_from_its_tiers() -> None:
+    found = composites({"t1a": 0.6, "t1b": 0.9, "t2a": 0.95, "t2b": 0.85, "t3": 0.8})
+    assert found == pytest.approx({"ms": 0.75, "saf": 0.9, "cdtc": 0.8, "overall": (0.75 + 0.9 + 0.8) / 3})
+
+
+@pytest.mark.parametrize(
+    ("missing", "undefined"),
+    [
+        ("t1a", {"ms", "overall"}),
+        ("t1b", {"ms", "overall"}),
+        ("t2a", {"saf", "overall"}),
+        ("t2b", {"saf", "overall"}),
+        ("t3", {"cdtc", "overall"}),
+    ],
+)
+@pytest.mark.parametrize("how", ["absent", "none"])
+def test_a_missing_tier_leaves_what_rests_on_it_undefined(
+    missing: str, undefined: set[str], how: str
+) -> None:
+    tiers: dict[str, float | None] = dict.fromkeys(TIERS, 0.5)
+    if how == "none":
+        tiers[missing] = None
+    else:
+        del tiers[missing]
+    found = composites(tiers)
+    assert set(found) == set(COMPOSITES)
+    assert {name for name, value in found.items() if value is None} == undefined
+    assert {value for name, value in found.items() if name not in undefined} == {0.5}
+
+
+def test_nothing_is_no_zero() -> None:
+    assert set(composites({}).values()) == {None}
+    assert composites(dict.fromkeys(TIERS, 0.0))["overall"] == 0.0
+
+
+@settings(max_examples=100)
+@given(st.fixed_dictionaries(dict.fromkeys(TIERS, RATES)))
+def test_composites_stay_between_their_parts_and_rise_with_each(tiers: dict[str, float]) -> None:
+    found = composites(tiers)
+    for name, parts in PARTS.items():
+        values = [value for part in parts if (value := {**tiers, **found}[part]) is not None]
+        value = found[name]
+        assert value is not None and len(values) == len(parts)
+        assert min(values) - 1e-12 <= value <= max(values) + 1e-12
+    for tier in TIERS:
+        more = composites({**tiers, tier: 1.0})
+        assert all(more[name] >= found[name] - 1e-12 for name in COMPOSITES)  # type: ignore[operator]
+
+
+@settings(max_examples=50)
+@given(st.fixed_dictionaries(dict.fromkeys(TIERS, RATES)))
+def test_anything_with_a_mean_is_combined_alike(tiers: dict[str, float]) -> None:
+    assert combined(tiers, lambda parts: sum(parts) / len(parts)) == pytest.approx(composites(tiers))
+    assert set(combined({"t3": 1.0}, max)) == {"cdtc"}
+
+
+def test_the_mean_of_composites_is_formed_run_by_run() -> None:
+    runs = [(0.2, 0.9), (0.4, 0.7), (0.9, 0.1)]
+    by_run = [composites({**dict.fromkeys(TIERS, 0.5), "t1a": a, "t3": b})["overall"] for a, b in runs]
+    mean, spread = run_stats([value for value in by_run if value is not None])
+    assert mean == pytest.approx(sum(by_run) / 3)  # type: ignore[arg-type]
+    # The spread of a composite is not made of the spreads of its parts.
+    assert spread == pytest.approx(statistics.stdev(by_run))  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("counts", "of", "mean", "spread"),
+    [
+        ((11, 12, 14), 20, 61.7, 7.6),
+        ((28, 28, 29), 30, 94.4, 1.9),
+        ((19, 20, 22), 33, 61.6, 4.6),
+        ((16, 17, 17), 20, 83.3, 2.9),
+    ],
+)
+def test_printed_spreads_have_n_minus_1(counts: tuple[int, ...], of: int, mean: float, spread: float) -> None:
+    found = run_stats([100 * count / of for count in counts])
+    assert (rounded(found[0] or 0, 1), rounded(found[1] or 0, 1)) == (mean, spread)
+
+
+def test_one_run_has_no_spread_and_none_has_nothing() -> None:
+    assert run_stats([0.4]) == (0.4, None)
+    assert run_stats([]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"), [(0.0005, 3, 0.001), (-0.0005, 3, -0.001), (61.65, 1, 61.7), (2.5, 0, 3)]
+)
+def test_halves_are_rounded_away_from_zero(value: float, digits: int, shown: float) -> None:
+    assert math.isclose(rounded(value, digits), shown)
