@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "simulate-server": ("running", "simulate_server", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
+    "train": ("train", "train", "Teach a model to know what it knows (extra: train)."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
 }
 

@@ -57,14 +57,23 @@ class ProgressLine:
         ``bar``, ``lines`` or ``quiet``.
     say
         Where plain lines go; standard error by default.
+    priced
+        Whether the work costs money, so that dollars are shown.
     """
 
     def __init__(
-        self, label: str, total: int, style: Style, say: Callable[[str], None] | None = None
+        self,
+        label: str,
+        total: int,
+        style: Style,
+        say: Callable[[str], None] | None = None,
+        *,
+        priced: bool = True,
     ) -> None:
         self._label = label
         self._total = total
         self._style = style
+        self._priced = priced
         self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
         self._started = self._spoke = time.monotonic()
         self._first: int | None = None
@@ -106,7 +115,8 @@ class ProgressLine:
             self._spoke = now
             left = (self._total - done) / rate if rate > 0 else float("inf")
             eta = f"{left:.0f} s left" if left < float("inf") else "stalled"
-            self._say(f"{self._label}: {done}/{self._total}, {rate:.0f}/s, {eta}, ${dollars:.4f}")
+            cost = f", ${dollars:.4f}" if self._priced else ""
+            self._say(f"{self._label}: {done}/{self._total}, {_rate(rate)}/s, {eta}{cost}")
 
     def _draw(self, done: int, rate: float, dollars: float) -> None:
         if self._bar is None or self._task is None:
@@ -114,12 +124,16 @@ class ProgressLine:
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 TextColumn("{task.completed}/{task.total}"),
-                TextColumn("{task.fields[rate]:.0f}/s"),
+                TextColumn("{task.fields[rate]}/s"),
                 TimeRemainingColumn(),
-                TextColumn("${task.fields[dollars]:.4f}"),
+                *([TextColumn("${task.fields[dollars]:.4f}")] if self._priced else []),
                 console=Console(file=_terminal) if _terminal else Console(stderr=True),
                 refresh_per_second=4,
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._label, total=self._total, rate=0.0, dollars=0.0)
-        self._bar.update(self._task, completed=done, rate=rate, dollars=dollars)
+            self._task = self._bar.add_task(self._label, total=self._total, rate="0", dollars=0.0)
+        self._bar.update(self._task, completed=done, rate=_rate(rate), dollars=dollars)
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 10 or rate == 0 else f"{rate:.2g}"

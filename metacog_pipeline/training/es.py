@@ -7,12 +7,12 @@ sigma, no momentum, no weight decay.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
-import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
@@ -21,7 +21,6 @@ from metacog_pipeline.training import rewards, seeds, shaping
 from metacog_pipeline.training.rewards import Outcome
 from metacog_pipeline.training.seeds import Individual
 from metacog_pipeline.training.shaping import SCHEDULES, SHAPINGS, Schedule, Shaping
-from metacog_pipeline.training.weights import Weights, steps
 
 Evaluate = Callable[[nn.Module, Sequence[int]], tuple[ArrayLike, ArrayLike]]
 Objective = Callable[[nn.Module, int], "Tried"]
@@ -104,7 +103,15 @@ class Commit:
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return asdict(self)
+        return {
+            "t": self.t,
+            "seeds": [each.seed for each in self.individuals],
+            "signs": [each.sign for each in self.individuals],
+            "fitness": list(self.fitness),
+            "z": list(self.z),
+            "alpha": self.alpha,
+            "digest": self.digest,
+        }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
@@ -117,7 +124,10 @@ class Commit:
         """
         return cls(
             t=int(record["t"]),
-            individuals=tuple(Individual(int(i["seed"]), int(i["sign"])) for i in record["individuals"]),
+            individuals=tuple(
+                Individual(int(seed), int(sign))
+                for seed, sign in zip(record["seeds"], record["signs"], strict=True)
+            ),
             fitness=tuple(float(f) for f in record["fitness"]),
             z=tuple(float(z) for z in record["z"]),
             alpha=float(record["alpha"]),
@@ -144,33 +154,12 @@ def objective(evaluate: Evaluate, items: int, settings: Settings) -> Objective:
     """
     reward = rewards.reward_named(settings.reward)
 
+    @functools.lru_cache(maxsize=1)
+    def positions(t: int) -> list[int]:
+        return [int(place) for place in seeds.batch(settings.seed, t, settings.batch, items)]
+
     def tried(model: nn.Module, t: int) -> Tried:
-        positions = seeds.batch(settings.seed, t, settings.batch, items).tolist()
-        outcome = rewards.outcome(*evaluate(model, positions))
+        outcome = rewards.outcome(*evaluate(model, positions(t)))
         return Tried(float(reward(outcome)), outcome)
 
     return tried
-
-
-class Worker:
-    """A model that can be tried as any individual and follows the commits."""
-
-    def __init__(self, model: nn.Module, weights: Weights, fitness: Objective) -> None:
-        self.model, self.weights, self._fitness = model, weights, fitness
-
-    def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
-        """Return what became of each individual; the weights are afterwards as they were, also after an error."""
-        found: list[Tried] = []
-        try:
-            for individual in individuals:
-                self.weights.perturb(individual, sigma)
-                with torch.no_grad():
-                    found.append(self._fitness(self.model, t))
-        finally:
-            self.weights.restore()
-        return found
-
-    def commit(self, commit: Commit) -> str:
-        """Make the update and return the digest of the weights."""
-        self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
-        return self.weights.digest()

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 Shaping = Literal["zscore", "ranks"]
@@ -35,8 +34,9 @@ def zscores(fitness: ArrayLike) -> Floats:
 def centred_ranks(fitness: ArrayLike) -> Floats:
     """Return ranks spread evenly over -0.5..0.5, ties sharing their mean; exactly zero where all are equal."""
     values = _fitness(fitness)
-    ranks: Floats = np.asarray(rankdata(values), dtype=np.float64)
-    return (ranks - (len(values) + 1) / 2) / (len(values) - 1)
+    _, level, count = np.unique(values, return_inverse=True, return_counts=True)
+    middle: Floats = (np.cumsum(count) - (count - 1) / 2)[level]
+    return (middle - (len(values) + 1) / 2) / (len(values) - 1)
 
 
 def shaped(fitness: ArrayLike, how: Shaping) -> Floats:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from metacog_pipeline.training import noise
 from metacog_pipeline.training.seeds import Individual
+from metacog_pipeline.training.tensors import write_single
 
 BLOCK = 1 << 20  # elements handled at once: 4 MiB in float32
 _BYTES = 4
@@ -83,6 +84,7 @@ class Weights:
             if not tensor.is_contiguous():
                 raise ValueError(f"tensor {name} is not contiguous")
         self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        self.is_single = all(tensor.dtype == torch.float32 for tensor in tensors.values())
         self.device = next(iter(tensors.values())).device
         self.size = sum(tensor.numel() for tensor in tensors.values())
         self._blocks = tuple(_blocks(tensors, block))
@@ -159,11 +161,13 @@ class Weights:
             if name not in tensors or tuple(tensors[name].shape) != shape:
                 raise ValueError(f"tensor {name} of shape {shape} is missing or of another shape")
         for each in self._blocks:
-            held = torch.cat(
-                [tensors[p.name].reshape(-1)[p.start : p.start + p.count].float().cpu() for p in each.pieces]
-            )
+            held = torch.cat([_elements(tensors, piece) for piece in each.pieces])
             self._held.write(each, held)
             _write(each, held.to(self.device))
+
+    def write(self, path: Path) -> None:
+        """Write the master as safetensors, block by block."""
+        write_single(path, self.shapes, (self._held.read(each) for each in self._blocks))
 
     def close(self) -> None:
         """Give the scratch file back."""
@@ -247,6 +251,11 @@ def _blocks(tensors: Mapping[str, Tensor], most: int) -> Iterator[_Block]:
                 begin, filled, pieces = begin + filled, 0, []
     if filled:
         yield _Block(begin, filled, tuple(pieces))
+
+
+def _elements(tensors: Mapping[str, Tensor], piece: _Piece) -> Tensor:
+    flat = tensors[piece.name].detach().reshape(-1)
+    return flat[piece.start : piece.start + piece.count].float().cpu()
 
 
 def _write(block: _Block, values: Tensor) -> None:

@@ -1,0 +1,146 @@
+"""Many workers that stay alike: individuals are dealt out, commits go to all, a lost worker is replaced and caught up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.training.es import Commit, Tried
+from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.seeds import Individual
+
+MOST_LOSSES = 3
+
+
+class SeatLost(Exception):
+    """The worker of a seat is gone: killed, out of memory, its machine away."""
+
+
+class Seat(Protocol):
+    """A worker elsewhere. A call is sent, then its answer awaited."""
+
+    def send(self, method: str, *arguments: Any) -> None:
+        """Ask the worker to call one of its methods; raises `SeatLost`."""
+
+    def answer(self) -> Any:
+        """Return what the last call returned; raises `SeatLost`, or the error of the worker."""
+
+    def close(self) -> None:
+        """End the worker; never raises."""
+
+
+class Pool:
+    """Workers in seats that ``take`` provides; every one follows the same commits.
+
+    Raises
+    ------
+    MetacogError
+        When weights of workers differ, or more than `MOST_LOSSES` were lost in one call.
+    """
+
+    def __init__(self, take: Callable[[int], Seat], workers: int) -> None:
+        self._take = take
+        self._loaded: Path | None = None
+        self._since: list[Commit] = []  # commits after what was loaded
+        self._seats: list[Seat] = []
+        try:
+            for number in range(workers):
+                self._seats.append(take(number))
+            self._alike(self._all("digest"))
+        except BaseException:
+            self.close()
+            raise
+
+    def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
+        """Return what became of each individual, in their order; they are dealt out in turn."""
+        many = len(self._seats)
+        parts = self._each([("evaluate", t, individuals[g::many], sigma) for g in range(many)])
+        found: list[Tried] = [parts[i % many][i // many] for i in range(len(individuals))]
+        return found
+
+    def commit(self, commit: Commit) -> str:
+        """Have all workers make the update; return the digest of the weights."""
+        digest = self._alike(self._all("commit", commit))
+        self._since.append(commit)
+        return digest
+
+    def replay(self, commits: Sequence[Commit]) -> str:
+        """Have all workers make updates made before."""
+        digest = self._alike(self._all("replay", list(commits)))
+        self._since.extend(commits)
+        return digest
+
+    def validate(self) -> Outcome | None:
+        """Return what the model does on questions held out; one worker asks them."""
+        found: Outcome | None = self._each([("validate",)])[0]
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Have one worker write the model."""
+        self._each([("save", folder)])
+
+    def load(self, folder: Path) -> str:
+        """Have all workers take the weights of a checkpoint."""
+        digest = self._alike(self._all("load", folder))
+        self._loaded, self._since = folder, []
+        return digest
+
+    def digest(self) -> str:
+        """Return the digest of the weights."""
+        return self._alike(self._all("digest"))
+
+    def close(self) -> None:
+        """End all workers."""
+        for seat in self._seats:
+            seat.close()
+        self._seats = []
+
+    def _all(self, *call: Any) -> list[Any]:
+        return self._each([call] * len(self._seats))
+
+    def _each(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Send call k to seat k, all at once, and return the answers."""
+        sent = [self._try_send(number, call) for number, call in enumerate(calls)]
+        return [self._answer(number, call, sent[number]) for number, call in enumerate(calls)]
+
+    def _try_send(self, number: int, call: tuple[Any, ...]) -> bool:
+        try:
+            self._seats[number].send(*call)
+        except SeatLost:
+            return False
+        return True
+
+    def _answer(self, number: int, call: tuple[Any, ...], sent: bool) -> Any:
+        for _ in range(MOST_LOSSES + 1):
+            try:
+                if not sent:
+                    self._replace(number)
+                    self._seats[number].send(*call)
+                return self._seats[number].answer()
+            except SeatLost:
+                sent = False
+        raise MetacogError(
+            f"worker {number + 1} of {len(self._seats)} was lost {MOST_LOSSES + 1} times in a row; is there too "
+            "little memory? Take fewer workers"
+        )
+
+    def _replace(self, number: int) -> None:
+        """Put a new worker into a seat and bring it to where the others are before the call that was lost."""
+        self._seats[number].close()
+        self._seats[number] = fresh = self._take(number)
+        if self._loaded is not None:
+            fresh.send("load", self._loaded)
+            fresh.answer()
+        if self._since:
+            fresh.send("replay", self._since)
+            fresh.answer()
+
+    @staticmethod
+    def _alike(digests: list[str]) -> str:
+        if len(set(digests)) != 1:
+            raise MetacogError(
+                f"the weights of the workers differ: {', '.join(digests)}; the run cannot go on"
+            )
+        return digests[0]
