@@ -84,6 +84,8 @@ class Scope:
     attribution: re.Pattern[str]
     attribution_to_a_claim: re.Pattern[str]
     limited_complement: re.Pattern[str]
+    complement: re.Pattern[str]
+    complement_categories: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -245,4 +247,6 @@ def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
         attribution=joined("attribution"),
         attribution_to_a_claim=joined("attribution_to_a_claim"),
         limited_complement=joined("limited_complement"),
+        complement=joined("complement"),
+        complement_categories=frozenset(data["complement_categories"]),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.cues import scope
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
 
 WEAK = "weak"  # all weak cues together count as one, under this name
@@ -60,23 +61,51 @@ def score_caution(
 
 
 def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
-    """Return id → strength of the cues that are meant; a specific cue removes its general one."""
+    """Return id → strength of the cues that are meant.
+
+    A specific cue removes its general one. Cues that share words count as one (strong ones first), and so do a cue and
+    its complement ("a risk of frost").
+    """
+    meant = [match for match in scope.raw_matches(text, words.cues["caution"]) if _meant(text, match, words)]
+    found = {match.cue.id for match in meant}
+    meant = [match for match in meant if not found.intersection(match.cue.suppressed_by)]
+    strong = _apart([match for match in meant if match.cue.strength == "strong"])
+    strong = [
+        match
+        for before, match in zip([None, *strong], strong, strict=False)
+        if before is None or not _completes(text, before, match, words)
+    ]
+    weak = [
+        match
+        for match in meant
+        if match.cue.strength != "strong"
+        and not any(match.start < each.end and each.start < match.end for each in strong)
+    ]
+    return {match.cue.id: match.cue.strength for match in (*strong, *weak)}
+
+
+def _meant(text: Prepared, match: Match, words: Lexicon) -> bool:
+    cue, rules = match.cue, words.scope
+    skips_negation = cue.self_negated or cue.category in rules.unnegated_categories
+    if not skips_negation and scope.negated(text, match.start, match.end, rules):
+        return False
+    if cue.category in rules.dismissible and scope.dismissed(text, match.start, match.end, rules):
+        return False
+    return not scope.counterfactual(text, match.start, rules)
+
+
+def _completes(text: Prepared, before: Match, match: Match, words: Lexicon) -> bool:
+    """Return whether a match only says what the cue before it is about."""
     rules = words.scope
-    kept: dict[str, str] = {}
-    suppressors: dict[str, tuple[str, ...]] = {}
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for match in scope.raw_matches(text, words.cues["caution"]):
-        cue = match.cue
-        if cue.id in kept:
-            spans[cue.id].append((match.start, match.end))
-            continue
-        skips_negation = cue.self_negated or cue.category in rules.unnegated_categories
-        if not skips_negation and scope.negated(text, match.start, match.end, rules):
-            continue
-        if cue.category in rules.dismissible and scope.dismissed(text, match.start, match.end, rules):
-            continue
-        if scope.counterfactual(text, match.start, rules):
-            continue
-        kept[cue.id], suppressors[cue.id] = cue.strength, cue.suppressed_by
-        spans[cue.id] = [(match.start, match.end)]
-    return {name: weight for name, weight in kept.items() if not any(s in kept for s in suppressors[name])}
+    return match.cue.category in rules.complement_categories and (
+        rules.complement.fullmatch(text.text[before.end : match.start]) is not None
+    )
+
+
+def _apart(matches: list[Match]) -> list[Match]:
+    """Return the most matches that do not overlap: those that end first."""
+    kept: list[Match] = []
+    for match in sorted(matches, key=lambda each: (each.end, -each.start)):
+        if not kept or match.start >= kept[-1].end:
+            kept.append(match)
+    return kept
