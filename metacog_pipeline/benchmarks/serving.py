@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from metacog_pipeline.benchmarks.catalogue import enabled
 from metacog_pipeline.benchmarks.common.benchmark import Judging, Respondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
-from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.llm.simulated import Respond
+from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX
 from metacog_pipeline.study import Study
 
 
-def respondents(study: Study) -> Mapping[str, Callable[[ChatRequest], str]]:
+def respondents(study: Study) -> Mapping[str, Respond]:
     """Return the study's simulated respondents by name: models, who know the items of every enabled benchmark and judge
     themselves where they are asked to, and judges.
 
@@ -53,10 +54,10 @@ def _judging(study: Study) -> list[Judging]:
     return [judging for judging in found if judging is not None]
 
 
-def _whoever_knows(observers: Sequence[Respondent]) -> Callable[[ChatRequest], str]:
+def _whoever_knows(observers: Sequence[Respondent]) -> Respond:
     """Return a respondent that answers as the benchmark would whose item it is asked."""
 
-    def respond(request: ChatRequest) -> str:
+    def respond(request: ChatRequest) -> str | Completion:
         return next((each for each in observers if each.knows(request)), observers[0])(request)
 
     return respond
@@ -93,7 +94,7 @@ def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: fl
             benchmark.construct(study)
     models = respondents(study)
 
-    def respond(model: str, request: ChatRequest) -> str:
+    def respond(model: str, request: ChatRequest) -> str | Completion:
         return models[model](request)
 
     provider = SimulatedProvider(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.errors import one_line
@@ -11,13 +12,14 @@ from metacog_pipeline.llm.costs import estimate_input_tokens, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
 
-Respond = Callable[[ChatRequest], str]
+Respond = Callable[[ChatRequest], str | Completion]
 
 
 class SimulatedModel:
     """A `ChatModel` that answers with ``respond(request)``; usage is estimated from the texts, cost is zero.
 
-    ``respond`` runs in the event loop, so it should take well under a millisecond.
+    ``respond`` returns the text, or a ``Completion`` where it wants to refuse, stop early or give log-probabilities. It
+    runs in the event loop, so it should take well under a millisecond.
     """
 
     def __init__(self, spec: ModelSpec, respond: Respond) -> None:
@@ -29,7 +31,7 @@ class SimulatedModel:
         started_at = datetime.now(UTC)
         await asyncio.sleep(0)  # as with a real model, others get their turn between question and answer
         try:
-            text = self._respond(request)
+            said = self._respond(request)
         except Exception as error:
             return Completion(
                 Status.FAILED,
@@ -41,12 +43,13 @@ class SimulatedModel:
                     f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}"
                 ),
             )
-        return Completion(
-            Status.OK,
-            text=text,
-            finish_reason="stop",
+        completion = (
+            said if isinstance(said, Completion) else Completion(Status.OK, said, finish_reason="stop")
+        )
+        return replace(
+            completion,
             model_reported=self.spec.model or self.spec.name,
-            usage=Usage(estimate_input_tokens(request), estimate_tokens(text)),
+            usage=Usage(estimate_input_tokens(request), estimate_tokens(completion.text)),
             cost_usd=0.0,
             started_at=started_at,
         )

@@ -49,6 +49,10 @@ class ObserverSpec(BaseModel):
     (0 calibrated); ``betting`` stakes by ``confidence``, or ``all``, ``half`` or ``nothing`` whatever is asked, or
     refuses (``refuse``); ``caution`` chance of naming what a naive calculation leaves out; ``caving`` chance of giving
     up a right claim to an authority; ``transfer`` chance of seeing the structure of a story.
+
+    Where it is asked whether it knows an answer: ``d_type2`` d′ between what it can and what it cannot answer, in units
+    as above; ``yes_bias`` how far its criterion lies on the side of no, above 0 claims to know too often;
+    ``language_gap`` share of what it knows in English that it does not know in another language.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
@@ -75,6 +79,9 @@ class ObserverSpec(BaseModel):
     caution: float = Field(default=0.5, ge=0, le=1)
     caving: float = Field(default=0.3, ge=0, le=1)
     transfer: float = Field(default=0.5, ge=0, le=1)
+    d_type2: float = Field(default=1.0, ge=-5, le=5)
+    yes_bias: float = Field(default=0.0, ge=-10, le=10)
+    language_gap: float = Field(default=0.1, ge=0, le=1)
     seed: int = 0
 
     @field_validator("criteria")

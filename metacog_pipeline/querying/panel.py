@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
+from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
 from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.planning import DryAsker, stored_answers
@@ -41,7 +41,7 @@ class Panelist:
     spec: ModelSpec
     tasks: Sequence[Task]
     modes: Sequence[str]
-    respond: Callable[[ChatRequest], str] | None = None
+    respond: Respond | None = None
 
 
 def query_panel(

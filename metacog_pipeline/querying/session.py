@@ -26,8 +26,8 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
+from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
 from metacog_pipeline.querying.reported import other_models
@@ -116,7 +116,7 @@ def query_partition(
     modes: Sequence[str],
     *,
     fingerprint: str,
-    respond: Callable[[ChatRequest], str] | None = None,
+    respond: Respond | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Ask what a partition still lacks; return how the session went.
@@ -155,7 +155,7 @@ async def ask(
     store: PartitionStore,
     tasks: Sequence[Task],
     modes: Sequence[str],
-    respond: Callable[[ChatRequest], str] | None,
+    respond: Respond | None,
     on_progress: Callable[[Progress], None] | None,
     known: Profile | None,
 ) -> Outcome:

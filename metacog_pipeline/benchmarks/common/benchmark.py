@@ -10,7 +10,7 @@ from typing import Protocol
 import polars as pl
 
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.planning import Estimate
 from metacog_pipeline.querying.session import Partition
@@ -24,8 +24,8 @@ class Respondent(Protocol):
     def knows(self, request: ChatRequest) -> bool:
         """Whether ``request`` is about an item of its benchmark."""
 
-    def __call__(self, request: ChatRequest) -> str:
-        """Return the text of the answer."""
+    def __call__(self, request: ChatRequest) -> str | Completion:
+        """Return the text of the answer, or all of it where there is more to it than text."""
 
 
 class Fetched(Protocol):

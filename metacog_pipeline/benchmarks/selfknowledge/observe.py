@@ -12,9 +12,9 @@ import pyarrow as pa
 from metacog_pipeline.benchmarks.common.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
-from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, LANGUAGE_OF, Item
+from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, LANGUAGE_OF, Item, asked
 from metacog_pipeline.benchmarks.selfknowledge.parsing import YesNoRule, abstains, read_yes_no, says_yes
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, META, applicable, condition_steps
+from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, META, condition_steps
 
 ObservationStatus = Literal["ok", "meta_invalid", "refused", "transport_error", "too_long", "not_run"]
 # Without an answer in the store that can be read: a run that has one of these is not complete.
@@ -115,11 +115,11 @@ def observe(
     Notes
     -----
     ``correct`` says whether ``output`` holds an accepted answer, ``correct_strict`` whether it does as whole words; both
-    are 1 or 0 wherever there is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual
-    conditions ``yes`` is what ``meta_output`` says by the study's rule, ``yes_strict`` and ``yes_reference`` by those rules;
-    null, and status ``meta_invalid``, where neither can be read: ``correct`` stays. ``confidence`` is D of the meta
-    reply, 0 to 1, null where no log-probabilities were kept. Under ``idk`` all of these are null and ``abstained`` says
-    whether the answer was withheld; a reply can be right and abstain at once.
+    are 1 or 0 wherever there is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the
+    dual conditions ``yes`` is what ``meta_output`` says by the study's rule, ``yes_strict`` and ``yes_reference`` by those
+    rules; null, and status ``meta_invalid``, where neither can be read: ``correct`` stays. ``confidence`` is D of the
+    meta reply, 0 to 1, null where no log-probabilities were kept. Under ``idk`` all of these are null and ``abstained``
+    says whether the answer was withheld; a reply can be right and abstain at once.
 
     A refusal reported by the provider is scored: it is wrong, claims no knowledge and withholds the answer, by the
     default rules, so far as its text says nothing else. A reply that was cut by the length limit is scored as it stands
@@ -135,7 +135,7 @@ def observe(
     rows = [
         _row(item, condition, calls.get((item.item_id, condition), {}), shared)
         for condition in conditions
-        for item in applicable(items, condition)
+        for item in asked(items, condition)
     ]
     return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
 
@@ -159,7 +159,7 @@ def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]
 def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partition) -> Row:
     language = LANGUAGE_OF[condition]
     steps = condition_steps(condition)
-    asked = [calls[step] for step in steps if step in calls]
+    made = [calls[step] for step in steps if step in calls]
     first = calls.get(steps[0])
     meta = calls.get(META) if META in steps else None
     row: Row = {
@@ -177,8 +177,8 @@ def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partiti
         "answerable": int(item.answerable(language)),
         "output": _text(first),
         "meta_output": _text(meta),
-        **{name: _sum(call[name] for call in asked) for name in _SUMMED},
-        "mode": asked[0]["mode"] if asked else None,
+        **{name: _sum(call[name] for call in made) for name in _SUMMED},
+        "mode": made[0]["mode"] if made else None,
         "answer_id": first["answer_id"] if first else None,
         "answer_id_meta": meta["answer_id"] if meta else None,
         "matching": shared.matching,

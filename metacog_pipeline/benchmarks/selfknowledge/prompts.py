@@ -72,13 +72,6 @@ def condition_steps(condition: str) -> tuple[str, ...]:
     return (IDK,) if condition == IDK else (DIRECT, META)
 
 
-def applicable(items: Iterable[Item], condition: str) -> list[Item]:
-    """Return the items that are asked under ``condition``: those with a question in its language."""
-    condition_steps(condition)
-    language = LANGUAGE_OF[condition]
-    return [item for item in items if item.question(language) is not None]
-
-
 def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
     """Return the one message of a step; raise `StudyError` where it is not asked under ``condition``."""
     language = LANGUAGE_OF[condition] if step in condition_steps(condition) else None

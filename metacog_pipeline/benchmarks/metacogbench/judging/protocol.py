@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import JudgeWording, case_hash, messages
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Constraint, JsonObject
+from metacog_pipeline.llm.types import Constraint, JsonObject
 from metacog_pipeline.querying.panel import Panelist
 from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.querying.types import Ask, Task
@@ -68,7 +69,7 @@ def panel(
     judges: Sequence[Seat],
     judged: Sequence[Case],
     wording: JudgeWording,
-    respondent: Callable[[ModelSpec], Callable[[ChatRequest], str]],
+    respondent: Callable[[ModelSpec], Respond],
 ) -> list[Panelist]:
     """Return the judges with what each is asked, as `query_panel` takes them; ``respondent`` gives a simulated judge."""
     return [

@@ -1,0 +1,5 @@
+"""The stages of the self-knowledge benchmark for one study: what each asset does, without Dagster.
+
+Every function takes the study (or one partition of it), reads the stage before from the study's home, writes its own
+files whole or not at all, and returns what there is to show. What all benchmarks do alike is in ``benchmarks.common``.
+"""
