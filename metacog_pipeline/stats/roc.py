@@ -1,0 +1,154 @@
+"""The type-2 ROC curve, the densities behind it, and the difference of two areas over the same items.
+
+Sources: Fawcett (2006), *Pattern Recognition Letters* 27, for the curve; DeLong, DeLong & Clarke-Pearson (1988),
+*Biometrics* 44, for correlated areas, with whole items as clusters (Obuchowski 1997, *Biometrics* 53).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
+from metacog_pipeline.stats.proportions import Z95
+
+BINS = 30
+NO_SPREAD = "the same in both"
+PAIRED = "delong, paired"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roc:
+    """Points of a ROC curve from (0, 0) to (1, 1), shape ``(P,)`` each.
+
+    Attributes
+    ----------
+    false_alarms, hits
+        Shares of wrong and of correct items with at least this confidence.
+    threshold
+        The confidence of the point; inf at (0, 0).
+    area
+        By the trapezoid rule: the chance that a correct item carries more confidence than a wrong one, ties one half.
+    status
+        ``"ok"``, or why there is no curve: ``"no items"``, ``"all correct"``, ``"all wrong"``; then without points.
+    """
+
+    false_alarms: Floats
+    hits: Floats
+    threshold: Floats
+    area: float | None
+    status: str = OK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """Two histograms over equal bins of 0..1, each with an area of 1; zeros where there are no such items."""
+
+    edges: Floats
+    correct: Floats
+    wrong: Floats
+    n_correct: Ints
+    n_wrong: Ints
+
+
+def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
+    """Return the curve over all distinct confidences; both shapes ``(N,)``, finite numbers and 0/1."""
+    stated, right = floats("confidence", confidence), binary("correct", correct)
+    n = same_length(confidence=stated, correct=right)
+    n_right = int(right.sum())
+    if n_right in (0, n):
+        status = NO_ITEMS if n == 0 else "all correct" if n_right == n else "all wrong"
+        nothing = np.zeros(0)
+        return Roc(nothing, nothing, nothing, None, status)
+    levels, index = np.unique(stated, return_inverse=True)
+    hits = np.bincount(index, weights=right, minlength=len(levels))[::-1]
+    alarms = np.bincount(index, weights=1 - right, minlength=len(levels))[::-1]
+    x = np.concatenate(([0.0], np.cumsum(alarms) / (n - n_right)))
+    y = np.concatenate(([0.0], np.cumsum(hits) / n_right))
+    area = float((np.diff(x) * (y[1:] + y[:-1])).sum() / 2)
+    return Roc(x, y, np.concatenate(([np.inf], levels[::-1])), min(area, 1.0))
+
+
+def thinned(curve: Roc, points: int) -> Roc:
+    """Return the curve with at most ``points`` of its points, spread evenly along it, both ends kept."""
+    most = whole("points", points, 2)
+    if len(curve.hits) <= most:
+        return curve
+    # Along the curve, so that steep and flat stretches keep their shape.
+    along = curve.false_alarms + curve.hits
+    kept = np.unique(np.searchsorted(along, np.linspace(0.0, along[-1], most)))
+    kept[-1] = len(along) - 1
+    return Roc(
+        curve.false_alarms[kept], curve.hits[kept], curve.threshold[kept], curve.area, curve.status
+    )  # fmt: skip
+
+
+def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
+    """Return the densities of confidences ``(N,)`` in 0..1 among correct and among wrong items."""
+    stated, right = floats("confidence", confidence), binary("correct", correct)
+    same_length(confidence=stated, correct=right)
+    if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
+        raise ValueError(f"confidences {stated.min()} to {stated.max()} are outside 0..1")
+    edges = np.linspace(0.0, 1.0, whole("bins", bins, 1) + 1)
+    n_correct, n_wrong = (np.histogram(stated[right == side], edges)[0].astype(np.int64) for side in (1, 0))
+    width = 1.0 / bins
+
+    def density(number: Ints) -> Floats:
+        made: Floats = np.nan_to_num(ratio(number.astype(np.float64), np.full(bins, number.sum() * width)))
+        return made
+
+    return Densities(edges, density(n_correct), density(n_wrong), n_correct, n_wrong)
+
+
+def area_difference(
+    first: tuple[ArrayLike, ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike, ArrayLike]
+) -> Estimate:
+    """Return the area of the first minus that of the second.
+
+    Parameters
+    ----------
+    first, second
+        Confidences, outcomes (0/1) and items, each ``(N,)``; items that both share make the two correlate.
+
+    Returns
+    -------
+    Estimate
+        Difference -1..1, ``sem``, 95 % interval; n is the number of items. Without a value, with the status of the area
+        that has none.
+    """
+    items = np.unique(np.concatenate([np.asarray(first[2]), np.asarray(second[2])]))
+    areas, influences = [], []
+    for confidence, correct, item in (first, second):
+        area = auroc(confidence, correct, item)
+        if area.value is None:
+            return unavailable(len(items), PAIRED, area.status)
+        areas.append(area.value)
+        each = _influence(np.asarray(confidence, dtype=np.float64), np.asarray(correct), area.value)
+        place = np.searchsorted(items, np.asarray(item))
+        influences.append(np.bincount(place, weights=each, minlength=len(items)))
+    n, value = len(items), areas[0] - areas[1]
+    if n < 2:
+        return Estimate(value, None, None, n, PAIRED, "single item")
+    moved = influences[0] - influences[1]
+    sem = math.sqrt(n / (n - 1) * float(moved @ moved))
+    if sem <= 1e-12:
+        return Estimate(value, None, None, n, PAIRED, NO_SPREAD)
+    return Estimate(value, value - Z95 * sem, value + Z95 * sem, n, PAIRED, sem=sem)
+
+
+def _influence(confidence: Floats, correct: Ints, area: float) -> Floats:
+    """Return how much each observation moves the area: its placement less the area, over the number of its kind."""
+    levels, index = np.unique(confidence, return_inverse=True)
+    right = np.bincount(index, weights=correct, minlength=len(levels))
+    wrong = np.bincount(index, weights=1 - correct, minlength=len(levels))
+    beaten = (np.cumsum(wrong) - wrong / 2) / wrong.sum()
+    beating = 1 - (np.cumsum(right) - right / 2) / right.sum()
+    made: Floats = np.where(
+        correct == 1, (beaten[index] - area) / right.sum(), (beating[index] - area) / wrong.sum()
+    )
+    return made

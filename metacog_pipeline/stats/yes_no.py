@@ -1,0 +1,80 @@
+"""Yes/no against right/wrong, as the literature on self-knowledge counts it: a clipped d', information, graded yes.
+
+What `type2_dprime` gives with corrections of its own stands there. Here: d' of rates cut off at a fixed distance from 0 and
+1, which is no correction for small numbers (with no false alarm it is z(hits) + 3.72 however few items there were); the
+share of the uncertainty about being right that the yes removes; and the graded yes of token logits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, ndtri
+
+from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
+from metacog_pipeline.stats.meta_information import entropy_bits
+
+CLIP = 1e-4
+
+
+def clipped_dprime(
+    yes_correct: ArrayLike,
+    yes_incorrect: ArrayLike,
+    n_correct: ArrayLike,
+    n_incorrect: ArrayLike,
+    edge: float = CLIP,
+) -> Floats:
+    """Return z(hits) - z(false alarms) of rates kept within ``edge`` .. 1 - ``edge``, shape ``(cells,)``.
+
+    NaN where nothing was right or nothing was wrong. Parameters as of
+    :func:`~metacog_pipeline.stats.type2_dprime.type2_dprime`.
+    """
+    if not 0.0 < edge < 0.5:
+        raise ValueError(f"edge {edge} is outside 0..0.5")
+    hits, alarms, right, wrong = _table(yes_correct, yes_incorrect, n_correct, n_incorrect)
+    rates = [np.clip(ratio(some, of), edge, 1 - edge) for some, of in ((hits, right), (alarms, wrong))]
+    result: Floats = ndtri(rates[0]) - ndtri(rates[1])
+    return result
+
+
+def relative_information(
+    yes_correct: ArrayLike, yes_incorrect: ArrayLike, n_correct: ArrayLike, n_incorrect: ArrayLike
+) -> Floats:
+    """Return I(correct; yes) / H(correct), 0..1, shape ``(cells,)``; 0 where all is right or all wrong, NaN without items.
+
+    Parameters as of :func:`clipped_dprime`.
+    """
+    hits, alarms, right, wrong = _table(yes_correct, yes_incorrect, n_correct, n_incorrect)
+    entropy = entropy_bits(right, wrong)
+    left = np.zeros(len(hits))
+    for some_right, some_wrong in ((hits, alarms), (right - hits, wrong - alarms)):
+        share = ratio(some_right + some_wrong, right + wrong)
+        left = left + np.where(
+            some_right + some_wrong > 0, share * np.nan_to_num(entropy_bits(some_right, some_wrong)), 0.0
+        )
+    told = np.clip(ratio(entropy - left, np.where(entropy > 0, entropy, 0.0)), 0.0, 1.0)
+    return np.where(np.isnan(entropy), np.nan, np.where(entropy > 0, told, 0.0))
+
+
+def graded_yes(yes_logit: ArrayLike, no_logit: ArrayLike) -> Floats:
+    """Return P(yes) / (P(yes) + P(no)), shape ``(N,)``, 0..1, from the logits or log-probabilities of the two tokens.
+
+    The logistic function of their difference: it never overflows.
+    """
+    yes, no = floats("yes_logit", yes_logit), floats("no_logit", no_logit)
+    same_length(yes_logit=yes, no_logit=no)
+    result: Floats = expit(yes - no)
+    return result
+
+
+def _table(*given: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
+    arrays = [
+        floats(name, np.atleast_1d(np.asarray(values))) for name, values in zip(names, given, strict=True)
+    ]
+    same_length(**dict(zip(names, arrays, strict=True)))
+    hits, alarms, right, wrong = arrays
+    for name, some, of in (("yes_correct", hits, right), ("yes_incorrect", alarms, wrong)):
+        if bool(((some < 0) | (some > of)).any()):
+            raise ValueError(f"{name} must lie between 0 and its number of items")
+    return hits, alarms, right, wrong

@@ -1,0 +1,103 @@
+"""Measures of self-knowledge against the golden values: counts, d′, information, graded yes, areas.
+
+Reads ``$METACOG_GOLDEN/esma/metrics.jsonl`` and ``confidence.jsonl``; what is absent is skipped. Tolerances: counts exact,
+rates 1e-12, d′, information, areas and confidences 1e-9.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.benchmarks.selfknowledge.measures import failures, table_of
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.roc import roc_curve
+from metacog_pipeline.stats.type2_dprime import type2_dprime
+from metacog_pipeline.stats.yes_no import clipped_dprime, graded_yes, relative_information
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"
+RATES = {
+    "accuracy": "accuracy",
+    "yes_ratio": "yes_ratio",
+    "yfr": "yfr",
+    "nfr": "nfr",
+    "raw_alignment": "raw_alignment",
+    "hit_rate": "hit_rate",
+    "false_alarm_rate": "false_alarm_rate",
+}
+
+
+def cases(name, wanted=lambda case: True):
+    path = GOLDEN / name
+    if not path.exists():
+        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{path} is not here"))]
+    with path.open(encoding="utf-8") as lines:
+        return [pytest.param(case, id=case["id"]) for case in map(json.loads, lines) if wanted(case)]
+
+
+def spread(values):
+    """Return a list, run-length coded or not, as a list."""
+    if isinstance(values, dict):
+        return [value for value, count in values["runs"] for _ in range(count)]
+    return values
+
+
+def close(found, expected, tolerance):
+    if expected is None:
+        assert found is None or not np.isfinite(found)
+    else:
+        assert found == pytest.approx(expected, abs=tolerance, rel=0)
+
+
+@pytest.mark.parametrize("case", cases("metrics.jsonl"))
+def test_metrics(case):
+    correct, yes, expected = spread(case["correct"]), spread(case["yes"]), case["expected"]
+    table = table_of(correct, yes)
+    found = type2_dprime(*table)
+    assert len(correct) == expected["n"]
+    for name, attribute in RATES.items():
+        close(float(getattr(found, attribute)[0]), expected[name], 1e-12)
+    close(float(clipped_dprime(*table)[0]), expected["d_prime_clip"], 1e-9)
+    close(float(type2_dprime(*table, "loglinear").d[0]), expected["d_prime_loglinear"], 1e-9)
+    close(float(relative_information(*table)[0]), expected["rmi"], 1e-9)
+    joint = expected["accuracy"] + expected["raw_alignment"]
+    assert joint == pytest.approx(expected["mean_reward"]["joint"], abs=1e-12)
+    kept = failures(correct, yes)
+    for name, own in zip(("yes_failures_kept", "no_failures_kept"), kept, strict=True):
+        if expected[name] is not None:
+            assert own == spread(expected[name])
+
+
+@pytest.mark.parametrize("case", cases("metrics.jsonl", lambda case: "idk" in case))
+def test_abstentions(case):
+    idk, right, expected = (
+        np.array(spread(case["idk"])),
+        np.array(spread(case["idk_correct"])),
+        case["expected"],
+    )
+    table = table_of(right, 1 - idk)
+    found = type2_dprime(*table)
+    close(float(found.accuracy[0]), expected["idk_accuracy"], 1e-12)
+    close(float(1 - found.yes_ratio[0]), expected["idk_rate"], 1e-12)
+    close(float(found.raw_alignment[0]), expected["idk_alignment"], 1e-12)
+    close(float(clipped_dprime(*table)[0]), expected["idk_d_prime_clip"], 1e-9)
+    correct, yes = np.array(spread(case["correct"])), np.array(spread(case["yes"]))
+    close(float(((correct == yes) & (yes == 1 - idk)).mean()), expected["all_alignment"], 1e-12)
+
+
+@pytest.mark.parametrize("case", cases("confidence.jsonl"))
+def test_graded_yes(case):
+    correct, expected = np.array(spread(case["correct"])), case["expected"]
+    found = graded_yes(spread(case["yes_logit"]), spread(case["no_logit"]))
+    assert found == pytest.approx(spread(expected["confidence"]), abs=1e-9, rel=0)
+    yes = (found > 0.5).astype(int)
+    assert yes.tolist() == spread(expected["yes"])
+    close(roc_curve(found, correct).area, expected["auroc"], 1e-9)
+    if len(np.unique(found)) > 1:
+        close(auroc(found, correct).value, expected["auroc"], 1e-9)
+    table = table_of(correct, yes)
+    close(float(clipped_dprime(*table)[0]), expected["d_prime_clip"], 1e-9)
+    close(float(type2_dprime(*table).raw_alignment[0]), expected["raw_alignment"], 1e-12)

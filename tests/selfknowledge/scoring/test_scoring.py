@@ -1,0 +1,203 @@
+"""Estimates: what is counted, what is left out, and what has no number says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.selfknowledge import scoring
+from metacog_pipeline.benchmarks.selfknowledge.layout import ESTIMATE_SCHEMA
+
+Make = Callable[..., pl.DataFrame]
+
+
+def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:
+    """Return measure → row of the one cell that is left."""
+    return {row["measure"]: row for row in frame.filter(**only).iter_rows(named=True)}
+
+
+def estimates(frame: pl.DataFrame, **more: object) -> dict[str, dict[str, object]]:
+    return values(scoring.score(frame, seed=1, n_boot=400, **more))  # type: ignore[arg-type]
+
+
+# One "yes" in 1,797 answers, to a right one.
+ONE_YES = ([1] * 918 + [0] * 879, [1] + [0] * 1796)
+
+
+def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make) -> None:
+    found = estimates(rows(*ONE_YES))
+    assert found["d_type2_clip"]["estimate"] == pytest.approx(0.654, abs=5e-4)
+    assert "made by the clip" in str(found["d_type2_clip"]["status"])
+    assert found["d_type2_clip"]["low"] is None
+    headline = found["d_type2"]
+    assert headline["estimate"] == pytest.approx(0.31, abs=5e-3)
+    assert headline["low"] < 0 < headline["high"]  # type: ignore[operator]
+    assert headline["high"] - headline["low"] > 1.5  # type: ignore[operator]
+
+
+def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make) -> None:
+    for correct, yes, why in (
+        (
+            [1] * 5,
+            [1, 1, 0, 1, 0],
+            {"d_type2": "all correct", "false_alarm_rate": "all correct", "rmi": "all correct"},
+        ),
+        ([0] * 5, [1, 1, 0, 1, 0], {"d_type2_clip": "all wrong", "hit_rate": "all wrong"}),
+        ([1, 0, 1], [0, 0, 0], {"yfr": "never said yes"}),
+        ([1, 0, 1], [1, 1, 1], {"nfr": "never said no"}),
+        (
+            [1, 0, 1],
+            [None, None, None],
+            {"yes_ratio": "no items", "raw_alignment": "no items", "d_type2": "no items"},
+        ),
+    ):
+        found = estimates(rows(correct, yes))
+        for measure, status in why.items():
+            assert found[measure]["estimate"] is None
+            assert found[measure]["status"] == status
+
+
+def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make) -> None:
+    frame = pl.concat(
+        [
+            rows([1], [1]),
+            observer(50, 0.5, 1.0, model="b"),
+            rows([0, 1], [None, 1], model="c", condition="idk"),
+        ]
+    )
+    for made in (scoring.score(frame, seed=1, n_boot=200), scoring.pool(frame, seed=1, n_boot=200)):
+        assert made.schema == ESTIMATE_SCHEMA
+        assert made.select(pl.col("estimate", "low", "high", "sem").is_nan().any()).row(0) in (
+            (False,) * 4,
+            (None,) * 4,
+        )
+        assert made.filter(pl.col("estimate").is_null() & (pl.col("status") == "ok")).is_empty()
+        assert made["method"].null_count() == 0
+
+
+def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows: Make) -> None:
+    found = estimates(rows([1, 0, 1, 0], [1, 0, None, None]))
+    assert (found["accuracy"]["estimate"], found["accuracy"]["n"]) == (0.5, 4)
+    assert (found["raw_alignment"]["estimate"], found["raw_alignment"]["n"]) == (1.0, 2)
+    assert found["invalid_share"]["estimate"] == 0.5
+    assert found["accuracy"]["n_unparsable"] == 2
+    assert found["coverage"]["estimate"] == 0.5
+
+
+def test_failed_calls_are_never_scored(rows: Make) -> None:
+    frame = rows([1, 0, 1, 0], [1, 0, 1, 0], status=["ok", "ok", "transport_error", "not_run"])
+    withheld = estimates(frame)
+    assert withheld["accuracy"]["estimate"] is None
+    assert withheld["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
+    shown = estimates(frame, allow_incomplete=True)
+    assert (shown["accuracy"]["estimate"], shown["accuracy"]["n"], shown["accuracy"]["n_failed"]) == (
+        0.5,
+        2,
+        2,
+    )
+    assert shown["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
+
+
+def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows: Make) -> None:
+    found = estimates(rows([1, 0, 0, 0], [1, 0, 0, 0], answerable=[1, 1, 0, 0]))
+    assert (found["accuracy"]["estimate"], found["accuracy_answerable"]["estimate"]) == (0.25, 0.5)
+
+
+def test_the_published_readings_need_the_published_matching_rule(rows: Make) -> None:
+    frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1])
+    assert estimates(frame)["d_type2_reference"]["n"] == 4
+    other = estimates(frame.with_columns(matching=pl.lit("token_boundary")))["d_type2_reference"]
+    assert other["estimate"] is None
+    assert "token_boundary" in str(other["status"])
+
+
+def test_without_log_probabilities_the_graded_measures_say_so(rows: Make, observer: Make) -> None:
+    bare = estimates(rows([1, 0], [1, 0]))
+    assert bare["auroc2"]["estimate"] is None
+    assert "log-probabilities" in str(bare["auroc2"]["status"])
+    graded = estimates(observer(400, 0.5, 1.0))
+    assert graded["auroc2"]["estimate"] == pytest.approx(0.76, abs=0.06)
+    assert graded["d_type2_threshold"]["estimate"] == graded["d_type2"]["estimate"]
+
+
+def test_a_tie_of_yes_and_no_is_a_no(rows: Make) -> None:
+    found = estimates(rows([1, 0, 1], [1, 1, 1], confidence=[0.5, 0.5, 0.9]))
+    assert found["yes_ratio_threshold"]["estimate"] == pytest.approx(1 / 3)
+
+
+def test_all_alignment_joins_each_question_with_itself(rows: Make) -> None:
+    dual = rows([1, 1, 0, 0], [1, 0, 0, 1])
+    idk = rows([1, 1, 0, 1], [1, 1, 0, 1], condition="idk").reverse()
+    found = values(scoring.score(pl.concat([dual, idk]), seed=1, n_boot=50), condition="idk")
+    assert found["all_alignment"]["estimate"] == 0.5  # the first and the third
+    assert found["idk_alignment"]["estimate"] == 1.0
+    assert found["idk_rate"]["estimate"] == 0.25
+    alone = values(scoring.score(idk, seed=1, n_boot=50))
+    assert alone["all_alignment"]["status"] == "not asked under dual as well"
+
+
+def test_all_alignment_waits_for_the_dual_answers(rows: Make) -> None:
+    dual = rows([1, 0], [1, 0], status=["ok", "transport_error"])
+    idk = rows([1, 0], [1, 0], condition="idk")
+    found = values(scoring.score(pl.concat([dual, idk]), seed=1, n_boot=50), condition="idk")
+    assert found["idk_alignment"]["estimate"] == 1.0
+    assert found["all_alignment"]["estimate"] is None
+    assert "under dual" in str(found["all_alignment"]["status"])
+
+
+def test_runs_that_agree_add_no_certainty(observer: Make) -> None:
+    one = observer(300, 0.6, 1.0)
+    both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
+    alone, pooled = (values(scoring.pool(each, seed=1, n_boot=2000)) for each in (one, both))
+    for measure in ("accuracy", "d_type2", "auroc2", "ece", "brier", "rmi"):
+        assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
+        width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
+        assert width[1] == pytest.approx(width[0], rel=0.12)
+
+
+def test_questions_about_one_event_are_drawn_together(observer: Make) -> None:
+    one = observer(200, 0.6, 1.0)
+    copies = [
+        one.with_columns(item_id=pl.col("item_id") + f"-{i}", event_id=pl.col("item_id")) for i in range(3)
+    ]
+    alone, tied = (values(scoring.pool(each, seed=1, n_boot=2000)) for each in (one, pl.concat(copies)))
+    width = [each["d_type2"]["high"] - each["d_type2"]["low"] for each in (alone, tied)]  # type: ignore[operator]
+    assert width[1] == pytest.approx(width[0], rel=0.12)
+
+
+def test_the_same_seed_gives_the_same_table(observer: Make) -> None:
+    frame = observer(80, 0.5, 1.0)
+    again = scoring.score(frame.sample(fraction=1.0, shuffle=True, seed=3), seed=7, n_boot=200)
+    assert scoring.score(frame, seed=7, n_boot=200).equals(again)
+
+
+def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Make) -> None:
+    held = 0
+    for seed in range(20):
+        found = values(scoring.score(observer(400, 0.5, 1.0, seed), seed=1, n_boot=500))["d_type2"]
+        held += bool(found["low"] <= 1.0 <= found["high"])  # type: ignore[operator]
+    assert held >= 16
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None:
+    from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
+    from metacog_pipeline.stats.type2_dprime import type2_dprime
+
+    correct, yes = np.array([c for c, _ in pairs], int), np.array([y for _, y in pairs], int)
+    found = type2_dprime(*table_of(correct, yes))
+    acc, said, yfr, nfr = (
+        float(np.nan_to_num(each[0])) for each in (found.accuracy, found.yes_ratio, found.yfr, found.nfr)
+    )
+    assert acc == pytest.approx(said * (1 - yfr) + (1 - said) * nfr)
+    assert found.raw_alignment[0] == pytest.approx(said * (1 - yfr) + (1 - said) * (1 - nfr))
+    if acc > 0:
+        assert found.hit_rate[0] == pytest.approx(said * (1 - yfr) / acc)
+    if acc < 1:
+        assert found.false_alarm_rate[0] == pytest.approx(said * yfr / (1 - acc))

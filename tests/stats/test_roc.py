@@ -1,0 +1,75 @@
+"""The type-2 ROC curve, densities, and differences of areas."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.roc import area_difference, confidence_densities, roc_curve, thinned
+
+TRIALS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=2, max_size=60)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TRIALS)
+def test_the_area_under_the_curve_counts_ties_one_half(trials: list[tuple[int, int]]) -> None:
+    stated, right = np.array([t for t, _ in trials]) / 8, np.array([r for _, r in trials])
+    curve = roc_curve(stated, right)
+    if right.min() == right.max():
+        assert curve.area is None
+        assert curve.status in ("all correct", "all wrong")
+        return
+    pairs = stated[right == 1][:, None] - stated[right == 0][None, :]
+    assert curve.area == pytest.approx(float((pairs > 0).mean() + (pairs == 0).mean() / 2))
+    assert (np.diff(curve.hits) >= 0).all()
+    assert (np.diff(curve.false_alarms) >= 0).all()
+    assert (curve.hits[0], curve.hits[-1], curve.false_alarms[-1]) == (0, 1, 1)
+    for place in range(1, len(curve.threshold)):
+        assert curve.hits[place] == pytest.approx((stated[right == 1] >= curve.threshold[place]).mean())
+
+
+def test_a_thinned_curve_keeps_its_ends_and_its_area() -> None:
+    rng = np.random.default_rng(1)
+    right = rng.integers(0, 2, 5000)
+    curve = roc_curve(rng.normal(size=5000) + right, right)
+    short = thinned(curve, 100)
+    assert len(short.hits) <= 100
+    assert (short.hits[0], short.hits[-1], short.area) == (0, 1, curve.area)
+    drawn = float((np.diff(short.false_alarms) * (short.hits[1:] + short.hits[:-1])).sum() / 2)
+    assert drawn == pytest.approx(curve.area, abs=0.003)
+    assert thinned(short, 500) is short
+
+
+def test_densities_have_an_area_of_one_each() -> None:
+    rng = np.random.default_rng(2)
+    found = confidence_densities(rng.random(500), rng.integers(0, 2, 500))
+    assert len(found.correct) == 30
+    assert found.correct.sum() / 30 == pytest.approx(1)
+    assert found.wrong.sum() / 30 == pytest.approx(1)
+    assert confidence_densities([1.0, 0.0], [1, 1]).wrong.sum() == 0
+    with pytest.raises(ValueError, match=r"0\.\.1"):
+        confidence_densities([1.2], [1])
+
+
+def test_the_difference_of_areas_of_other_items_has_the_error_of_both() -> None:
+    rng = np.random.default_rng(3)
+    right = rng.integers(0, 2, (2, 400))
+    stated = rng.normal(size=(2, 400)) + right
+    items = np.arange(800).reshape(2, 400)
+    found = area_difference((stated[0], right[0], items[0]), (stated[1], right[1], items[1]))
+    alone = [auroc(stated[i], right[i], items[i]) for i in (0, 1)]
+    assert found.value == pytest.approx(alone[0].value - alone[1].value)
+    assert found.sem == pytest.approx(np.hypot(alone[0].sem, alone[1].sem), rel=0.01)
+
+
+def test_shared_items_make_the_error_smaller_and_equal_answers_make_it_nothing() -> None:
+    rng = np.random.default_rng(4)
+    items, right = np.arange(300), rng.integers(0, 2, 300)
+    stated = rng.normal(size=300) + right
+    near = area_difference((stated, right, items), (stated + 0.1 * rng.normal(size=300), right, items))
+    far = area_difference((stated, right, items), (rng.normal(size=300) + right, right, items))
+    assert near.sem < far.sem / 2
+    same = area_difference((stated, right, items), (stated, right, items))
+    assert (same.value, same.low, same.status) == (0.0, None, "the same in both")
+    assert area_difference((stated, np.ones(300), items), (stated, right, items)).status == "all correct"
