@@ -24,6 +24,7 @@ EPILOG = (
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "audit": ("audit", "audit", "Have replies labelled by people; see how right the scorers are."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
+    "compare": ("comparing", "compare", "Compare two models on the items both answered."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),

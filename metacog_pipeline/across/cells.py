@@ -1,0 +1,81 @@
+"""Answers of one model as counts: items over confidence × outcome, on one grid of whole percents for every benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats.auroc import auroc_statistic
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Confidence in percent, 0..100: what a cell stands for.
+GRID = 101
+CELLS = 2 * GRID
+BINS = 10  # of ECE, of equal width
+_SHARE = np.arange(GRID) / 100
+_BIN = np.minimum((_SHARE * BINS).astype(np.int64), BINS - 1)
+
+
+def cells_of(frame: pl.DataFrame) -> Ints:
+    """Return the cell of each answer with a confidence: 2 × percent + correct, ``(rows,)``."""
+    percent = np.rint(100 * frame["confidence"].to_numpy()).astype(np.int64)
+    found: Ints = 2 * np.clip(percent, 0, 100) + frame["correct"].to_numpy().astype(np.int64)
+    return found
+
+
+def accuracy(totals: Floats) -> Floats:
+    """Return the share of correct answers of each row of totals ``(B, CELLS)``."""
+    return _ratio(totals[:, 1::2].sum(axis=1), totals.sum(axis=1))
+
+
+def mean_confidence(totals: Floats) -> Floats:
+    """Return the mean stated confidence, 0..1."""
+    return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ _SHARE, totals.sum(axis=1))
+
+
+def brier(totals: Floats) -> Floats:
+    """Return the mean squared distance of confidence from outcome, 0..1 (Brier 1950)."""
+    wrong, right = totals[:, 0::2], totals[:, 1::2]
+    return _ratio(right @ (1 - _SHARE) ** 2 + wrong @ _SHARE**2, totals.sum(axis=1))
+
+
+def ece(totals: Floats) -> Floats:
+    """Return the expected calibration error over ten bins of equal width, 0..1 (Naeini et al. 2015)."""
+    member = (_BIN[:, None] == np.arange(BINS)).astype(np.float64)
+    wrong, right = totals[:, 0::2], totals[:, 1::2]
+    gaps = np.abs(((wrong + right) * _SHARE - right) @ member).sum(axis=1)
+    return _ratio(gaps, totals.sum(axis=1))
+
+
+STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
+    "accuracy": accuracy,
+    "mean_confidence": mean_confidence,
+    "ece": ece,
+    "brier": brier,
+    "auroc2": auroc_statistic,
+}
+
+
+def levels(totals: Floats, most: int = 5) -> Ints:
+    """Return the level (from 0, rising) of each of the ``GRID`` percents: those used, or ``most`` of like size.
+
+    meta-d′ needs a few ratings. Confidences on a scale of at most ``most`` values are their own ratings; finer ones are
+    cut so that each level has about as many answers.
+    """
+    used = totals[0::2] + totals[1::2]
+    taken = np.flatnonzero(used)
+    if len(taken) <= most:
+        return np.searchsorted(taken, np.arange(GRID), side="right").clip(1, None) - 1
+    before = (np.cumsum(used) - used / 2) / used.sum()
+    found: Ints = np.minimum((before * most).astype(np.int64), most - 1)
+    return found
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    found: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
+    return found

@@ -1,0 +1,90 @@
+"""Do the benchmarks agree? The multitrait-multimethod table of Campbell & Fiske (1959) over the models of a study.
+
+Measures of one trait by different benchmarks should go together (``convergent``) more than measures of different traits do
+(``discriminant``), and more than what one benchmark's measures share merely by being of one benchmark (``method``).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import polars as pl
+
+from metacog_pipeline.stats.convergence import disattenuated, rank_correlation, reliability
+from metacog_pipeline.stats.estimate import Estimate
+
+VERSION = "1"
+N_BOOT = 2000
+
+#: One row per pair of measures; ``source`` keeps simulated observers and models apart.
+VALIDITY_SCHEMA = pl.Schema(
+    {
+        **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
+        "kind": pl.String,
+        "n_models": pl.Int64,
+        **dict.fromkeys(("spearman", "low", "high"), pl.Float64),
+        "status": pl.String,
+        **dict.fromkeys(("reliability_a", "reliability_b", "disattenuated", "disattenuated_low"), pl.Float64),
+        "disattenuated_high": pl.Float64,
+        "disattenuated_status": pl.String,
+    }
+)
+
+
+def validity(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
+    """Return every pair of measures that any model has both of, in `VALIDITY_SCHEMA`.
+
+    Parameters
+    ----------
+    values
+        Rows of ``traits.VALUE_SCHEMA``.
+    """
+    rows: list[dict[str, object]] = []
+    for (source,), world in sorted(values.partition_by("source", as_dict=True).items(), key=str):
+        by_name = world.partition_by("name", as_dict=True)
+        for (a,), (b,) in combinations(sorted(by_name, key=str), 2):
+            both = by_name[(a,)].join(by_name[(b,)], on="model", suffix="_b").sort("model")
+            if both.height:
+                rows.append({"source": source, **_pair(both, seed, n_boot)})
+    return pl.DataFrame(rows, schema=VALIDITY_SCHEMA)
+
+
+def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, object]:
+    first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
+    noise, noise_b = both["sem"].to_numpy(), both["sem_b"].to_numpy()
+    found = rank_correlation(first, second, n_boot, seed)
+    corrected = disattenuated(first, second, noise, noise_b, n_boot, seed)
+    named = both.row(0, named=True)
+    return {
+        "a": named["name"],
+        "b": named["name_b"],
+        "trait_a": named["trait"],
+        "trait_b": named["trait_b"],
+        "benchmark_a": named["benchmark"],
+        "benchmark_b": named["benchmark_b"],
+        "kind": kind(named["trait"], named["trait_b"], named["benchmark"], named["benchmark_b"]),
+        "n_models": both.height,
+        "spearman": found.value,
+        "low": found.low,
+        "high": found.high,
+        "status": found.status,
+        "reliability_a": reliability(first, noise),
+        "reliability_b": reliability(second, noise_b),
+        **_corrected(corrected),
+    }
+
+
+def _corrected(found: Estimate) -> dict[str, object]:
+    return {
+        "disattenuated": found.value,
+        "disattenuated_low": found.low,
+        "disattenuated_high": found.high,
+        "disattenuated_status": found.status,
+    }
+
+
+def kind(trait_a: str, trait_b: str, benchmark_a: str, benchmark_b: str) -> str:
+    """Return ``convergent``, ``discriminant`` or, within one benchmark, ``method``."""
+    if benchmark_a == benchmark_b:
+        return "method"
+    return "convergent" if trait_a == trait_b else "discriminant"

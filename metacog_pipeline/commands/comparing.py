@@ -1,0 +1,35 @@
+"""``compare``: which of two models is better, on the items both answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.across.stages import compare as compare_models
+from metacog_pipeline.commands.boards import format_option
+from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.study import load_study
+from metacog_pipeline.warehouse.output import Format, render
+from metacog_pipeline.warehouse.query import Rows
+
+_SHOWN = (
+    *("benchmark", "condition", "measure", "value_a", "value_b"),
+    *("difference", "low", "high", "p_holm", "n_items", "better"),
+)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@study_option
+@format_option
+def compare(a: str, b: str, study_file: Path, form: Format) -> None:
+    """Compare models A and B of a study on the items both answered: A minus B, paired.
+
+    Bootstrap over items with all their runs; Holm's correction over the whole table. ECE and Brier score: less is
+    better. `better` is empty where the data do not favour one at p < 0.05.
+    """
+    found = compare_models(load_study(study_file), a, b)
+    shown = found.select(_SHOWN) if form in ("table", "markdown") else found
+    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
