@@ -8,7 +8,8 @@
 -- columns:
 --   family: models_paired (a minus b on the same items, p by Holm), format (free minus a JSON format, same items and
 --     scorer), mcnemar (the same in one run, exact), protocol (1b in two turns minus one), rank (rank of model, low and
---     high: the central 95 % of its ranks over resampled items), saturated (a tier every model passes)
+--     high: the central 95 % of its ranks over resampled items), saturated (a tier every model passes),
+--     judge (score of a tier by judge a minus score by the headline rule, same replies; of 1b the share of right answers)
 --   condition: held fixed, null where conditions are compared
 --   model: held fixed, null where models are compared
 --   value: a - b, a rank, or the least rate of a saturated tier

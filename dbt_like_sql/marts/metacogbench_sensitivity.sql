@@ -9,6 +9,7 @@
 --   is_default: whether the headline uses this setting
 --   estimate: 0 to 1, mean over runs
 --   change: estimate - that of the default setting
+--   chance: of bins: the mean score of a perfectly calibrated respondent who says the same
 --   tau: Kendall's tau-b of the order of the models with their order under the default
 --   n: items
 select
@@ -22,6 +23,7 @@ select
     grid.is_default,
     grid.estimate,
     grid.estimate - grid.default_estimate as change,
+    grid.chance,
     grid.tau,
     grid.n,
     listed.source

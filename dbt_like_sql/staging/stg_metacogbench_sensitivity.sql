@@ -13,6 +13,7 @@ select
     is_default,
     estimate,
     default_estimate,
+    chance,
     tau,
     n,
     source

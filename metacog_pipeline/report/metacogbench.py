@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report.figures import Point, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals, plane
 from metacog_pipeline.warehouse.output import Stacked, fixed
@@ -38,6 +38,8 @@ def parts(home: Path) -> Iterator[Part]:
     yield Part("metacog-ranks", "How sure the ranks are", _ranks(home))
     yield Part("metacog-calibration", "Calibration and chance", _calibration(home))
     yield Part("metacog-modes", "Ways of scoring, side by side", _modes(home))
+    yield Part("metacog-lengths", "Pass rates at matched length", _lengths(home))
+    yield Part("metacog-judges", "Judges beside the rules", _judges(home))
     yield Part("metacog-formats", "What the format changes", _formats(home))
     yield Part("metacog-thresholds", "Other thresholds", _thresholds(home))
     yield Part("metacog-published", "Printed numbers against their own parts", _published(home))
@@ -113,7 +115,105 @@ def _calibration(home: Path) -> str:
         if rows:
             columns = ("model", "answering", "ECE", "chance, mean", "chance, 95 %", "p")
             made.append(table(Rows(columns, tuple(rows)), f"{title}: calibration error of predictions"))
+    made += _diagrams(home)
     return paragraph(_CHANCE, "soft") + ("".join(made) or paragraph("No values yet."))
+
+
+def _diagrams(home: Path) -> Iterator[str]:
+    """Yield a reliability diagram per world."""
+    found = read_table(
+        home,
+        "select source, model, moment, confidence, accuracy, low, high from metacogbench_reliability "
+        "where condition = 'free' and n > 0 order by source, model, moment desc, bin",
+    ).rows
+    when = {"pre": "before answering", "post": "after answering"}
+    for world, title in _WORLDS.items():
+        points = [
+            (
+                str(model),
+                when[str(moment)],
+                Point(float(stated)),
+                Point(float(right), _number(low), _number(high)),
+            )
+            for source, model, moment, stated, right, low, high in found
+            if source == world and isinstance(stated, float) and isinstance(right, float)
+        ]
+        if points:
+            drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
+            yield figure(
+                drawn, f"{title}: reliability of stated confidence, in the bins of the headline error."
+            )
+
+
+def _lengths(home: Path) -> str:
+    found = read_table(
+        home,
+        "select source, measure, model, mean_words, mean_cues, rate, matched, low, high, status "
+        "from metacogbench_lengths where words = 'all' and condition = 'free' order by source, measure, model",
+    ).rows
+    made = []
+    columns = ("scored by", "model", "words", "cues", "passed", "passed at matched length", "note")
+    for world, title in _WORLDS.items():
+        rows = tuple(
+            (_MODES[str(row[1])], row[2], _shown(row[3], 0), _shown(row[4], 1), _shown(row[5]),
+             _interval(row[6:9]), "" if row[9] == "ok" else row[9])
+            for row in found
+            if row[0] == world
+        )  # fmt: skip
+        if rows:
+            made.append(table(Rows(columns, rows), f"{title}: pass rates as they are and at matched length"))
+    said = (
+        "Long replies collect cues for nothing. At matched length every model's rates in four groups of lengths are "
+        "weighted alike; groups a model has no reply in are left out for all."
+    )
+    return paragraph(said, "soft") + ("".join(made) or paragraph("No values yet."))
+
+
+def _judges(home: Path) -> str:
+    found = read_table(
+        home,
+        "select source, judge, relation, tier, condition, rule, rules_rate, judge_rate, difference, difference_low, "
+        "difference_high, accuracy, accuracy_low, accuracy_high, kappa, kappa_low, kappa_high, n, n_unread "
+        "from metacogbench_judges where model is null order by source, judge, relation, tier, condition, rule",
+    ).rows
+    if not found:
+        return paragraph(
+            'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
+        )
+    columns = (
+        *(
+            "judge",
+            "relation",
+            "tier",
+            "rule",
+            "by rules",
+            "by the judge",
+            "difference",
+            "same verdict",
+            "kappa",
+        ),
+        *("replies", "unread"),
+    )
+    made = []
+    for world, title in _WORLDS.items():
+        rows = [
+            (row[1], row[2], row[3] if row[4] == "free" else f"{row[3]}, {row[4]}", row[5], _shown(row[6]),
+             _shown(row[7]), _interval(row[8:11]), _interval(row[11:14]), _interval(row[14:17]), row[17], row[18])
+            for row in found
+            if row[0] == world
+        ]  # fmt: skip
+        if rows:
+            head = tuple(row for row in rows if row[3] == "headline")
+            made.append(
+                table(Rows(columns, head), f"{title}: judges and the headline rules on the same replies")
+            )
+            every = table(Rows(columns, tuple(rows)), f"{title}: judges and every rule")
+            made.append(folded(f"Every rule, {title.lower()}", every))
+    said = (
+        "What language models say of the same kept replies. No score rests on them. Difference: how far a tier would "
+        "move if the judge scored it; 95 % intervals over tasks. self: each model judges its own replies."
+    )
+    return paragraph(said, "soft") + "".join(made)
 
 
 def _modes(home: Path) -> str:
@@ -156,17 +256,17 @@ def _thresholds(home: Path) -> str:
     found = read_table(
         home,
         "select source, tier, threshold, setting, is_default, min(estimate), max(estimate), min(change), max(change), "
-        "any_value(tau), count(distinct model) from metacogbench_sensitivity where condition = 'free' "
+        "any_value(tau), min(chance), max(chance) from metacogbench_sensitivity where condition = 'free' "
         "group by all order by source, tier, threshold, setting",
     ).rows
     if not found:
         return paragraph("No values yet.")
-    columns = ("tier", "threshold", "setting", "scores", "change", "order kept (τ-b)")
+    columns = ("tier", "threshold", "setting", "scores", "by chance", "change", "order kept (τ-b)")
     made = []
     for world, title in _WORLDS.items():
         rows = tuple(
-            (row[1], row[2], f"{row[3]} (default)" if row[4] else row[3], _range(*row[5:7]), _range(*row[7:9]),
-             _shown(row[9]))
+            (row[1], row[2], f"{row[3]} (default)" if row[4] else row[3], _range(*row[5:7]), _range(*row[10:12]),
+             _range(*row[7:9]), _shown(row[9]))
             for row in found
             if row[0] == world
         )  # fmt: skip

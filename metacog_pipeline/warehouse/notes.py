@@ -18,6 +18,7 @@ def notes(home: Path, benchmark: str | None = None) -> str:
     lines = [
         *_question_sets(home, benchmark),
         *_criterion_shifts(home, benchmark),
+        *_judges(home, benchmark),
         *_progress(home, benchmark),
     ]
     return "\n".join(lines) + "\n" if lines else ""
@@ -59,6 +60,29 @@ def _criterion_shifts(home: Path, benchmark: str | None) -> Iterator[str]:
     for (task, model, source), pairs in lines.items():
         whose = " (simulated)" if source == "simulated" else ""
         yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(pairs)}")
+
+
+def _judges(home: Path, benchmark: str | None) -> Iterator[str]:
+    """Yield one line per judge of MetaCog-Bench: how far each tier would move, and how far judge and rules agree."""
+    if benchmark not in (None, "metacogbench"):
+        return
+    found = read_table(
+        home,
+        "select source, judge, relation, tier, difference, kappa from metacogbench_judges "
+        "where model is null and condition = 'free' and rule = 'headline' and n > 0 order by source, judge, relation, tier",
+    ).rows
+    if not found:
+        return
+    yield "Judges of MetaCog-Bench, on no score (share passed, judge minus rules; kappa):"
+    lines: dict[tuple[object, ...], list[str]] = {}
+    for source, judge, relation, tier, difference, kappa in found:
+        agreed = f"{kappa:.2f}" if isinstance(kappa, float) else "undefined"
+        moved = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
+        lines.setdefault((source, judge, relation), []).append(f"{tier} {moved} ({agreed})")
+    for (source, judge, relation), tiers in lines.items():
+        whose = judge if judge == relation else f"{judge} ({relation})"
+        kind = " (simulated)" if source == "simulated" else ""
+        yield "  " + one_line(f"{whose}{kind}: {', '.join(tiers)}")
 
 
 def _word(name: object) -> str:

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.across import stages as across
 from metacog_pipeline.benchmarks.medley import instance_scores as medley_instances
 from metacog_pipeline.benchmarks.medley import published as medley_published
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
@@ -17,10 +19,15 @@ from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metacogbench import files as metacogbench_items
+from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
+from metacog_pipeline.benchmarks.metacogbench import observe as metacogbench_observe
 from metacog_pipeline.benchmarks.metacogbench import published as metacogbench_published
+from metacog_pipeline.benchmarks.metacogbench import reliability as metacogbench_reliability
 from metacog_pipeline.benchmarks.metacogbench import rows as metacogbench_comparisons
 from metacog_pipeline.benchmarks.metacogbench import scoring as metacogbench_scoring
 from metacog_pipeline.benchmarks.metacogbench import sensitivity as metacogbench_sensitivity
+from metacog_pipeline.benchmarks.metacogbench.judging import agreement as metacogbench_judges
+from metacog_pipeline.benchmarks.metacogbench.judging import observe as metacogbench_judgements
 from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_comparisons
 from metacog_pipeline.benchmarks.metamedqa import observe as metamedqa_observe
 from metacog_pipeline.benchmarks.metamedqa import scoring as metamedqa_scoring
@@ -97,9 +104,18 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
     "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
     "items/metacogbench*.parquet": metacogbench_items.ITEMS_SCHEMA,
+    "observations/metacogbench/**/*.parquet": _arrow(metacogbench_observe.OBSERVATION_SCHEMA),
+    "observations/metacogbench_judgements/**/*.parquet": _arrow(metacogbench_judgements.JUDGEMENT_SCHEMA),
     "estimates/metacogbench/runs/**/*.parquet": _arrow(metacogbench_scoring.ESTIMATE_SCHEMA),
     "estimates/metacogbench/models/*.parquet": _arrow(metacogbench_scoring.ESTIMATE_SCHEMA),
     "estimates/metacogbench/comparisons/*.parquet": _arrow(metacogbench_comparisons.COMPARISON_SCHEMA),
     "estimates/metacogbench/sensitivity/*.parquet": _arrow(metacogbench_sensitivity.SENSITIVITY_SCHEMA),
+    "estimates/metacogbench/reliability/*.parquet": _arrow(metacogbench_reliability.RELIABILITY_SCHEMA),
+    "estimates/metacogbench/lengths/*.parquet": _arrow(metacogbench_lengths.LENGTHS_SCHEMA),
+    "estimates/metacogbench/judges/*.parquet": _arrow(metacogbench_judges.AGREEMENT_SCHEMA),
     "estimates/metacogbench/published/audit*.parquet": _arrow(metacogbench_published.AUDIT_SCHEMA),
+    **{
+        f"estimates/{across.FOLDER}/{Path(name).parent}/*.parquet": _arrow(schema)
+        for name, schema in across.SCHEMAS.items()
+    },
 }

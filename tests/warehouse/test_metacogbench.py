@@ -13,17 +13,36 @@ import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.comparisons import compare
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement
+from metacog_pipeline.benchmarks.metacogbench.judging.observe import JUDGEMENT_SCHEMA
+from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
 from metacog_pipeline.benchmarks.metacogbench.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.published import audit_published
+from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
 from metacog_pipeline.benchmarks.metacogbench.scoring import pool, score
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
 from metacog_pipeline.report import build_report
 from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.leaderboard import render_board
+from metacog_pipeline.warehouse.leaderboard import notes, render_board
 from metacog_pipeline.warehouse.query import board, read_table
 from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
 
 MakeHome = Callable[..., Path]
+TABLES = (
+    *("estimates", "comparisons", "sensitivity", "reliability", "lengths", "passes", "judges", "judgements"),
+)
+
+
+def judged(observations: pl.DataFrame) -> pl.DataFrame:
+    """Return verdicts of each model on its own replies: all pass."""
+    made = observations.with_columns(
+        benchmark=pl.lit("metacogbench_judgements"), judge=pl.lit("self"), judge_model=pl.col("model"),
+        relation=pl.lit("self"), verdict=pl.lit(1), by_rules=pl.col("passed"), status=pl.lit("ok"),
+    )  # fmt: skip
+    return made.select(
+        pl.col(name).cast(kind) if name in made.columns else pl.lit(None, kind).alias(name)
+        for name, kind in JUDGEMENT_SCHEMA.items()
+    )
 
 
 def observed(
@@ -89,7 +108,19 @@ def make_home(tmp_path: Path) -> MakeHome:
         if whole:
             found = compare(pl.concat(whole), seed=1, n_boot=20)
             found.write_parquet(folder / "comparisons" / "comparisons.parquet")
-            write_sensitivity(pl.concat(whole), folder)
+            seen = pl.concat(whole)
+            write_sensitivity(seen, folder)
+            judgements = judged(seen)
+            for name, frame in (
+                ("reliability", reliability(seen)),
+                ("lengths", lengths(seen, seed=1, n_boot=20)),
+                ("judges", agreement(judgements, seen, seed=1, n_boot=20)),
+            ):
+                (folder / name).mkdir()
+                frame.write_parquet(folder / name / f"{name}.parquet")
+            for name, frame in (("metacogbench", seen), ("metacogbench_judgements", judgements)):
+                (home / "observations" / name).mkdir(parents=True)
+                frame.write_parquet(home / "observations" / name / "all.parquet")
         audit_published(home)
         (home / "study").mkdir()
         listed = [
@@ -120,7 +151,7 @@ def rows(home: Path, sql: str) -> list[tuple[object, ...]]:
 
 def test_every_table_has_rows(make_home: MakeHome) -> None:
     home = make_home()
-    for name in ("estimates", "comparisons", "sensitivity"):
+    for name in TABLES:
         assert rows(home, f"select count(*) from metacogbench_{name}")[0][0], name
     assert rows(home, "select count(*) from published_metacogbench")[0][0] == 4 * 10 + 7 * 10 + 4 * 4 * 3
 
@@ -153,8 +184,8 @@ def test_runs_stand_on_the_board_of_runs(make_home: MakeHome) -> None:
 
 def test_a_study_that_does_not_ask_it_shows_none_of_it(make_home: MakeHome) -> None:
     home = make_home(asked=("metamedqa",))
-    for name in ("metacogbench_estimates", "metacogbench_comparisons", "metacogbench_sensitivity"):
-        assert rows(home, f"select count(*) from {name}") == [(0,)]
+    for name in TABLES:
+        assert rows(home, f"select count(*) from metacogbench_{name}") == [(0,)]
     assert rows(home, "select count(*) from board where benchmark = 'metacogbench'") == [(0,)]
 
 
@@ -170,5 +201,55 @@ def test_what_does_not_follow_is_listed(make_home: MakeHome) -> None:
 
 def test_the_page_says_how_sure_ranks_are_and_what_thresholds_change(make_home: MakeHome) -> None:
     page = build_report(make_home()).read_text("utf-8")
-    for words in ("How sure the ranks are", "Calibration and chance", "Other thresholds", "gpt-4o"):
+    for words in (
+        "How sure the ranks are",
+        "Calibration and chance",
+        "Other thresholds",
+        "gpt-4o",
+        "by chance",
+        "at matched length",
+        "Judges beside the rules",
+        "reliability of stated",
+    ):
         assert words in page
+
+
+def test_the_matrix_of_models_runs_and_tasks_is_whole(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured", "beta": "measured", "robot": "simulated"})
+    cells = "select count(*), count(distinct item_id) from metacogbench_passes where condition = 'free'"
+    assert rows(home, cells) == [(3 * 2 * 30, 30)]
+    shares = rows(
+        home,
+        "select max(abs(pass_rate - mean)) from metacogbench_passes join (select item_id, condition, source, "
+        "avg(passed) as mean from metacogbench_passes group by all) using (item_id, condition, source)",
+    )
+    assert isinstance(shares[0][0], float) and shares[0][0] < 1e-12
+    wide = "pivot (select item_id, model || ' ' || run as who, passed from metacogbench_passes where condition = 'free')"
+    assert len(rows(home, f"{wide} on who using max(passed) order by item_id")[0]) == 1 + 6
+
+
+def test_a_judge_that_passes_everything_is_seen_beside_the_rules(make_home: MakeHome) -> None:
+    home = make_home()
+    found = rows(
+        home,
+        "select tier, judge_rate, abs(difference - 1 + rules_rate) < 1e-9, kappa from metacogbench_judges "
+        "where model is null and rule = 'headline' and condition = 'free' order by tier",
+    )
+    assert [row[0] for row in found] == list(TIERS)
+    assert all(row[1] == 1.0 and row[2] and row[3] == 0.0 for row in found)
+    assert "Judges of MetaCog-Bench" in notes(home, "metacogbench")
+    assert "self: 1a +0." in notes(home)
+    assert "Judges" not in notes(home, "medley")
+
+
+def test_thresholds_are_one_query_away(make_home: MakeHome) -> None:
+    home = make_home()
+    found = rows(
+        home,
+        "select threshold, count(distinct setting), count(tau) > 0 from metacogbench_sensitivity where condition = 'free' "
+        "group by all order by all",
+    )
+    counts = {str(row[0]): row[1] for row in found}
+    assert (
+        counts["low bet"] == 5 and counts["sure bet"] == 3 and counts["bins"] == 9 and counts["fields"] == 5
+    )
