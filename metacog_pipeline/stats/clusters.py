@@ -155,6 +155,19 @@ def percentile_interval(draws: Floats, level: float = 0.95) -> tuple[float | Non
     return float(low), float(high)
 
 
+def percentile_intervals(draws: Floats, level: float = 0.95) -> Floats:
+    """Return what `percentile_interval` does for each row of ``draws`` ``(rows, B)``, as ``(rows, 2)``, NaN for None."""
+    ends = np.full((len(draws), 2), np.nan)
+    holes = np.isnan(draws).any(axis=1)
+    if not holes.all() and draws.shape[1]:
+        ends[~holes] = np.quantile(draws[~holes], [(1 - level) / 2, (1 + level) / 2], axis=1).T
+    for row in np.flatnonzero(holes):
+        low, high = percentile_interval(draws[row], level)
+        if low is not None and high is not None:
+            ends[row] = low, high
+    return ends
+
+
 def cluster_bootstrap(
     patterns: ArrayLike, weights: ArrayLike, statistic: Statistic, n_boot: int, seed: int
 ) -> tuple[float | None, float | None]:

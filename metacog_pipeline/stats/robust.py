@@ -8,22 +8,25 @@ same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, whole
-from metacog_pipeline.stats.clusters import percentile_interval
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_rows
 
 Location = Literal["mean", "trimmed_mean", "median", "double_step"]
 LOCATIONS: tuple[Location, ...] = ("mean", "trimmed_mean", "median", "double_step")
 TRIMMED = 0.10
 N_BOOT = 1000
+_BY_ORDER = frozenset({"trimmed_mean", "median"})
 _CHUNK = 4_000_000  # doubles held at once while resampling
+_REMEMBERED = 1_000_000  # places of a set of resamples that is kept for the next call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,12 +63,8 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: flo
 
     ``share`` 0 .. below 0.5 is what the trimmed mean drops at each end. A row without items gives NaN.
     """
-    table = _table(values)
-    if statistic not in LOCATIONS:
-        raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
-    if not 0.0 <= share < 0.5:
-        raise ValueError(f"share is {share}, outside 0 .. below 0.5")
-    return _location(table, statistic, share)
+    _check(statistic, share)
+    return _location(_table(values), statistic, share)
 
 
 def location_estimate(
@@ -77,19 +76,40 @@ def location_estimate(
     share: float = TRIMMED,
 ) -> Estimate:
     """Return the location of ``values`` ``(items,)`` with its percentile interval over resampled items."""
+    return location_estimates(values, (statistic,), n_boot=n_boot, seed=seed, share=share)[statistic]
+
+
+def location_estimates(
+    values: ArrayLike,
+    statistics: Sequence[Location] = LOCATIONS,
+    *,
+    n_boot: int = N_BOOT,
+    seed: int = 0,
+    share: float = TRIMMED,
+) -> dict[Location, Estimate]:
+    """Return what `location_estimate` does for several statistics, over the same resamples."""
     row = _table(np.asarray(values)[None, :])
     row = row[:, ~np.isnan(row[0])]
-    method, n = f"{statistic}, item bootstrap", row.shape[1]
-    if n == 0:
-        return unavailable(0, method, NO_ITEMS)
-    value = float(location(row, statistic, share)[0])
-    if n == 1:
-        return Estimate(value, None, None, 1, method, SINGLE_ITEM)
-    draws = resampled_locations(row, statistic, n_boot=n_boot, seed=seed, share=share)[:, 0]
-    low, high = percentile_interval(draws)
-    if low is None or high is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
-    return Estimate(value, min(low, value), max(high, value), n, method, sem=float(draws.std()))
+    for statistic in statistics:
+        _check(statistic, share)
+    n = row.shape[1]
+    draws = _resampled(row, statistics, n_boot, seed, share) if n > 1 else {}
+    found: dict[Location, Estimate] = {}
+    for statistic in statistics:
+        method = f"{statistic}, item bootstrap"
+        if n == 0:
+            found[statistic] = unavailable(0, method, NO_ITEMS)
+            continue
+        value = float(_location(row, statistic, share)[0])
+        if n == 1:
+            found[statistic] = Estimate(value, None, None, 1, method, SINGLE_ITEM)
+            continue
+        own = draws[statistic][:, 0]
+        low, high = np.quantile(own, [0.025, 0.975])
+        found[statistic] = Estimate(
+            value, min(float(low), value), max(float(high), value), n, method, sem=float(own.std())
+        )
+    return found
 
 
 def resampled_locations(
@@ -104,19 +124,8 @@ def resampled_locations(
 
     NaN where a row has none of the resampled items. The same seed gives the same bytes.
     """
-    table = _table(values)
-    n_boot = whole("n_boot", n_boot, 1)
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
-    rows, items = table.shape
-    if not items:
-        return np.full((n_boot, rows), np.nan)
-    drawn = rng.integers(0, items, size=(n_boot, items))
-    step = max(1, _CHUNK // max(rows * items, 1))
-    blocks = []
-    for start in range(0, n_boot, step):
-        picked = table[:, drawn[start : start + step]].transpose(1, 0, 2)
-        blocks.append(location(picked.reshape(-1, items), statistic, share).reshape(-1, rows))
-    return np.concatenate(blocks)
+    _check(statistic, share)
+    return _resampled(_table(values), (statistic,), n_boot, seed, share)[statistic]
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
@@ -155,32 +164,64 @@ def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
     return Shift(rho, int(moved.max(initial=0)))
 
 
-def _location(table: Floats, statistic: Location, share: float) -> Floats:
-    n = (~np.isnan(table)).sum(axis=1)
-    result = np.full(len(table), np.nan)
-    some = n > 0
-    table, n = table[some], n[some]
-    if not len(table):
-        return result
+def _check(statistic: str, share: float) -> None:
+    if statistic not in LOCATIONS:
+        raise ValueError(f"unknown statistic {statistic!r}: one of {', '.join(LOCATIONS)}")
+    if not 0.0 <= share < 0.5:
+        raise ValueError(f"share is {share}, outside 0 .. below 0.5")
+
+
+def _resampled(
+    table: Floats, statistics: Sequence[Location], n_boot: int, seed: int, share: float
+) -> dict[Location, Floats]:
+    """Return for each statistic ``(n_boot, rows)``; every resample is gathered and sorted once for all of them."""
+    n_boot, seed = whole("n_boot", n_boot, 1), whole("seed", seed)
+    rows, items = table.shape
+    if not items:
+        return {statistic: np.full((n_boot, rows), np.nan) for statistic in statistics}
+    drawn = (_drawn if n_boot * items <= _REMEMBERED else _drawn.__wrapped__)(items, n_boot, seed)
+    step = max(1, _CHUNK // max(rows * items, 1))
+    blocks: dict[Location, list[Floats]] = {statistic: [] for statistic in statistics}
+    for start in range(0, n_boot, step):
+        picked = table[:, drawn[start : start + step]].transpose(1, 0, 2).reshape(-1, items)
+        ordered = np.sort(picked, axis=1) if _BY_ORDER.intersection(statistics) else None
+        for statistic, found in blocks.items():
+            found.append(_location(picked, statistic, share, ordered).reshape(-1, rows))
+    return {statistic: np.concatenate(found) for statistic, found in blocks.items()}
+
+
+@lru_cache(maxsize=16)  # cells of a study mostly have the same few numbers of items
+def _drawn(items: int, n_boot: int, seed: int) -> Ints:
+    drawn = np.random.Generator(np.random.PCG64(seed)).integers(0, items, size=(n_boot, items))
+    drawn.flags.writeable = False
+    return drawn
+
+
+def _location(table: Floats, statistic: Location, share: float, ordered: Floats | None = None) -> Floats:
+    """Return the location of each row; ``ordered`` is the table with sorted rows, where it is known already."""
+    if not table.shape[1]:
+        return np.full(len(table), np.nan)
+    here = ~np.isnan(table)
+    n = here.sum(axis=1)
+    if ordered is None:
+        ordered = np.sort(table, axis=1) if statistic in _BY_ORDER else table  # NaN at the end
     if statistic == "median":
-        ordered = np.sort(table, axis=1)
         rows = np.arange(len(table))
-        result[some] = (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2
-        return result
-    if statistic == "trimmed_mean":
-        # 0.1 · 130 must be 13 whatever the last bit says.
-        dropped = np.floor(share * n + 1e-9).astype(np.int64)
-        ordered = np.sort(table, axis=1)  # NaN at the end
-        place = np.arange(table.shape[1])[None, :]
-        kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
-        result[some] = np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped)
-        return result
-    mean = np.nansum(table, axis=1) / n
-    if statistic == "double_step":
-        gap = np.where(np.isnan(table), 0.0, table - mean[:, None])
-        mean = mean - np.sqrt((gap * gap).sum(axis=1) / n)
-    result[some] = mean
-    return result
+        return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
+    with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
+        if statistic == "trimmed_mean":
+            # 0.1 · 130 must be 13 whatever the last bit says.
+            dropped = np.floor(share * n + 1e-9).astype(np.int64)
+            place = np.arange(table.shape[1])[None, :]
+            kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
+            found: Floats = np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped)
+            return found
+        known = np.where(here, table, 0.0)
+        mean: Floats = known.sum(axis=1) / n
+        if statistic == "double_step":
+            gap = np.where(here, table - mean[:, None], 0.0)
+            mean = mean - np.sqrt((gap * gap).sum(axis=1) / n)
+    return mean
 
 
 def _competition_ranks(scores: Floats) -> Ints:

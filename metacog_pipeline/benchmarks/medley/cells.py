@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -81,23 +82,28 @@ def cells_of(scored: pl.DataFrame, *, by_run: bool) -> list[Cell]:
     cells = []
     for names, rows in frame.sort(*key, "instance_id").group_by(key, maintain_order=True):
         counted = rows.filter("answered")
-        items = counted.group_by("instance_id", maintain_order=True).agg(
-            pl.first("domain"), *(pl.mean(name) for name in _VALUES)
-        )
         read = rows.filter(pl.col("status_step_a") == "ok")
-        first = read.group_by("instance_id", maintain_order=True).agg(pl.mean(name) for name in STEP_A_ALONE)
         failed = int(rows["status"].is_in(UNANSWERED).sum())
         alone = int((rows["status"] == ALONE).sum())
         dataset, variant, condition, model, *run = names
         cells.append(
             Cell(
                 str(dataset), str(variant), str(condition), str(model), int(str(run[0])) if run else None,
-                str(rows["source"][0]), items, tuple(counted["dominant"].drop_nulls()),
+                str(rows["source"][0]), _averaged(counted, ("domain",), _VALUES), tuple(counted["dominant"].drop_nulls()),
                 rows.height, failed, rows.height - counted.height - failed - alone,
-                first, read.height, int(rows["status_step_a"].is_in(UNANSWERED).sum()), alone,
+                _averaged(read, (), STEP_A_ALONE), read.height, int(rows["status_step_a"].is_in(UNANSWERED).sum()), alone,
             )
         )  # fmt: skip
     return cells
+
+
+def _averaged(rows: pl.DataFrame, fixed: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
+    """Return one row per instance: ``fixed`` columns as they are, ``values`` averaged over the instance's rows."""
+    if rows["instance_id"].n_unique() == rows.height:  # one run: nothing to average
+        return rows.select("instance_id", *fixed, *values)
+    return rows.group_by("instance_id", maintain_order=True).agg(
+        *(pl.first(name) for name in fixed), *(pl.mean(name) for name in values)
+    )
 
 
 def with_derived(scored: pl.DataFrame) -> pl.DataFrame:

@@ -140,14 +140,14 @@ def score_instances(
         shown = {name: _shown(known[name], condition, masking) for name in frame["item_id"].unique()}
         parts.append(_scored(frame, shown, judged, options, condition))
     whole = pl.concat(parts) if parts else INSTANCE_SCHEMA.to_frame()
-    if whole.is_empty():
+    if whole["condition"].is_in([NORMAL]).all():
         return whole
     moved = whole.join(
         _changes(observations), on=["dataset", "condition", "model", "run", "instance_id"], how="left"
     )
     return moved.with_columns(
         pl.when("answered").then("moved").otherwise(None).alias("changed_from_normal")
-    ).select(pl.col(name).cast(kind) for name, kind in INSTANCE_SCHEMA.items())
+    ).select(INSTANCE_SCHEMA.names())
 
 
 @functools.lru_cache(maxsize=2048)  # every run of every model is scored on the same ones
@@ -173,26 +173,33 @@ def _scored(
         options,
         adversarial=condition == ADVERSARIAL,
     )
+    told = frame.select("dataset", "condition", "model", "run", "position", "status", "source")
     counts = pl.Series("answered", scores.answered) & (frame["status"] == "ok")
-    found = scores.frame().with_columns(
-        counts,
-        pl.Series("judge_share_missing", _missing_share(scores, options)),
-        *(frame[name] for name in ("condition", "model", "run", "position", "status", "source")),
-        frame["status_step_a"].fill_null(frame["status"]),
-        pl.Series("dataset", frame["dataset"]),
-        pl.lit(BENCHMARK).alias("benchmark"),
-        pl.Series("is_known_answer", [instance.is_known_answer for instance in instances]),
-        pl.Series("is_error_detection", [instance.is_error_detection for instance in instances]),
-        pl.lit(None, pl.Float64).alias("changed_from_normal"),
+    first = frame["status_step_a"].fill_null(frame["status"])
+    numbers = scores.frame().drop("answered")
+    if not counts.all():
+        numbers = _blanked(numbers, counts, [name for name in numbers.columns if name not in _KEPT])
+    if not (first == "ok").all():
+        numbers = _blanked(numbers, first == "ok", STEP_A_ALONE)
+    missing = np.where(counts.to_numpy(), _missing_share(scores, options), np.nan)
+    found = numbers.hstack(
+        [
+            *told.get_columns(),
+            counts,
+            first,
+            pl.Series("benchmark", [BENCHMARK] * len(rows), pl.String),
+            pl.Series("judge_share_missing", missing, nan_to_null=True),
+            pl.Series("is_known_answer", [instance.is_known_answer for instance in instances]),
+            pl.Series("is_error_detection", [instance.is_error_detection for instance in instances]),
+            pl.Series("changed_from_normal", [None] * len(rows), pl.Float64),
+        ]
     )
-    numbers = [name for name in INSTANCE_SCHEMA if name not in _KEPT]
-    return found.with_columns(
-        *(pl.when(pl.col("answered")).then(pl.col(name)).otherwise(None) for name in numbers),
-        *(
-            pl.when(pl.col("status_step_a") == "ok").then(pl.col(name)).otherwise(None)
-            for name in STEP_A_ALONE
-        ),
-    ).select(INSTANCE_SCHEMA.names())
+    return found.select(pl.col(name).cast(kind) for name, kind in INSTANCE_SCHEMA.items())
+
+
+def _blanked(frame: pl.DataFrame, kept: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
+    """Return ``frame`` with nulls in ``columns`` of the rows that are not ``kept``."""
+    return frame.with_columns(pl.when(kept).then(pl.col(name)).alias(name) for name in columns)
 
 
 def _grades(judged: Grades, row: Mapping[str, Any], condition: str) -> Mapping[str, float | None] | None:

@@ -17,7 +17,6 @@ the judged measures have no value.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -29,13 +28,12 @@ from metacog_pipeline.benchmarks.medley.cells import DOMINANT, KNOWN, Cell, cell
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
-from metacog_pipeline.benchmarks.medley.measures.panel import Floats
+from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.triples import STEP_A_ALONE
-from metacog_pipeline.stats.clusters import percentile_interval
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate, location_estimates
 
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "dataset", "variant", "condition", "model"), pl.String),
@@ -57,7 +55,7 @@ TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
 BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
 NOTHING_SCORED = "no instance could be scored"
 NOT_JUDGED = "not judged"
-NOKNOWN_ANSWER = "no instance with a known answer"
+NO_KNOWN_ANSWER = "no instance with a known answer"
 NOT_THERE = "not defined for these instances"
 NO_BASE = "no instance scored under normal as well"
 # The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
@@ -159,24 +157,19 @@ def estimates(
 def _found(cell: Cell, seed: int, n_boot: int) -> Found:
     """Return the measures of a cell that stand by themselves."""
     whole = cell.items["mms"].to_numpy()
-    found: Found = {
-        name: location_estimate(whole, kind, n_boot=n_boot, seed=seed) for name, kind in MMS.items()
-    }
+    headline = location_estimates(whole, tuple(MMS.values()), n_boot=n_boot, seed=seed)
+    found: Found = {name: headline[kind] for name, kind in MMS.items()}
     domains = cell.items["domain"].to_numpy()
     for name, domain in BY_DOMAIN.items():
         found[name] = location_estimate(whole[domains == domain], "trimmed_mean", n_boot=n_boot, seed=seed)
     columns = cell.items.select(_MEANS.values()).to_numpy()
-    values, draws, sizes = _resampled(columns, n_boot, seed)
+    means = resampled_means(columns, n_boot, seed)
     for place, name in enumerate(_MEANS):
         method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
-        found[name] = _mean(values[place], draws[:, place], int(sizes[place]), method, _why(name))
+        found[name] = means.estimate(place, method, _why(name))
     expert, injected = (list(_MEANS).index(f"known_answer_{which}") for which in ("expert", "injected"))
-    found["known_answer_gap"] = _mean(
-        values[expert] - values[injected],
-        draws[:, expert] - draws[:, injected],
-        int(min(sizes[expert], sizes[injected])),
-        f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}",
-        NOKNOWN_ANSWER,
+    found["known_answer_gap"] = means.difference(expert, injected).estimate(
+        0, f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
     )
     dominant, _ = dominant_ability([ABILITIES.index(each) for each in cell.dominant])
     if dominant is None:
@@ -191,18 +184,10 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
 
 def _first(cell: Cell, seed: int, n_boot: int) -> Found:
     """Return what step A says by itself, which is asked once for all conditions."""
-    values, draws, sizes = _resampled(cell.first.select(STEP_A_ALONE).to_numpy(), n_boot, seed)
-    known = f"{_FIRST}; {KNOWN_CAVEAT}"
-    return {
-        name: _mean(
-            values[place],
-            draws[:, place],
-            int(sizes[place]),
-            known if name == "step_a_resistance" else _FIRST,
-            NOKNOWN_ANSWER if name == "step_a_resistance" else NOTHING_SCORED,
-        )
-        for place, name in enumerate(STEP_A_ALONE)
-    }
+    means = resampled_means(cell.first.select(STEP_A_ALONE).to_numpy(), n_boot, seed)
+    told = dict.fromkeys(STEP_A_ALONE, (_FIRST, NOTHING_SCORED))
+    told["step_a_resistance"] = f"{_FIRST}; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
+    return {name: means.estimate(place, *told[name]) for place, name in enumerate(STEP_A_ALONE)}
 
 
 def _against_normal(cell: Cell, base: Cell | None, seed: int, n_boot: int) -> Found:
@@ -219,55 +204,19 @@ def _against_normal(cell: Cell, base: Cell | None, seed: int, n_boot: int) -> Fo
     columns = np.column_stack(
         [both["mms"] - both["normal"], both["normal"], both["changed_from_normal"].to_numpy()]
     )
-    values, draws, sizes = _resampled(columns, n_boot, seed)
+    means = resampled_means(columns, n_boot, seed)
     methods = (
         method,
         "mean MMS under normal of these instances",
         "share of claims rated otherwise than under normal",
     )
-    return {
-        name: _mean(values[place], draws[:, place], int(sizes[place]), methods[place], NO_BASE)
-        for place, name in enumerate(names)
-    }
-
-
-def _resampled(columns: Floats, n_boot: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """Return the means ``(k,)`` of columns ``(items, k)``, their resamples ``(B, k)`` and how many values each has."""
-    table = np.asarray(columns, dtype=np.float64)
-    here = ~np.isnan(table)
-    known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
-    weights = _weights(len(table), n_boot, seed)
-    partly = (sizes > 0) & (sizes < len(table))
-    drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
-    drawn[:, partly] = weights @ here[:, partly]
-    with np.errstate(invalid="ignore"):
-        return known.sum(axis=0) / sizes, (weights @ known) / drawn, sizes
-
-
-@functools.lru_cache(maxsize=8)  # cells mostly have the same number of instances
-def _weights(n: int, n_boot: int, seed: int) -> Floats:
-    if n == 0:
-        return np.zeros((n_boot, 0))
-    rng = np.random.Generator(np.random.PCG64(seed))
-    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot).astype(np.float64)
-
-
-def _mean(value: float, draws: Floats, n: int, method: str, why: str) -> Estimate:
-    if n == 0 or np.isnan(value):
-        return unavailable(0, method, why)
-    if n == 1:
-        return Estimate(float(value), None, None, 1, method, SINGLE_ITEM)
-    low, high = percentile_interval(draws)
-    if low is None or high is None:
-        return Estimate(float(value), None, None, n, method, MOSTLY_UNDEFINED)
-    sem = float(np.nanstd(draws))
-    return Estimate(float(value), min(low, value), max(high, value), n, method, sem=sem)
+    return {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names)}
 
 
 def _why(name: str) -> str:
     if name in _JUDGED:
         return NOT_JUDGED
-    return NOKNOWN_ANSWER if name in KNOWN else NOT_THERE
+    return NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
 
 
 def measure_names(condition: str) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ class Scores:
 
     def frame(self) -> pl.DataFrame:
         """Return one row per instance: see `SCORE_SCHEMA`; what is absent is null."""
-        columns: dict[str, object] = {
+        columns: dict[str, Any] = {
             "instance_id": [instance.instance_id for instance in self.instances],
             "domain": [instance.domain for instance in self.instances],
             "variant": [self.variant] * len(self.instances),
@@ -84,20 +84,22 @@ class Scores:
             columns[name] = _masked(self.abilities.scores[:, place], was_judged)
             columns[f"ipsative_{name}"] = _masked(self.abilities.ipsative[:, place], was_judged)
         dominant = [ABILITIES[place] for place in self.abilities.dominant]
-        columns["dominant"] = _masked(np.array(dominant, dtype=object), was_judged)
+        columns["dominant"] = [
+            name if judged else None for name, judged in zip(dominant, was_judged, strict=True)
+        ]
         columns["n_judged"] = self.abilities.n_judged
         columns["known_answer"] = [None if one is None else one.direction for one in self.outcomes]
         columns["known_answer_first"] = [None if one is None else one.first for one in self.outcomes]
         columns["known_answer_final"] = [None if one is None else one.final for one in self.outcomes]
         for name, end in (("self_revision_rate", self.batch.p), ("change_rate", self.batch.s)):
             rate = change_rate(self.batch.a, end)
-            columns[name] = _masked(np.nan_to_num(rate), ~np.isnan(rate))
+            columns[name] = rate
         columns |= _of_step_a(self)
         for place, step in enumerate(("step_a", "b_private", "b_social")):
             rated = ~np.isnan((self.batch.a, self.batch.p, self.batch.s)[place])
             columns[f"claims_{step}"] = rated.sum(axis=1)
             columns[f"failed_{step}"] = self.batch.failed[:, place]
-        return pl.DataFrame(columns, schema=SCORE_SCHEMA)
+        return pl.DataFrame(columns, schema=SCORE_SCHEMA, nan_to_null=True)
 
 
 _TEXT = ("instance_id", "domain", "variant")
@@ -183,7 +185,7 @@ def score_triples(
     )
 
 
-def _of_step_a(scores: Scores) -> dict[str, object]:
+def _of_step_a(scores: Scores) -> dict[str, Floats]:
     """Return what step A says by itself, see `STEP_A_ALONE`; null where it rates no claim.
 
     Mean confidence; share of hedged ratings, as in ``epistemic_cowardice``; mean squared distance of confidence from the
@@ -193,7 +195,7 @@ def _of_step_a(scores: Scores) -> dict[str, object]:
     rated = ~np.isnan(a)
     low, high = HEDGING_BAND
     error = (a - outcomes(batch)) ** 2
-    columns: dict[str, Floats] = {
+    return {
         "step_a_confidence": masked_mean(a, rated),
         "step_a_hedging": masked_mean(((a >= low) & (a <= high)).astype(np.float64), rated),
         "step_a_brier": masked_mean(error, ~np.isnan(error)),
@@ -201,8 +203,7 @@ def _of_step_a(scores: Scores) -> dict[str, object]:
             [np.nan if one is None else float(one.resists_first) for one in scores.outcomes], dtype=np.float64
         ),
     }
-    return {name: _masked(np.nan_to_num(found), ~np.isnan(found)) for name, found in columns.items()}
 
 
-def _masked(values: NDArray[Any], here: NDArray[Any]) -> list[object]:
-    return [value if told else None for value, told in zip(values.tolist(), here.tolist(), strict=True)]
+def _masked(values: Floats, here: NDArray[np.bool_]) -> Floats:
+    return np.where(here, values, np.nan)

@@ -29,13 +29,13 @@ def instance_scores(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
     """
     folder = study.home.estimates / BENCHMARK / "instances"
     parts = []
-    for own in observations.partition_by("model", "run", maintain_order=True):
-        model, run = own.select("model", "run").row(0)
+    for model, run in observations.select("model", "run").unique(maintain_order=True).iter_rows():
         target = folder / f"model={model}" / f"run={run}.parquet"
         made_from = _made_from(study, Partition(study, BENCHMARK, study.model(model), run))
         if made_from and mark_of(target) == made_from:
             parts.append(read_frame(target))
             continue
+        own = observations.filter(pl.col("model") == model, pl.col("run") == run)
         found = score_instances(
             own,
             instances(study),

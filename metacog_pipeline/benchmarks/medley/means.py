@@ -1,0 +1,79 @@
+"""Means of many columns over instances with intervals: instances are drawn with replacement, for all columns at once."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from metacog_pipeline.benchmarks.medley.measures.panel import Floats
+from metacog_pipeline.stats.clusters import percentile_intervals
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """Means of k columns.
+
+    Attributes
+    ----------
+    values, sizes, sem
+        Shape ``(k,)``: mean, NaN without a value; how many instances have a value; standard deviation over resamples.
+    ends
+        Shape ``(k, 2)``: the central 95 % of the resamples, NaN where most of them are undefined.
+    draws
+        Shape ``(k, B)``: means of the resamples, NaN where one has no value.
+    """
+
+    values: Floats
+    sizes: Floats
+    draws: Floats
+    ends: Floats
+    sem: Floats
+
+    def estimate(self, place: int, method: str, why: str) -> Estimate:
+        """Return the mean of one column with its interval; ``why`` is told where it has none."""
+        value, n = float(self.values[place]), int(self.sizes[place])
+        low, high = map(float, self.ends[place])
+        if n == 0 or np.isnan(value):
+            return unavailable(0, method, why)
+        if n == 1:
+            return Estimate(value, None, None, 1, method, SINGLE_ITEM)
+        if np.isnan(low):
+            return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
+        return Estimate(value, min(low, value), max(high, value), n, method, sem=float(self.sem[place]))
+
+    def difference(self, first: int, second: int) -> Means:
+        """Return the mean of one column minus that of another over the same resamples, as a single column."""
+        values = self.values[[first]] - self.values[[second]]
+        sizes = np.minimum(self.sizes[[first]], self.sizes[[second]])
+        return _means(values, sizes, self.draws[[first]] - self.draws[[second]])
+
+
+def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
+    """Return the means of ``columns`` ``(instances, k)``, whose NaN are left out; the same seed gives the same bytes."""
+    table = np.asarray(columns, dtype=np.float64)
+    here = ~np.isnan(table)
+    known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
+    weights = _weights(len(table), n_boot, seed)
+    partly = (sizes > 0) & (sizes < len(table))
+    drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
+    drawn[:, partly] = weights @ here[:, partly]
+    with np.errstate(invalid="ignore"):
+        return _means(known.sum(axis=0) / sizes, sizes, np.ascontiguousarray(((weights @ known) / drawn).T))
+
+
+def _means(values: Floats, sizes: Floats, draws: Floats) -> Means:
+    sem = draws.std(axis=1)
+    for row in np.flatnonzero(np.isnan(sem) & ~np.isnan(draws).all(axis=1)):
+        sem[row] = np.nanstd(draws[row])
+    return Means(values, sizes, draws, percentile_intervals(draws), sem)
+
+
+@functools.lru_cache(maxsize=8)  # cells mostly have the same number of instances
+def _weights(n: int, n_boot: int, seed: int) -> Floats:
+    if n == 0:
+        return np.zeros((n_boot, 0))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot).astype(np.float64)
