@@ -141,7 +141,8 @@ class Cell:
     @cached_property
     def table(self) -> Table:
         """Clusters over combinations."""
-        counts, codes = counted(self.rows, self.clusters)
+        n = int(self.clusters.max()) + 1 if len(self.clusters) else 0
+        counts, codes = counted(self.rows, self.clusters, n)
         return Table(merge_patterns(counts, np.ones(len(counts), dtype=np.int64)), codes)
 
     def resampled(self, n_boot: int, seed: int) -> Floats:
@@ -158,10 +159,17 @@ class Cell:
         return own["confidence"].to_numpy(), right, self.clusters[kept]
 
 
-def counted(rows: pl.DataFrame, clusters: Ints) -> tuple[Ints, dict[str, Ints]]:
-    """Return how often each cluster has each combination, ``(clusters, combinations)``, and the combinations' codes."""
+def counts_of_cell(cell: Cell, reading: Reading) -> tuple[float, float, float, float]:
+    """Return yeses to right and to wrong answers, right and wrong answers."""
+    hits, misses, alarms, rejections = (
+        float(each) for each in cell.table.totals @ cell.table.outcomes(reading)
+    )
+    return hits, alarms, hits + misses, alarms + rejections
+
+
+def counted(rows: pl.DataFrame, clusters: Ints, n: int) -> tuple[Ints, dict[str, Ints]]:
+    """Return how often each of ``n`` clusters has each combination, ``(n, combinations)``, and the combinations' codes."""
     coded = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in CODED).to_numpy()
-    n = int(clusters.max()) + 1 if len(clusters) else 0
     if not len(coded):
         return np.zeros((n, 0), dtype=np.int64), {name: np.zeros(0, dtype=np.int64) for name in CODED}
     found, index = np.unique(coded, axis=0, return_inverse=True)

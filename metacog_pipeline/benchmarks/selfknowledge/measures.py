@@ -26,7 +26,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.benchmarks.selfknowledge.cells import STUDY, Cell, Floats, Reading
+from metacog_pipeline.benchmarks.selfknowledge.cells import (
+    STUDY,
+    Cell,
+    Floats,
+    Reading,
+    counts_of_cell,
+)
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
@@ -117,7 +123,7 @@ def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, 
 def sensitivity(cell: Cell, name: str, draws: Floats, reading: Reading = STUDY) -> Estimate:
     """Return a measure of `STATISTICS`, resampled."""
     weights = cell.table.outcomes(reading)
-    hits, alarms, right, wrong = (each[0] for each in counts_of(cell.table.totals[None, :], weights))
+    hits, alarms, right, wrong = counts_of_cell(cell, reading)
     n = round(right + wrong)
     method = {"d_type2": LOG_LINEAR, "d_type2_clip": CLIPPED}.get(name, "item bootstrap, recentred")
     why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
