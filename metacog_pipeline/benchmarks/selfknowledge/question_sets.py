@@ -152,7 +152,7 @@ SOURCES: Mapping[str, Source] = {
             _MKQA,
             mkqa.load,
             10_000,
-            ("mkqa.jsonl", "mkqa.parquet"),
+            ("mkqa.jsonl", "mkqa.parquet", "test_mkqa.jsonl", "mkqa_fixture_6.jsonl"),
         ),
         Source(
             "fictional_qa",

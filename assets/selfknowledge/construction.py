@@ -1,0 +1,72 @@
+"""From published question sets to the questions that are asked. Nothing here asks anybody anything."""
+
+from dagster import AssetCheckResult, AssetCheckSpec, DataVersion, MaterializeResult, asset
+
+from assets.automation import FOLLOW
+from assets.reporting import ROWS, one_line_failure
+from assets.showing import preview
+from assets.study_file import current_study
+from metacog_pipeline.benchmarks.selfknowledge.stages import construction as stages
+from metacog_pipeline.files import canonical_json, sha256_hex
+
+GROUP = "selfknowledge_questions"
+
+
+@asset(
+    group_name=GROUP,
+    kinds={"json"},
+    code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
+)
+def selfknowledge_sources() -> MaterializeResult:
+    """Short-answer questions with all accepted answers: a published set, verified, or the facts of the sample."""
+    with one_line_failure():
+        found = stages.fetch_sources(current_study())
+    return MaterializeResult(
+        metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
+    )
+
+
+@asset(
+    group_name=GROUP,
+    deps=[selfknowledge_sources],
+    kinds={"parquet"},
+    code_version=stages.CONSTRUCTION_VERSION,
+    automation_condition=FOLLOW,
+    check_specs=[
+        AssetCheckSpec(
+            "invariants_hold",
+            asset="selfknowledge_items",
+            blocking=True,
+            description="Every question and its answers are those of its source; no blank answer would match everything.",
+        ),
+        AssetCheckSpec(
+            "mostly_answerable",
+            asset="selfknowledge_items",
+            description="Nine in ten questions have an answer; the others count as wrong, and accuracy says so apart.",
+        ),
+    ],
+)
+def selfknowledge_items() -> MaterializeResult:
+    """The questions, in every language they have, the same for every model, run and condition."""
+    with one_line_failure():
+        study = current_study()
+        built = stages.build(study)
+        asked = [[item.item_id, item.item_hash] for item in stages.items(study)]
+    without = sum(not any(accepted for _, accepted in item.answers) for item in stages.items(study))
+    return MaterializeResult(
+        metadata={**built.facts, ROWS: built.facts["rows"], "preview": preview(built.frame)},
+        data_version=DataVersion(sha256_hex(canonical_json(asked))),
+        check_results=[
+            AssetCheckResult(
+                check_name="invariants_hold",
+                passed=not built.violations,
+                metadata={"violations": list(built.violations[:50])},
+            ),
+            AssetCheckResult(
+                check_name="mostly_answerable",
+                passed=10 * without <= len(asked),
+                metadata={"questions without an answer": without, "questions": len(asked)},
+            ),
+        ],
+    )
