@@ -11,3 +11,71 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+TEMPLATE = (
+    "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+SPECIAL = ["<|pad|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
+
+
+@pytest.fixture(scope="session")
+def make_model(tmp_path_factory):
+    """Make folders with tiny random models of two architectures, one with tied tensors, tokenizer and all."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+
+    def tokenizer(template):
+        letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+        made = Tokenizer(models.BPE({token: i for i, token in enumerate([*SPECIAL, *letters])}, []))
+        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        made.decoder = decoders.ByteLevel()
+        fast = transformers.PreTrainedTokenizerFast(
+            tokenizer_object=made,
+            pad_token="<|pad|>",
+            eos_token="<|end|>",
+            additional_special_tokens=SPECIAL[2:],
+        )
+        fast.add_tokens(["Yes", "No", "Rome"])
+        fast.chat_template = template
+        return fast
+
+    def config(kind, size):
+        ends = {"eos_token_id": 1, "pad_token_id": 0, "bos_token_id": None}
+        if kind == "llama":
+            return transformers.LlamaConfig(
+                vocab_size=size,
+                hidden_size=32,
+                intermediate_size=48,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+                max_position_embeddings=512,
+                **ends,
+            )
+        return transformers.GPT2Config(
+            vocab_size=size, n_embd=32, n_layer=2, n_head=4, n_positions=512, **ends
+        )
+
+    made = {}
+
+    def make(kind, template=TEMPLATE):
+        if (kind, template) not in made:
+            folder = tmp_path_factory.mktemp(kind)
+            words = tokenizer(template)
+            torch.manual_seed(0)
+            model = transformers.AutoModelForCausalLM.from_config(config(kind, len(words)))
+            with torch.no_grad():
+                for weights in model.parameters():
+                    if weights.dim() > 1:
+                        weights.normal_(0, 0.3)
+            model.save_pretrained(folder)
+            words.save_pretrained(folder)
+            made[kind, template] = folder
+        return made[kind, template]
+
+    return make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,12 @@ def load(spec: ModelSpec) -> Loaded:
 
 @functools.lru_cache(maxsize=1)
 def _load(name: str, folder: str, digest: str, device: str, dtype: str) -> Loaded:
+    opened = open_folder(name, folder, device, dtype)
+    return replace(opened, reported=f"local/{Path(folder).name}@{digest[:12]}")
+
+
+def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
+    """Open the model of a folder anew, for one who means to change it; errors as of :func:`load`."""
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -78,7 +84,7 @@ def _load(name: str, folder: str, digest: str, device: str, dtype: str) -> Loade
         raise ProviderError(
             f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
         ) from None
-    reported = f"local/{Path(folder).name}@{digest[:12]}"
+    reported = f"local/{Path(folder).name}"
     takes = frozenset(inspect.signature(model.forward).parameters)
     return Loaded(reported, model, tokenizer, where, _stop_ids(model, tokenizer), _context(model), takes)
 
