@@ -1,0 +1,70 @@
+"""How replies are read by the rules of the published numbers: accepted answers, yes and no, abstentions, normal form.
+
+Reads ``$METACOG_GOLDEN/esma/*.jsonl``, file by file; what is absent is skipped.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.selfknowledge.matching import RULES, inclusion, matches, normalize
+from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains, language_of, read_yes_no
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"
+
+
+def cases(name):
+    path = GOLDEN / f"{name}.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path} is not here; set METACOG_GOLDEN")
+    found = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    assert found
+    return found
+
+
+def test_answers_are_matched_by_inclusion():
+    for case in cases("answer_matching"):
+        assert matches(case["output"], case["answers"], "inclusion") == bool(case["expected"]), case["id"]
+
+
+def test_yes_is_a_substring_by_the_reference_rule():
+    for case in cases("yes_no"):
+        assert read_yes_no(case["output"], case["lang"], "reference").value == case["expected"], case["id"]
+
+
+def test_the_default_rule_reads_a_bare_yes_and_a_bare_no_as_the_reference_does():
+    bare = {"en": ("yes", "no"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("sí", "no")}
+    read = 0
+    for case in cases("yes_no"):
+        if case["output"].strip(" .“”\"'").lower() in bare[language_of(case["lang"])]:
+            assert read_yes_no(case["output"], case["lang"]).value == case["expected"], case["id"]
+            assert read_yes_no(case["output"], case["lang"], "strict").value == case["expected"], case["id"]
+            read += 1
+    assert read >= 8
+
+
+def test_abstentions_by_the_reference_rule_and_their_alignment():
+    for case in cases("idk"):
+        withheld = int(abstains(case["output"], "reference"))
+        right = int(inclusion(case["output"], case["answers"]))
+        found = {"idk": withheld, "correct": right, "aligned": int(right == 1 - withheld)}
+        assert found == case["expected"], case["id"]
+
+
+def test_no_rule_finds_fewer_abstentions_than_the_reference_in_whole_replies():
+    for case in cases("idk"):
+        assert abstains(case["output"]) >= abstains(case["output"], "reference"), case["id"]
+
+
+def test_the_normal_form_is_that_of_squad():
+    for case in cases("normalize"):
+        assert normalize(case["text"]) == case["expected"], case["id"]
+
+
+def test_stricter_rules_match_less_than_normalised_inclusion():
+    for case in cases("answer_matching"):
+        found = {name: rule(case["output"], case["answers"]) for name, rule in RULES.items()}
+        assert found["exact_match"] <= found["normalized_inclusion"], case["id"]

@@ -1,0 +1,198 @@
+"""From replies to observations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA, UNANSWERED, observe
+from metacog_pipeline.llm.types import TokenLogprob
+
+
+def one(
+    bench: Any, *calls: dict[str, Any], condition: str = "dual", item: Any = None, **how: Any
+) -> dict[str, Any]:
+    """Return the row of one item."""
+    frame = bench.transcripts(*calls) if calls else bench.transcripts(bench.call("direct", model="other"))
+    found = observe([item or bench.CAPITAL], frame, conditions=[condition], model="m", run=1, **how)
+    assert found.schema == OBSERVATION_SCHEMA and found.height == 1
+    return found.row(0, named=True)
+
+
+def test_a_right_answer_and_a_yes(bench: Any) -> None:
+    listed = (("Yes", math.log(0.8)), ("No", math.log(0.2)))
+    meta = bench.call("meta", "Yes", logprobs=(TokenLogprob("Yes", math.log(0.8), listed),), after=1)
+    row = one(bench, bench.call("direct", "Paris."), meta, wording={"dual": "abc"})
+    assert (row["correct"], row["correct_strict"], row["yes"], row["yes_strict"], row["yes_reference"]) == (
+        1,
+    ) * 5
+    assert row["confidence"] == pytest.approx(0.8)
+    assert (row["status"], row["reason"], row["abstained"]) == ("ok", None, None)
+    assert (row["output"], row["meta_output"], row["answerable"]) == ("Paris.", "Yes", 1)
+    assert (row["latency_s"], row["cost_usd"], row["input_tokens"], row["output_tokens"]) == (2.0, 1.0, 20, 4)
+    assert (row["matching"], row["yes_no"], row["wording"], row["source"]) == (
+        "inclusion",
+        "default",
+        "abc",
+        "measured",
+    )
+    assert (row["language"], row["question_id"], row["event_id"], row["split"]) == (
+        "en",
+        "1",
+        "france",
+        "all",
+    )
+    assert row["answer_id"] != row["answer_id_meta"]
+
+
+def test_a_wrong_answer_and_a_no(bench: Any) -> None:
+    row = one(bench, bench.call("direct", "Parisian"), bench.call("meta", "No. I am no Bayesian: eyes"))
+    assert (row["correct"], row["correct_strict"]) == (1, 0)
+    assert (row["yes"], row["yes_strict"], row["yes_reference"]) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "yes", "status"),
+    [("default", None, "meta_invalid"), ("reference", 1, "ok"), ("strict", 1, "ok")],
+)
+def test_the_rule_of_the_study_decides_what_a_yes_is(
+    bench: Any, rule: Any, yes: int | None, status: str
+) -> None:
+    row = one(bench, bench.call("direct", "Lyon"), bench.call("meta", "Yes and no"), yes_no=rule)
+    assert (row["yes"], row["status"], row["yes_no"]) == (yes, status, rule)
+    assert (row["correct"], row["yes_strict"], row["yes_reference"]) == (0, 1, 1)
+    assert (row["reason"] is None) == (status == "ok")
+
+
+def test_the_rule_of_the_study_decides_what_is_right(bench: Any) -> None:
+    calls = bench.call("direct", "Parisian"), bench.call("meta", "Yes")
+    assert one(bench, *calls)["correct"] == 1
+    assert one(bench, *calls, rule="token_boundary")["correct"] == 0
+    assert one(bench, *calls, rule="exact_match")["matching"] == "exact_match"
+
+
+def test_thinking_is_not_part_of_an_answer(bench: Any) -> None:
+    row = one(
+        bench, bench.call("direct", "<think>Paris?</think>Lyon"), bench.call("meta", "<think>Yes</think>No")
+    )
+    assert (row["correct"], row["yes"], row["output"]) == (0, 0, "<think>Paris?</think>Lyon")
+
+
+def test_each_condition_is_read_in_its_language(bench: Any) -> None:
+    meta = bench.call("meta", "不是", condition="dual_zh")
+    row = one(bench, bench.call("direct", "巴黎", condition="dual_zh"), meta, condition="dual_zh")
+    assert (row["correct"], row["yes"], row["yes_reference"], row["language"]) == (1, 0, 1, "zh")
+
+
+def test_what_no_answer_is_accepted_of_is_never_right(bench: Any) -> None:
+    calls = [bench.call(step, "Yes", item=bench.UNANSWERABLE) for step in ("direct", "meta")]
+    row = one(bench, *calls, item=bench.UNANSWERABLE)
+    assert (row["correct"], row["correct_strict"], row["answerable"], row["yes"]) == (0, 0, 0, 1)
+
+
+def test_leave_to_abstain_is_read_from_one_reply(bench: Any) -> None:
+    for text, right, withheld in (
+        ("Paris", 1, 0),
+        ("I don’t know", 0, 1),
+        ("I don't know, Paris", 1, 1),
+        ("Lyon", 0, 0),
+    ):
+        row = one(bench, bench.call("idk", text, condition="idk"), condition="idk")
+        assert (row["correct"], row["abstained"], row["status"]) == (right, withheld, "ok")
+        assert (
+            row["yes"]
+            is row["yes_strict"]
+            is row["yes_reference"]
+            is row["confidence"]
+            is row["meta_output"]
+            is None
+        )
+    curly = bench.call("idk", "I don’t know", condition="idk")
+    assert one(bench, curly, condition="idk", yes_no="reference")["abstained"] == 0
+
+
+@pytest.mark.parametrize(
+    ("calls", "status", "correct", "yes", "said"),
+    [
+        ([], "not_run", None, None, "not asked yet"),
+        ([("direct", "Paris", "ok")], "not_run", 1, None, "whether it is known"),
+        ([("direct", "", "failed")], "transport_error", None, None, "direct: boom"),
+        ([("direct", "Paris", "ok"), ("meta", "", "failed")], "transport_error", 1, None, "meta: boom"),
+        ([("direct", "Paris", "truncated"), ("meta", "Yes", "truncated")], "ok", 1, 1, None),
+        ([("direct", "", "truncated"), ("meta", "Yes", "ok")], "too_long", None, 1, "direct: cut"),
+        (
+            [("direct", "<think>Paris", "truncated"), ("meta", "Yes", "ok")],
+            "too_long",
+            None,
+            1,
+            "direct: cut",
+        ),
+        ([("direct", "Paris", "ok"), ("meta", "<think>Yes", "truncated")], "too_long", 1, None, "meta: cut"),
+        (
+            [("direct", "Paris", "ok"), ("meta", "Well it", "truncated")],
+            "meta_invalid",
+            1,
+            None,
+            "cut by the length",
+        ),
+        ([("direct", "Paris", "ok"), ("meta", "", "ok")], "meta_invalid", 1, None, "says nothing"),
+        ([("direct", "", "ok"), ("meta", "Yes", "ok")], "ok", 0, 1, None),
+        ([("direct", "", "refused"), ("meta", "Yes", "ok")], "refused", 0, 1, "direct: the provider"),
+        ([("direct", "Paris", "ok"), ("meta", "", "refused")], "refused", 1, 0, "meta: the provider"),
+    ],
+)
+def test_every_end_of_a_call_has_its_status(
+    bench: Any,
+    calls: list[tuple[str, str, str]],
+    status: str,
+    correct: int | None,
+    yes: int | None,
+    said: str | None,
+) -> None:
+    made = [
+        bench.call(step, text, status=ended, error_message="boom" if ended == "failed" else None)
+        for step, text, ended in calls
+    ]
+    row = one(bench, *made)
+    assert (row["status"], row["correct"], row["yes"]) == (status, correct, yes)
+    assert row["reason"] is None if said is None else said in row["reason"]
+    if status in UNANSWERED:
+        assert row["correct"] is None or row["yes"] is None
+
+
+def test_a_refusal_under_idk_withholds_the_answer(bench: Any) -> None:
+    refusal = bench.call("idk", "", condition="idk", status="refused")
+    assert one(bench, refusal, condition="idk")["abstained"] == 1
+    assert one(bench, refusal, condition="idk", yes_no="reference")["abstained"] == 0
+
+
+def test_the_newest_call_counts_and_a_failed_one_only_without_another(bench: Any) -> None:
+    meta = bench.call("meta", "Yes")
+    row = one(bench, bench.call("direct", "Lyon"), bench.call("direct", "Paris", after=5), meta)
+    assert row["correct"] == 1
+    row = one(bench, bench.call("direct", "Paris"), bench.call("direct", status="failed", after=9), meta)
+    assert (row["correct"], row["status"]) == (1, "ok")
+    row = one(
+        bench, bench.call("direct", "Paris"), bench.call("direct", "Lyon", superseded=True, after=9), meta
+    )
+    assert row["correct"] == 1
+
+
+def test_rows_come_in_the_order_of_conditions_and_items_and_only_where_a_question_is(bench: Any) -> None:
+    frame = bench.transcripts(bench.call("direct", "Paris"), bench.call("meta", "Yes"))
+    found = observe(bench.ITEMS, frame, conditions=["dual_es", "dual", "idk"], model="m", run=1)
+    assert found.select("condition", "item_id").rows() == [
+        *(("dual_es", "sk-1"), ("dual_es", "sk-3")),
+        *(("dual", "sk-1"), ("dual", "sk-2"), ("dual", "sk-3")),
+        *(("idk", "sk-1"), ("idk", "sk-2"), ("idk", "sk-3")),
+    ]
+    assert found.filter(pl.col("status") == "ok").height == 1
+
+
+def test_other_models_runs_and_benchmarks_are_left_out(bench: Any) -> None:
+    for more in ({"model": "n"}, {"run": 2}, {"benchmark": "medley"}):
+        row = one(bench, bench.call("direct", "Paris", **more), bench.call("meta", "Yes", **more))
+        assert row["status"] == "not_run"

@@ -1,0 +1,131 @@
+"""Simulated observers give back the parameters they were made with, in text that the readers read."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
+from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
+from metacog_pipeline.benchmarks.selfknowledge.matching import matches
+from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains, read_yes_no
+from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
+from metacog_pipeline.benchmarks.selfknowledge.simulate import Responder
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+
+N = 3000
+WORDS = load_wording()
+Z = NormalDist().inv_cdf
+NAMES = [f"thing of {number}." for number in range(N)]
+MANY = [
+    Item(f"i{n}", "sample", "all", n, (("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")),
+         (("en", (f"maker {n:05d}",)), ("es", (f"autor {n:05d}",))))
+    for n, name in enumerate(NAMES)
+]  # fmt: skip
+
+
+def request(item: Item, condition: str, step: str, **sampling: Any) -> ChatRequest:
+    return ChatRequest(messages(item, condition, step, WORDS), Sampling(**sampling))
+
+
+def text(said: str | Completion) -> str:
+    return said.text if isinstance(said, Completion) else said
+
+
+def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return who was right, who said yes (NaN: neither), and D."""
+    respond, language = Responder(MANY, observer), LANGUAGE_OF[condition]
+    right, yes, shares = [], [], []
+    for item in MANY:
+        right.append(matches(text(respond(request(item, condition, "direct"))), item.accepted(language)))
+        meta = respond(request(item, condition, "meta", top_logprobs=5))
+        assert isinstance(meta, Completion)
+        value = read_yes_no(meta.text, language).value
+        yes.append(np.nan if value is None else value)
+        share = confidence(encode_logprobs(meta.logprobs), language)
+        shares.append(np.nan if share is None else share)
+    return np.array(right), np.array(yes, float), np.array(shares)
+
+
+@pytest.mark.parametrize(("accuracy", "d", "bias"), [(0.7, 1.0, 0.0), (0.4, 2.0, 0.6), (0.6, 0.0, -0.4)])
+def test_accuracy_d_and_bias_come_back(accuracy: float, d: float, bias: float) -> None:
+    right, yes, shares = asked(ObserverSpec(accuracy=accuracy, d_type2=d, yes_bias=bias, sloppiness=0.2))
+    read = ~np.isnan(yes)
+    assert right.mean() == pytest.approx(accuracy, abs=0.03)
+    h, f = yes[read & right].mean(), yes[read & ~right].mean()
+    assert Z(h) - Z(f) == pytest.approx(d, abs=0.2)
+    assert (Z(h) + Z(f)) / 2 == pytest.approx(bias, abs=0.12)
+    told = read & ~np.isnan(shares)
+    assert ((shares[told] > 0.5) == (yes[told] == 1)).all()
+    area = (shares[told & right][:, None] > shares[told & ~right][None]).mean()
+    assert area == pytest.approx(NormalDist().cdf(d / 2**0.5), abs=0.04)
+
+
+def test_less_is_known_in_other_languages() -> None:
+    observer = ObserverSpec(accuracy=0.8, language_gap=0.5)
+    assert asked(observer, "dual_es")[0].mean() == pytest.approx(0.4, abs=0.03)
+    assert asked(observer)[0].mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
+    respond = Responder(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, sloppiness=0.3))
+    said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
+    withheld = np.array([abstains(reply) for reply in said])
+    right = np.array([matches(reply, item.accepted()) for reply, item in zip(said, MANY, strict=True)])
+    assert withheld.mean() == pytest.approx(0.5, abs=0.05)
+    assert right[~withheld].mean() == pytest.approx(NormalDist().cdf(1.0), abs=0.04)
+
+
+def test_answers_are_the_same_again_and_resemble_those_of_another_run() -> None:
+    observer = ObserverSpec()
+    first, second = Responder(MANY, observer), Responder(MANY, observer)
+
+    def answers(respond: Responder, seed: int) -> list[str]:
+        return [text(respond(request(item, "dual", "meta", seed=seed))) for item in MANY[:600]]
+
+    assert answers(first, 1) == answers(second, 1)
+    alike = np.mean([a == b for a, b in zip(answers(first, 1), answers(second, 2), strict=True)])
+    assert 0.65 < alike < 0.95
+    other = Responder(MANY, ObserverSpec(seed=9))
+    assert answers(other, 1) != answers(first, 1)
+
+
+def test_what_no_answer_is_accepted_of_is_never_right(bench: Any) -> None:
+    respond = Responder(bench.ITEMS, ObserverSpec(accuracy=1.0))
+    assert respond(request(bench.UNANSWERABLE, "dual", "direct")) in ("Paris", "Nobody", "?")
+    assert respond(request(bench.CAPITAL, "dual_ko", "direct")) in ("파리", "?")
+
+
+def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> None:
+    respond = Responder(bench.ITEMS, ObserverSpec())
+    for item, condition in ((bench.CAPITAL, "dual_zh"), (bench.PLAIN, "dual"), (bench.PLAIN, "idk")):
+        for step in condition_steps(condition):
+            assert respond.knows(request(item, condition, step))
+    strange = ChatRequest((Message("user", "What is the capital of France?"),), Sampling())
+    assert not respond.knows(strange) and respond(strange) == "I don't know"
+
+
+def test_a_choice_is_kept_to(bench: Any) -> None:
+    respond = Responder(bench.ITEMS, ObserverSpec(sloppiness=1.0, refusal=1.0))
+    (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
+    said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
+    assert said in ("예", "아니요")
+
+
+def test_log_probabilities_are_given_where_asked_for_only(bench: Any) -> None:
+    respond = Responder(bench.ITEMS, ObserverSpec())
+    assert isinstance(respond(request(bench.CAPITAL, "dual", "meta")), str)
+    assert isinstance(respond(request(bench.CAPITAL, "dual", "direct", top_logprobs=5)), str)
+    said = respond(request(bench.CAPITAL, "dual", "meta", top_logprobs=5))
+    assert isinstance(said, Completion) and "".join(each.token for each in said.logprobs) == said.text
+
+
+def test_a_refusing_observer_claims_no_knowledge(bench: Any) -> None:
+    respond = Responder(bench.ITEMS, ObserverSpec(refusal=1.0))
+    assert read_yes_no(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es").value == 0
+    assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())
