@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster import AssetSelection, Definitions, define_asset_job, in_process_executor
 
-from assets import warehouse
+from assets import across, warehouse
 from assets.automation import automation
 from assets.benchmarks import ENABLED
 from assets.sensors import study_models
@@ -38,12 +38,14 @@ measure = [
 ]
 publish = define_asset_job(
     PUBLISH,
-    AssetSelection.assets(*(made for each in ENABLED for made in each.published), *warehouse.ASSETS),
+    AssetSelection.assets(
+        *(made for each in ENABLED for made in each.published), *across.ASSETS, *warehouse.ASSETS
+    ),
     description="Compare models and rebuild the boards.",
 )
 
 defs = Definitions(
-    assets=[*(made for each in ENABLED for made in each.assets), *warehouse.ASSETS],
+    assets=[*(made for each in ENABLED for made in each.assets), *across.ASSETS, *warehouse.ASSETS],
     jobs=[*generate, *construct, *measure, publish],
     sensors=[automation, study_models],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step

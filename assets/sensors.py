@@ -14,6 +14,7 @@ from dagster import (
     sensor,
 )
 
+from assets import across
 from assets.benchmarks import ENABLED
 from assets.partitions import MODELS
 from assets.study_file import current_study
@@ -24,6 +25,7 @@ from metacog_pipeline.study import Study
 
 PROVISIONAL = (
     *(made.key for each in ENABLED for made in each.published),
+    *(made.key for made in across.ASSETS),
     *(key_of(model.name) for model in SQL_MODELS),
 )
 

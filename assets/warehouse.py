@@ -14,6 +14,7 @@ from dagster import (
     multi_asset,
 )
 
+from assets import across
 from assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
 from assets.benchmarks import ENABLED
 from assets.reporting import ROWS, one_line_failure
@@ -32,6 +33,7 @@ SCORED = tuple(each.measured.estimates.key for each in ENABLED)
 DATASETS: dict[str, tuple[AssetKey, ...]] = {
     "transcripts/": ANSWERED,
     "study/": ANSWERED,  # how far each partition is
+    **across.DATASETS,
     **{prefix: (key,) for each in ENABLED for prefix, key in each.datasets().items()},
 }
 

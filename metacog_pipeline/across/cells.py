@@ -18,7 +18,7 @@ GRID = 101
 CELLS = 2 * GRID
 BINS = 10  # of ECE, of equal width
 _SHARE = np.arange(GRID) / 100
-_BIN = np.minimum((_SHARE * BINS).astype(np.int64), BINS - 1)
+_BIN = np.maximum((np.arange(GRID) * BINS + 99) // 100 - 1, 0)  # (low, high], as in `stats.calibration`
 
 
 def cells_of(frame: pl.DataFrame) -> Ints:

@@ -1,0 +1,106 @@
+"""Confidence measured alike: each statistic from cells equals the one from the answers; what has no number says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike, measures
+from metacog_pipeline.across.cells import CELLS, STATISTICS, cells_of, levels
+from metacog_pipeline.across.readings import ANSWER_SCHEMA
+from metacog_pipeline.stats import calibration
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.clusters import patterns_of
+
+ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def answers(pairs, model="one", runs=1, benchmark="metamedqa"):
+    rows = [
+        {
+            "benchmark": benchmark, "dataset": "sample", "condition": "baseline", "model": model, "source": "measured",
+            "run": run, "item_id": f"i{place}", "cluster": f"i{place}", "correct": float(correct),
+            "confidence": None if percent is None else percent / 100,
+        }
+        for run in range(1, runs + 1)
+        for place, (percent, correct) in enumerate(pairs)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=ANSWER_SCHEMA)
+
+
+@given(ANSWERS)
+@settings(max_examples=100, deadline=None)
+def test_statistics_of_cells_are_those_of_the_answers(pairs):
+    frame = answers(pairs)
+    confidence, correct = frame["confidence"].to_numpy(), frame["correct"].to_numpy().astype(int)
+    totals = np.bincount(cells_of(frame), minlength=CELLS).astype(float)[None]
+    found = {name: float(statistic(totals)[0]) for name, statistic in STATISTICS.items()}
+    assert found["accuracy"] == pytest.approx(correct.mean())
+    assert found["mean_confidence"] == pytest.approx(confidence.mean())
+    assert found["brier"] == pytest.approx(((confidence - correct) ** 2).mean())
+    assert found["ece"] == pytest.approx(calibration.ece(confidence, correct, 10).value, abs=1e-12)
+    area = auroc(confidence, correct).value
+    assert (
+        np.isnan(found["auroc2"])
+        if len(set(correct)) == 1
+        else (area is None or found["auroc2"] == pytest.approx(area))
+    )
+
+
+@given(ANSWERS)
+@settings(max_examples=60, deadline=None)
+def test_levels_rise_with_confidence_and_are_few(pairs):
+    totals = np.bincount(cells_of(answers(pairs)), minlength=CELLS)
+    level = levels(totals)
+    assert (np.diff(level) >= 0).all() and level.min() >= 0 and level.max() < 5
+    used = np.flatnonzero(totals[0::2] + totals[1::2])
+    if len(used) <= 5:
+        assert len(set(level[used])) == len(used)
+
+
+def test_repeating_every_run_narrows_no_interval():
+    rng = np.random.default_rng(3)
+    pairs = [(int(rng.integers(0, 101)), int(rng.random() < 0.6)) for _ in range(80)]
+    once, thrice = (alike(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
+    for measure in ("accuracy", "ece", "brier"):
+        first, again = (
+            frame.row(by_predicate=pl.col("measure") == measure, named=True) for frame in (once, thrice)
+        )
+        assert first["estimate"] == pytest.approx(again["estimate"])
+        wide, wide_again = (each["high"] - each["low"] for each in (first, again))
+        assert wide == pytest.approx(wide_again, rel=0.2)  # narrower by 42 % if runs counted as items
+        assert again["n"] == 3 * first["n"] and again["n_items"] == first["n_items"] == 80
+
+
+def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
+    for pairs in ([], [(None, 1)], [(50, 1)], [(50, 1)] * 40, [(0, 0), (100, 1)] * 3, [(80, 0)] * 9):
+        frame = alike(answers(pairs), seed=1, n_boot=50)
+        assert frame.schema == ALIKE_SCHEMA
+        for row in frame.iter_rows(named=True):
+            numbers = [row[name] for name in ("estimate", "low", "high", "sem") if row[name] is not None]
+            assert all(np.isfinite(numbers)), row
+            assert row["low"] is not None or row["status"] != "ok", row
+
+
+def test_answers_without_a_confidence_are_counted_and_take_no_part():
+    frame = alike(answers([(80, 1), (20, 0), (None, 1), (None, 0)] * 20), seed=1, n_boot=50)
+    assert frame["n_without_confidence"].unique().to_list() == [40]
+    assert frame["n"].unique().to_list() == [40]
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    frame = answers([(place % 101, place % 3 > 0) for place in range(90)])
+    assert alike(frame, seed=5, n_boot=100).equals(alike(frame, seed=5, n_boot=100))
+    assert not alike(frame, seed=5, n_boot=100).equals(alike(frame, seed=6, n_boot=100))
+
+
+def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance():
+    rng = np.random.default_rng(8)
+    percents = rng.integers(0, 101, 6000)
+    frame = answers([(int(p), int(rng.random() < p / 100)) for p in percents])
+    found = measures(patterns_of(frame["cluster"].to_numpy(), cells_of(frame), CELLS), 1, 200)
+    assert found["ece"].value < 0.03
+    assert found["auroc2"].value > 0.8 and found["meta_d"].value > 1.5

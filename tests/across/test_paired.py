@@ -1,0 +1,84 @@
+"""Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.across.paired import PAIRED_SCHEMA, paired
+from metacog_pipeline.across.readings import ANSWER_SCHEMA
+
+
+def of(model, correct, confidence, start=0, condition="baseline"):
+    count = len(correct)
+    items = [f"i{start + place}" for place in range(count)]
+    return pl.DataFrame(
+        {
+            "benchmark": ["metamedqa"] * count, "dataset": ["sample"] * count, "condition": [condition] * count,
+            "model": [model] * count, "source": ["measured"] * count, "run": [1] * count, "item_id": items,
+            "cluster": items, "correct": list(map(float, correct)), "confidence": confidence,
+        },
+        schema=ANSWER_SCHEMA,
+    )  # fmt: skip
+
+
+def row(frame, measure):
+    return frame.row(by_predicate=pl.col("measure") == measure, named=True)
+
+
+def test_a_model_that_is_right_more_often_on_the_same_items_is_better():
+    hard = np.random.default_rng(1).random(200)
+    both = pl.concat([of("a", hard < 0.8, [0.8] * 200), of("b", hard < 0.6, [0.6] * 200)])
+    found = row(paired(both, "a", "b", seed=1, n_boot=500), "accuracy")
+    assert found["better"] == "a" and found["low"] > 0 and found["p_holm"] < 0.05
+    turned = row(paired(both, "b", "a", seed=1, n_boot=500), "accuracy")
+    assert turned["difference"] == pytest.approx(-found["difference"]) and turned["better"] == "a"
+
+
+def test_pairing_sees_what_two_separate_intervals_cannot():
+    hard = np.random.default_rng(2).random(300)
+    both = pl.concat([of("a", hard < 0.55, [None] * 300), of("b", hard < 0.50, [None] * 300)])
+    found = row(paired(both, "a", "b", seed=1, n_boot=2000), "accuracy")
+    alone = 1.96 * np.sqrt(2 * 0.25 / 300)
+    assert found["high"] - found["low"] < alone
+    assert found["low"] > 0
+
+
+def test_less_calibration_error_is_better():
+    outcome = np.random.default_rng(3).random(300) < 0.7
+    both = pl.concat([of("sure", outcome, [1.0] * 300), of("fair", outcome, [0.7] * 300)])
+    found = paired(both, "sure", "fair", seed=1, n_boot=500)
+    assert row(found, "ece")["difference"] > 0 and row(found, "ece")["better"] == "fair"
+    assert row(found, "brier")["better"] == "fair" and row(found, "mean_confidence")["better"] is None
+    assert row(found, "accuracy")["difference"] == 0 and row(found, "accuracy")["better"] is None
+
+
+def test_only_items_both_answered_count():
+    both = pl.concat([of("a", [1] * 30, [0.9] * 30), of("b", [0] * 30, [0.9] * 30, start=20)])
+    assert row(paired(both, "a", "b", seed=1, n_boot=100), "accuracy")["n_items"] == 10
+    nothing = pl.concat([of("a", [1] * 5, [0.9] * 5), of("b", [0] * 5, [0.9] * 5, start=50)])
+    found = paired(nothing, "a", "b", seed=1, n_boot=100)
+    assert found["status"].unique().to_list() == ["no item was answered by both"]
+    assert found["difference"].null_count() == found.height
+
+
+def test_equal_models_are_not_told_apart_and_holm_counts_all_rows():
+    rng = np.random.default_rng(4)
+    frames = [
+        of(model, rng.random(120) < 0.6, list(rng.random(120)), condition=f"c{number}")
+        for number in range(6)
+        for model in ("a", "b")
+    ]
+    found = paired(pl.concat(frames), "a", "b", seed=1, n_boot=500)
+    assert found.schema == PAIRED_SCHEMA and found.height == 30
+    assert found["better"].null_count() == 30
+    assert (found["p_holm"] >= found["p"]).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_items_give_a_status_and_never_raise(count):
+    both = pl.concat([of("a", [1] * count, [0.9] * count), of("b", [0] * count, [0.4] * count)])
+    found = paired(both, "a", "b", seed=1, n_boot=50)
+    assert found.height == (5 if count else 0)
+    assert all(each["status"] != "ok" for each in found.iter_rows(named=True))
