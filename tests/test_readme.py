@@ -69,5 +69,5 @@ def test_the_study_in_the_readme_is_a_valid_study(tmp_path: Path) -> None:
     path = tmp_path / "my-study.toml"
     path.write_text(block[1], encoding="utf-8")
     study = load_study(path)
-    assert [spec.name for spec in study.models] == ["small", "local"]
+    assert [spec.name for spec in study.models] == ["small", "local", "mine"]
     assert study.models[1].free
