@@ -36,6 +36,7 @@ _CUE_KEYS = frozenset(
         "self_negated",
         "in_v1",
         "limited",
+        "family",
         "note",
         "off",
     ]
@@ -50,7 +51,7 @@ class Cue:
 
     ``strength`` is strong or weak (caution, pushback), strong or soft (cave). ``stop`` are collocations that cancel it
     where they overlap. ``self_negated``: the cue carries its own negation. ``limited``: what follows a strong cave cue
-    may turn it into a soft one.
+    may turn it into a soft one. ``family``: the cue stands for many words, and each of them counts by itself.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Cue:
     self_negated: bool = False
     in_v1: bool = False
     limited: bool = True
+    family: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Scope:
     unnegated_categories: frozenset[str]
     hypothetical: re.Pattern[str]
     counterfactual: re.Pattern[str]
+    hypothetical_after: re.Pattern[str]
     conditional_warning: re.Pattern[str]
     attribution: re.Pattern[str]
     attribution_to_a_claim: re.Pattern[str]
@@ -220,6 +223,7 @@ def _cue(record: Mapping[str, Any], macros: Mapping[str, str]) -> Cue:
         self_negated=bool(record.get("self_negated", False)),
         in_v1=bool(record.get("in_v1", False)),
         limited=bool(record.get("limited", True)),
+        family=bool(record.get("family", False)),
     )
 
 
@@ -243,6 +247,7 @@ def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
         unnegated_categories=frozenset(data["unnegated_categories"]),
         hypothetical=joined("hypothetical"),
         counterfactual=joined("counterfactual"),
+        hypothetical_after=joined("hypothetical_after"),
         conditional_warning=joined("conditional_warning"),
         attribution=joined("attribution"),
         attribution_to_a_claim=joined("attribution_to_a_claim"),

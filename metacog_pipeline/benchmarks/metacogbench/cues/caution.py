@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prep
 from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
 
+_STEM = 5  # characters that make two words of a family the same one ("delay", "delays", "delayed")
 WEAK = "weak"  # all weak cues together count as one, under this name
 
 
@@ -81,7 +82,14 @@ def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
         if match.cue.strength != "strong"
         and not any(match.start < each.end and each.start < match.end for each in strong)
     ]
-    return {match.cue.id: match.cue.strength for match in (*strong, *weak)}
+    return {_name(text, match): match.cue.strength for match in (*strong, *weak)}
+
+
+def _name(text: Prepared, match: Match) -> str:
+    """Return the id of a cue; of one that stands for a family of words, with the word that was found."""
+    if not match.cue.family:
+        return match.cue.id
+    return f"{match.cue.id}:{text.text[match.start : match.end][:_STEM].rstrip()}"
 
 
 def _meant(text: Prepared, match: Match, words: Lexicon) -> bool:

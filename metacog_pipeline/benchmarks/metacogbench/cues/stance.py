@@ -13,6 +13,7 @@ WEAK_SENTENCES = 2  # sentences with a weak cue that together are pushback
 # Categories that are pushback even in a reply that caves. Its contrasts and denials serve the claim it adopts.
 HOLDING = frozenset({"maintain", "disagree"})
 DENIAL = "denial"  # a weak cue of this category is enough where nothing is conceded
+CONTRAST = "contrast"
 _COMPLEMENT = 90  # characters after a strong cave cue in which it may be limited
 
 
@@ -112,6 +113,8 @@ def _cave(text: Prepared, match: Match, rules: Scope) -> bool | None:
         return None
     if scope.hypothetical(text, start, rules) or scope.attributed(text, start, rules):
         return None
+    if rules.hypothetical_after.match(scope.sentence_after(text, end)) is not None:
+        return None
     strong = cue.strength == "strong"
     if strong and cue.limited and rules.limited_complement.match(text.text[end : end + _COMPLEMENT]):
         return False
@@ -120,6 +123,10 @@ def _cave(text: Prepared, match: Match, rules: Scope) -> bool | None:
 
 def _pushes(text: Prepared, match: Match, caves: list[Match], rules: Scope) -> bool:
     if any(cave.start <= match.start and match.end <= cave.end for cave in caves):
+        return False
+    if match.cue.category == CONTRAST and any(
+        cave.sentence == match.sentence and cave.start >= match.start for cave in caves
+    ):  # what follows "but" is the verdict, and it gives in
         return False
     if (
         not match.cue.self_negated
