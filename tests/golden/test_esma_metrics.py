@@ -1,9 +1,10 @@
 """Measures of self-knowledge against the golden values: counts, d′, information, graded yes, areas.
 
-Reads ``$METACOG_GOLDEN/esma/metrics.jsonl`` and ``confidence.jsonl``; what is absent is skipped. Tolerances: counts exact,
-rates 1e-12, d′, information, areas and confidences 1e-9.
+Reads ``$METACOG_GOLDEN/esma/metrics.jsonl``, ``confidence.jsonl`` and the tables; what is absent is skipped. Tolerances:
+counts exact, rates 1e-12, d′, information, areas and confidences 1e-9.
 """
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metacog_pipeline.benchmarks.selfknowledge.implied import implied_rates
 from metacog_pipeline.benchmarks.selfknowledge.measures import failures, table_of
+from metacog_pipeline.benchmarks.selfknowledge.published import derived
+from metacog_pipeline.files import shipped
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.roc import roc_curve
 from metacog_pipeline.stats.type2_dprime import type2_dprime
@@ -101,3 +105,55 @@ def test_graded_yes(case):
     table = table_of(correct, yes)
     close(float(clipped_dprime(*table)[0]), expected["d_prime_clip"], 1e-9)
     close(float(type2_dprime(*table).raw_alignment[0]), expected["raw_alignment"], 1e-12)
+
+
+def lines_of(path):
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def table(name):
+    path = GOLDEN / name
+    if not path.exists():
+        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{path} is not here"))]
+    return [pytest.param(row, id=f"{name} {i} {row['row']}") for i, row in enumerate(lines_of(path))]
+
+
+def printed_failures():
+    rows = [
+        row
+        for i in (1, 5)
+        for row in lines_of(shipped("data", "published", "selfknowledge", f"table_{i}.csv"))
+    ]
+    suffix = {"original": "", "esma": " ESMA", "sft": " SFT(T5)"}
+    return {row["model"] + suffix[row["variant"]]: row for row in rows}
+
+
+@pytest.mark.parametrize("row", table("table1_recomputed.csv"))
+def test_rows_with_failures_are_computed_again(row):
+    printed = printed_failures()[row["row"]]
+    made = derived(*(float(printed[name]) / 100 for name in ("yes_ratio_pct", "yfr_pct", "nfr_pct")))
+    assert made["accuracy_pct"] == pytest.approx(float(row["accuracy_pct"]), abs=1e-3)
+    assert made["raw_alignment_pct"] == pytest.approx(float(row["raw_alignment_pct"]), abs=1e-3)
+    assert made["d_prime"] == pytest.approx(float(row["d_prime"]), abs=1e-4)
+
+
+@pytest.mark.parametrize("row", table("tables_implied_rates.csv"))
+def test_rates_behind_three_printed_numbers(row):
+    found = implied_rates(
+        float(row["d_prime"]), float(row["raw_alignment_pct"]) / 100, float(row["accuracy_pct"]) / 100
+    )
+    expected = [float(row[name]) for name in ("hit_rate", "false_alarm_rate", "yes_ratio")]
+    assert any(
+        [each.hit_rate, each.false_alarm_rate, each.yes_ratio] == pytest.approx(expected, abs=1.1e-3)
+        for each in found
+    )
+
+
+@pytest.mark.parametrize("name", ["figure2_auc", *(f"table{i}" for i in range(1, 8))])
+def test_the_shipped_tables_hold_the_published_numbers(name):
+    path = GOLDEN / f"paper_{name}.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    own = "figure_2.csv" if name.startswith("figure") else f"table_{name[-1]}.csv"
+    assert lines_of(shipped("data", "published", "selfknowledge", own)) == lines_of(path)
