@@ -8,7 +8,7 @@ import polars as pl
 
 from metacog_pipeline.across import alike as measuring
 from metacog_pipeline.across import validity as agreeing
-from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike
+from metacog_pipeline.across.alike import ALIKE_SCHEMA, USE_SCHEMA, alike, use
 from metacog_pipeline.across.paired import paired
 from metacog_pipeline.across.readings import answers, observed_from
 from metacog_pipeline.across.traits import VALUE_SCHEMA, values
@@ -20,9 +20,11 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study import Study
 
 FOLDER = "across"  # below the home's estimates
-ALIKE, VALUES, VALIDITY = (f"{name}/{name}.parquet" for name in ("confidence", "traits", "validity"))
+ALIKE, USE, VALUES, VALIDITY = (
+    f"{name}/{name}.parquet" for name in ("confidence", "use", "traits", "validity")
+)
 VERSION = f"{measuring.VERSION}.{agreeing.VERSION}"
-SCHEMAS = {ALIKE: ALIKE_SCHEMA, VALUES: VALUE_SCHEMA, VALIDITY: VALIDITY_SCHEMA}
+SCHEMAS = {ALIKE: ALIKE_SCHEMA, USE: USE_SCHEMA, VALUES: VALUE_SCHEMA, VALIDITY: VALIDITY_SCHEMA}
 
 
 def publish(study: Study) -> dict[str, int]:
@@ -63,9 +65,11 @@ def compare(study: Study, a: str, b: str) -> pl.DataFrame:
 def _confidence(study: Study) -> pl.DataFrame:
     target = _path(study, ALIKE)
     mark = sha256_hex(canonical_json([VERSION, study.study.seed, observed_from(study)]))
-    if mark_of(target) == mark:
+    if mark_of(target) == mark and mark_of(_path(study, USE)) == mark:
         return read_frame(target)
-    found = alike(answers(study), seed=study.study.seed)
+    given = answers(study)
+    found = alike(given, seed=study.study.seed)
+    write_frame(use(given), _path(study, USE), mark)
     write_frame(found, target, mark)
     return found
 

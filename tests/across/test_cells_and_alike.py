@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike, measures
+from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike, measures, use
 from metacog_pipeline.across.cells import CELLS, STATISTICS, cells_of, levels
 from metacog_pipeline.across.readings import ANSWER_SCHEMA
 from metacog_pipeline.stats import calibration
@@ -104,3 +104,8 @@ def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance(
     found = measures(patterns_of(frame["cluster"].to_numpy(), cells_of(frame), CELLS), 1, 200)
     assert found["ece"].value < 0.03
     assert found["auroc2"].value > 0.8 and found["meta_d"].value > 1.5
+
+
+def test_the_use_of_confidence_counts_every_answer_that_states_one():
+    found = use(answers([(80, 1), (80, 0), (20, 0), (None, 1)], runs=2))
+    assert found.select("percent", "n", "n_correct").rows() == [(20, 2, 0), (80, 4, 2)]
