@@ -47,8 +47,7 @@ def read_published(path: Path, columns: Sequence[str], within: Sequence[str] = (
 
 def _parquet(path: Path, data: bytes, columns: Sequence[str]) -> list[Line]:
     try:
-        table = pq.read_table(pa.BufferReader(data), columns=list(columns))
-        rows = table.to_pylist()
+        rows = pq.ParquetFile(pa.BufferReader(data)).read(columns=list(columns)).to_pylist()
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise SourceError(f"{path}: not a readable Parquet file ({error}); replace it") from None
     return [Line(str(path), number, row) for number, row in enumerate(rows, start=1)]

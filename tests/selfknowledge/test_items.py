@@ -1,0 +1,99 @@
+"""An item says what is asked and accepted in each language; its file is whole, unchanged, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.selfknowledge.construction.files import (
+    ITEMS_SCHEMA,
+    items_path,
+    read_items,
+    write_items,
+)
+from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGES, Item, asked
+from metacog_pipeline.errors import SourceError
+
+ITEM = Item(
+    "sk-x-000000",
+    "x",
+    "all",
+    0,
+    (("en", "Who?"), ("ko", "누구?")),
+    (("en", ("Ada", "Ada Lovelace")), ("ko", ())),
+    source="x",
+)
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+
+
+@st.composite
+def items(draw: st.DrawFn) -> Item:
+    languages = draw(st.lists(st.sampled_from(LANGUAGES), min_size=1, unique=True))
+    return Item(
+        draw(TEXT),
+        "x",
+        "all",
+        draw(st.integers(0, 99)),
+        tuple((language, draw(TEXT)) for language in languages),
+        tuple((language, tuple(draw(st.lists(TEXT, max_size=3)))) for language in languages),
+        question_id=draw(TEXT),
+        topic=draw(TEXT),
+    )
+
+
+def test_a_language_without_a_question_has_none_and_accepts_nothing() -> None:
+    assert ITEM.question() == "Who?" and ITEM.question("ko") == "누구?" and ITEM.question("es") is None
+    assert ITEM.accepted() == ("Ada", "Ada Lovelace") and ITEM.accepted("ko") == ITEM.accepted("zh") == ()
+    assert ITEM.answerable() and not ITEM.answerable("ko") and ITEM.languages == ("en", "ko")
+
+
+def test_a_condition_asks_only_what_has_its_language() -> None:
+    english = replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1])
+    counts = {name: len(asked([ITEM, english], name)) for name in CONDITIONS}
+    assert counts == {"dual": 2, "dual_zh": 0, "dual_ko": 1, "dual_es": 0, "idk": 2}
+
+
+def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else() -> None:
+    same = replace(ITEM, item_id="y", position=9, topic="t", questions=tuple(reversed(ITEM.questions)))
+    assert same.item_hash == ITEM.item_hash
+    for changed in (
+        replace(ITEM, questions=(("en", "Who then?"), ITEM.questions[1])),
+        replace(ITEM, answers=(("en", ("Ada",)), ("ko", ()))),
+        replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1]),
+    ):
+        assert changed.item_hash != ITEM.item_hash
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(items(), min_size=1, max_size=5))
+def test_items_come_back_from_disk_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, made: list[Item]
+) -> None:
+    path = tmp_path_factory.mktemp("items") / "items.parquet"
+    write_items(path, made)
+    assert read_items(path) == made
+
+
+def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = items_path(tmp_path)
+    with pytest.raises(SourceError, match="no items yet"):
+        read_items(path)
+    write_items(path, [ITEM])
+    rows = pq.read_table(path).to_pylist()
+    rows[0]["answers"] = [("en", ["Grace"]), ("ko", [])]
+    pq.write_table(pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA), path)
+    with pytest.raises(SourceError, match="sk-x-000000 was changed by hand"):
+        read_items(path)
+    pq.write_table(pa.table({"item_id": ["a"]}), path)
+    with pytest.raises(SourceError, match="not those of this version"):
+        read_items(path)
+    path.write_bytes(b"PAR1 torn")
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_items(path)

@@ -1,0 +1,97 @@
+"""Rules the shipped facts must hold, checked on the raw lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.benchmarks.selfknowledge.construction.rows import read
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "selfknowledge" / "sample"
+LANGUAGES = ("en", "zh", "ko", "es")
+HANGUL, HAN = re.compile(r"[\uac00-\ud7af]"), re.compile(r"[\u3400-\u9fff]")
+# Single characters that name an element and are hardly ever part of another word.
+ELEMENTS = set("汞氮钨鎢氢氫氦钴鈷锝鎝")
+
+
+def facts() -> list[dict[str, Any]]:
+    text = (SAMPLE / "facts.jsonl").read_text(encoding="utf-8")
+    assert text.endswith("\n") and "\r" not in text
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_there_are_three_hundred_facts_in_four_languages() -> None:
+    rows = facts()
+    assert len(rows) >= 300 and len({row["question_id"] for row in rows}) == len(rows)
+    for row in rows:
+        assert tuple(row["questions"]) == tuple(row["answers"]) == LANGUAGES
+        assert all(row["answers"].values())
+    assert len(read(SAMPLE / "facts.jsonl")) == len(rows)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_questions_are_clean_different_and_end_as_the_language_has_it(language: str) -> None:
+    questions = [row["questions"][language] for row in facts()]
+    assert len(set(questions)) == len(questions)
+    end = {"en": "?", "zh": "？", "ko": "?", "es": "?"}[language]
+    for question in questions:
+        assert question == " ".join(question.split()) and question.isprintable()
+        assert question.endswith(end) and 6 <= len(question) <= 140
+
+
+def test_each_language_is_written_in_its_own_script() -> None:
+    for row in facts():
+        said = row["questions"]
+        assert HAN.search(said["zh"]) and not HANGUL.search(said["zh"]), said["zh"]
+        assert HANGUL.search(said["ko"]) and not HAN.search(said["ko"]), said["ko"]
+        assert not HAN.search(said["en"] + said["es"]) and not HANGUL.search(said["en"] + said["es"])
+        assert "¿" in said["es"] and "¿" not in said["en"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_answers_are_clean_different_and_long_enough_not_to_be_found_by_chance(language: str) -> None:
+    for row in facts():
+        accepted = row["answers"][language]
+        assert len({answer.lower() for answer in accepted}) == len(accepted), accepted
+        for answer in accepted:
+            assert answer == " ".join(answer.split()) and answer.isprintable()
+            short = 2 if HANGUL.search(answer) or HAN.search(answer) else 3
+            assert len(answer) >= short or answer in ELEMENTS, answer
+            assert not answer.isdigit() or int(answer) >= 1000
+            assert not re.search(r"[()（）/|;]", answer), answer
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_question_gives_its_answer_away(language: str) -> None:
+    for row in facts():
+        question = row["questions"][language].lower()
+        assert not any(answer.lower() in question for answer in row["answers"][language]), question
+
+
+def test_facts_spread_over_subjects_and_from_easy_to_obscure() -> None:
+    difficulty = Counter(row["difficulty"] for row in facts())
+    topics = Counter(row["topic"] for row in facts())
+    assert set(difficulty) == {"easy", "medium", "hard", "obscure"} and min(difficulty.values()) >= 60
+    assert len(topics) >= 8 and max(topics.values()) <= len(facts()) / 5
+
+
+def test_no_fact_is_asked_twice_in_other_words() -> None:
+    first = Counter(row["answers"]["en"][0].lower() for row in facts())
+    assert [name for name, n in first.items() if n > 1] == []
+
+
+def test_the_readme_counts_what_is_there_and_says_who_checked_the_translations() -> None:
+    text = (SAMPLE / "README.md").read_text(encoding="utf-8")
+    rows = facts()
+    counts = {m[1].strip(): int(m[2]) for m in re.finditer(r"^\| ([^|]+) \| (\d+) \|$", text, re.M)}
+    assert counts["facts"] == len(rows)
+    for field in ("difficulty", "topic"):
+        for name, n in Counter(row[field] for row in rows).items():
+            labels = [label for label in counts if label == name or f"`{name}`" in label]
+            assert [counts[label] for label in labels] == [n], name
+    assert "checked by" in text.replace("\n", " ") and "their author only" in text.replace("\n", " ")
