@@ -1,22 +1,14 @@
 """From a published set, or from what was made of seeds, to the instances that are asked. Nothing here asks anybody."""
 
-from dagster import (
-    AssetCheckResult,
-    AssetCheckSeverity,
-    AssetCheckSpec,
-    DataVersion,
-    MaterializeResult,
-    asset,
-)
+from dagster import AssetCheckResult, AssetCheckSeverity, AssetCheckSpec, MaterializeResult, asset
 
 from assets.automation import FOLLOW
+from assets.constructing import built_items, facts_of
 from assets.medley.generator import GENERATION
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
+from assets.reporting import one_line_failure
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.stages import generator
-from metacog_pipeline.files import canonical_json, sha256_hex
 
 GROUP = "medley_instances"
 GENERATED = generator.wanted(current_study())
@@ -33,9 +25,7 @@ def medley_source() -> MaterializeResult:
     """The published instances with their analysts and consensus, or where those of the study come from."""
     with one_line_failure():
         found = stages.fetch_source(current_study())
-    return MaterializeResult(
-        metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
-    )
+    return MaterializeResult(metadata=facts_of(found))
 
 
 @asset(
@@ -63,22 +53,12 @@ def medley_items() -> MaterializeResult:
     with one_line_failure():
         study = current_study()
         built = stages.build(study)
-        asked = [[instance.item_id, instance.item_hash] for instance in stages.instances(study)]
+        digest = stages.instances_digest(study)
     failed = [gate.render() for gate in built.gates if gate.stops]
-    return MaterializeResult(
-        metadata={**built.facts, ROWS: built.facts["rows"], "preview": preview(built.frame)},
-        data_version=DataVersion(sha256_hex(canonical_json(asked))),
-        check_results=[
-            AssetCheckResult(
-                check_name="invariants_hold",
-                passed=not built.violations,
-                metadata={"violations": list(built.violations[:50])},
-            ),
-            AssetCheckResult(
-                check_name="fit_to_be_released",
-                passed=not failed,
-                severity=AssetCheckSeverity.WARN,
-                metadata={"failed": failed, "gates": [gate.render() for gate in built.gates]},
-            ),
-        ],
+    fit = AssetCheckResult(
+        check_name="fit_to_be_released",
+        passed=not failed,
+        severity=AssetCheckSeverity.WARN,
+        metadata={"failed": failed, "gates": [gate.render() for gate in built.gates]},
     )
+    return built_items(built, digest, fit)

@@ -1,13 +1,12 @@
 """From the shipped texts to the tasks that are asked. Nothing here asks anybody anything."""
 
-from dagster import AssetCheckResult, AssetCheckSpec, DataVersion, MaterializeResult, asset
+from dagster import AssetCheckSpec, MaterializeResult, asset
 
 from assets.automation import FOLLOW
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
+from assets.constructing import built_items
+from assets.reporting import one_line_failure
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.metacogbench import stages
-from metacog_pipeline.files import canonical_json, sha256_hex
 
 
 @asset(
@@ -29,15 +28,5 @@ def metacogbench_items() -> MaterializeResult:
     with one_line_failure():
         study = current_study()
         built = stages.build(study)
-        asked = [[item.item_id, item.item_hash] for item in stages.items(study)]
-    return MaterializeResult(
-        metadata={**built.facts, ROWS: built.facts["rows"], "preview": preview(built.frame)},
-        data_version=DataVersion(sha256_hex(canonical_json(asked))),
-        check_results=[
-            AssetCheckResult(
-                check_name="invariants_hold",
-                passed=not built.violations,
-                metadata={"violations": list(built.violations[:50])},
-            )
-        ],
-    )
+        digest = stages.items_digest(study)
+    return built_items(built, digest)

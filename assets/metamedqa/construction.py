@@ -3,12 +3,10 @@
 from dagster import AssetCheckResult, AssetCheckSpec, DataVersion, MaterializeResult, asset
 
 from assets.automation import FOLLOW
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
+from assets.constructing import facts_of
+from assets.reporting import one_line_failure
 from assets.study_file import current_study
-from metacog_pipeline.benchmarks.common.files import Shown
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.files import canonical_json, sha256_hex
 
 GROUP = "metamedqa_questions"
 
@@ -19,7 +17,7 @@ GROUP = "metamedqa_questions"
 def medqa_source() -> MaterializeResult:
     """The parent questions: four options each, as published (or those of the sample)."""
     with one_line_failure():
-        return _shown(stages.parent_source(current_study()))
+        return MaterializeResult(metadata=facts_of(stages.parent_source(current_study())))
 
 
 @asset(
@@ -28,7 +26,7 @@ def medqa_source() -> MaterializeResult:
 def glianorex_source() -> MaterializeResult:
     """Questions about an organ that does not exist."""
     with one_line_failure():
-        return _shown(stages.fictional_source(current_study()))
+        return MaterializeResult(metadata=facts_of(stages.fictional_source(current_study())))
 
 
 @asset(
@@ -41,7 +39,7 @@ def glianorex_source() -> MaterializeResult:
 def metamedqa_edits() -> MaterializeResult:
     """What was changed in the parent questions; derived from the published file where that is the data set."""
     with one_line_failure():
-        return _shown(stages.edit_table(current_study()))
+        return MaterializeResult(metadata=facts_of(stages.edit_table(current_study())))
 
 
 @asset(
@@ -70,15 +68,10 @@ def metamedqa_items() -> MaterializeResult:
     with one_line_failure():
         study = current_study()
         built = stages.build(study)
-        asked = [[item.item_id, item.item_hash] for item in stages.selected_items(study)]
+        asked, digest = len(stages.selected_items(study)), stages.selected_digest(study)
     return MaterializeResult(
-        metadata={
-            **built.facts,
-            ROWS: built.facts["rows"],
-            "asked": len(asked),
-            "preview": preview(built.frame),
-        },
-        data_version=DataVersion(sha256_hex(canonical_json(asked))),
+        metadata={**facts_of(built), "asked": asked},
+        data_version=DataVersion(digest),
         check_results=[
             AssetCheckResult(
                 check_name="counts_add_up", passed=built.counts_add_up, metadata={"counts": built.counts}
@@ -89,10 +82,4 @@ def metamedqa_items() -> MaterializeResult:
                 metadata={"unexpected": list(built.unexpected), "known": list(built.known)},
             ),
         ],
-    )
-
-
-def _shown(found: Shown) -> MaterializeResult:
-    return MaterializeResult(
-        metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
     )

@@ -1,13 +1,12 @@
 """From published texts to the trials that are asked. Nothing here asks anybody anything."""
 
-from dagster import AssetCheckResult, AssetCheckSpec, DataVersion, MaterializeResult, asset
+from dagster import AssetCheckResult, AssetCheckSpec, MaterializeResult, asset
 
 from assets.automation import FOLLOW
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
+from assets.constructing import built_items, facts_of
+from assets.reporting import one_line_failure
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.signaldetection import stages
-from metacog_pipeline.files import canonical_json, sha256_hex
 
 GROUP = "signaldetection_trials"
 
@@ -22,9 +21,7 @@ def signaldetection_sources() -> MaterializeResult:
     """Labelled sentences: film reviews (task A), oral and written sentences (tasks B and C), or the sample's."""
     with one_line_failure():
         found = stages.fetch_sources(current_study())
-    return MaterializeResult(
-        metadata={**found.facts, ROWS: found.facts["rows"], "preview": preview(found.frame)}
-    )
+    return MaterializeResult(metadata=facts_of(found))
 
 
 @asset(
@@ -52,20 +49,10 @@ def signaldetection_items() -> MaterializeResult:
     with one_line_failure():
         study = current_study()
         built = stages.build(study)
-        asked = [[item.item_id, item.item_hash] for item in stages.items(study)]
-    return MaterializeResult(
-        metadata={**built.facts, ROWS: built.facts["rows"], "preview": preview(built.frame)},
-        data_version=DataVersion(sha256_hex(canonical_json(asked))),
-        check_results=[
-            AssetCheckResult(
-                check_name="invariants_hold",
-                passed=not built.violations,
-                metadata={"violations": list(built.violations[:50])},
-            ),
-            AssetCheckResult(
-                check_name="both_labels",
-                passed=all(built.counts.values()),
-                metadata={"trials by task and label": dict(built.counts)},
-            ),
-        ],
+        digest = stages.items_digest(study)
+    both_labels = AssetCheckResult(
+        check_name="both_labels",
+        passed=all(built.counts.values()),
+        metadata={"trials by task and label": dict(built.counts)},
     )
+    return built_items(built, digest, both_labels)

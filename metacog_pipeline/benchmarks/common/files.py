@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,14 @@ class Shown:
 
     facts: dict[str, Any]
     frame: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltItems(Shown):
+    """The finished items. ``counts`` are items of each sort; ``violations`` broken rules, one line each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    violations: tuple[str, ...] = ()
 
 
 def beside(study: Study, path: Path) -> Path:

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.medley.stages.construction import (
     construct,
     fetch_source,
     instances,
+    instances_digest,
 )
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, settings, wording
 
@@ -28,6 +29,7 @@ __all__ = [
     "import_analyst",
     "import_answers",
     "instances",
+    "instances_digest",
     "settings",
     "wording",
 ]

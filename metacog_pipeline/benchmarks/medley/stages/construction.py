@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import Shown, read_frame
+from metacog_pipeline.benchmarks.common.files import BuiltItems, Shown, read_frame
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.medley import construction, sources
 from metacog_pipeline.benchmarks.medley.construction import items_path, read_items
@@ -26,11 +26,9 @@ STRIPPED_INSTANCES = 50  # Section 5: those on which the models differ most
 
 
 @dataclass(frozen=True, slots=True)
-class Built(Shown):
+class Built(BuiltItems):
     """The finished instances, what is wrong with them, and whether the whole set is fit to be released."""
 
-    counts: dict[str, int] = field(default_factory=dict)
-    violations: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
 
 

@@ -7,10 +7,10 @@ files whole or not at all, and returns what there is to show. What all benchmark
 from metacog_pipeline.benchmarks.metacogbench.stages.benchmark import METACOGBENCH
 from metacog_pipeline.benchmarks.metacogbench.stages.construction import (
     CONSTRUCTION_VERSION,
-    Built,
     build,
     construct,
     items,
+    items_digest,
 )
 from metacog_pipeline.benchmarks.metacogbench.stages.settings import (
     BENCHMARK,
@@ -24,11 +24,11 @@ __all__ = [
     "BENCHMARK",
     "CONSTRUCTION_VERSION",
     "METACOGBENCH",
-    "Built",
     "build",
     "conditions",
     "construct",
     "items",
+    "items_digest",
     "lexicon",
     "settings",
     "wording",

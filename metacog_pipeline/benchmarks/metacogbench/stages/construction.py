@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.benchmark import Fetched
-from metacog_pipeline.benchmarks.common.files import Shown
+from metacog_pipeline.benchmarks.common.files import BuiltItems
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.metacogbench.construction import pipeline
 from metacog_pipeline.benchmarks.metacogbench.files import items_path, read_items
@@ -23,14 +22,6 @@ CONSTRUCTION_VERSION = pipeline.CONSTRUCTION_VERSION
 _PREVIEW = ("item_id", "tier", "family", "domain", "difficulty", "structure", "stem")
 
 
-@dataclass(frozen=True, slots=True)
-class Built(Shown):
-    """The finished items. ``counts`` are items per tier; ``violations`` broken rules, one line each."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    violations: tuple[str, ...] = ()
-
-
 def fetch(home: Path, names: Sequence[str] = (), **options: object) -> list[Fetched]:
     """Return nothing: all texts come with the package."""
     return []
@@ -41,13 +32,13 @@ def needed_sources(study: Study) -> tuple[str, ...]:
     return ()
 
 
-def build(study: Study) -> Built:
+def build(study: Study) -> BuiltItems:
     """Build the items from the shipped texts and write them."""
     section = settings(study)
     done = pipeline.construct(study.home.path, section.set, seed=study.study.seed, limit=section.limit)
     note_inputs(items_path(study.home.path), _inputs(study))
     rows = [{name: getattr(item, name) for name in _PREVIEW} for item in done.items]
-    return Built(
+    return BuiltItems(
         facts={"rows": len(done.items), "set": section.set, **done.counts},
         frame=pl.DataFrame(rows, schema=dict.fromkeys(_PREVIEW, pl.String)),
         counts=dict(done.counts),
@@ -55,7 +46,7 @@ def build(study: Study) -> Built:
     )
 
 
-def construct(study: Study) -> Built:
+def construct(study: Study) -> BuiltItems:
     """Build the items, for callers without Dagster."""
     return build(study)
 

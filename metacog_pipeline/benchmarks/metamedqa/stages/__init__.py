@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     fictional_source,
     items_current,
     parent_source,
+    selected_digest,
     selected_items,
 )
 from metacog_pipeline.benchmarks.metamedqa.stages.settings import (
@@ -42,6 +43,7 @@ __all__ = [
     "import_answers",
     "items_current",
     "parent_source",
+    "selected_digest",
     "selected_items",
     "settings",
     "wording",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import Shown, read_frame
+from metacog_pipeline.benchmarks.common.files import BuiltItems, Shown, read_frame
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.signaldetection import construction, sources
 from metacog_pipeline.benchmarks.signaldetection.construction import items_path, read_items
@@ -17,14 +15,6 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study import Study
 
 CONSTRUCTION_VERSION = construction.CONSTRUCTION_VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class Built(Shown):
-    """The finished items. ``counts`` are items per task and label; ``violations`` broken rules, one line each."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    violations: tuple[str, ...] = ()
 
 
 def fetch_sources(study: Study) -> Shown:
@@ -50,14 +40,14 @@ def needed_sources(study: Study) -> tuple[str, ...]:
     return construction.needed_sources(settings(study).dataset, settings(study).tasks)
 
 
-def build(study: Study) -> Built:
+def build(study: Study) -> BuiltItems:
     """Build the items from the sources at home and write them."""
     section = settings(study)
     done = construction.construct(
         study.home.path, section.dataset, tasks=section.tasks, trials=section.trials, seed=study.study.seed
     )
     note_inputs(items_path(study.home.path), _inputs(study))
-    return Built(
+    return BuiltItems(
         facts={"rows": len(done.items), "dataset": section.dataset, **done.counts},
         frame=read_frame(items_path(study.home.path)).select("item_id", "task", "stimulus", "text"),
         counts=dict(done.counts),
@@ -65,7 +55,7 @@ def build(study: Study) -> Built:
     )
 
 
-def construct(study: Study) -> Built:
+def construct(study: Study) -> BuiltItems:
     """Bring the sources home and build the items in one go, for callers without Dagster."""
     fetch_sources(study)
     return build(study)
