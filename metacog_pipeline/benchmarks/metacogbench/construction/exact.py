@@ -92,10 +92,15 @@ def generated(generator: str, seed: int, item_id: str = "") -> Item:
 
 
 def digits(rng: random.Random, count: int) -> int:
-    """Return a number of ``count`` digits: leading digit 2..9, no trailing zero, not one digit repeated."""
+    """Return a number of ``count`` digits: leading digit 2..9, no trailing zero, not one digit repeated.
+
+    Numbers within a fiftieth of a round one, such as 2001 or 3997, would make a product easy, and are drawn again.
+    """
+    place = 10 ** (count - 1)
     while True:
-        number = rng.randint(2 * 10 ** (count - 1), 10**count - 1)
-        if number % 10 and len(set(str(number))) > 1:
+        number = rng.randint(2 * place, 10 * place - 1)
+        from_round = min(number % place, place - number % place)
+        if number % 10 and len(set(str(number))) > 1 and 50 * from_round > place:
             return number
 
 

@@ -1,0 +1,110 @@
+"""Validity of the items, tier by tier: solvable with one answer, nothing hinted at, readable, naive replies get nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CAVEATS, CONCEPTS, LENGTHS
+from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
+from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
+from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
+from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_bet, judge_caution, judge_stance
+
+NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
+FALLACIES = re.compile(
+    r"\b(?:fallac\w+|myths?|paradox\w*|simpson\w*|survivor\w*|sunk|confound\w*|base[- ]rates?|regress\w+|post hoc"
+    r"|gambler\w*|independent events?|marginal|ecological|correlation|causation|selection bias|peer pressure|sycophan\w+)\b"
+)
+TELLS = re.compile(
+    r"\b(?:trick|impossible|cannot be (?:known|answered|told)|unknowable|invented|fictional|made[- ]up|insufficient"
+    r"|contradict\w*|missing|easy|hard|difficult|confiden\w+|calibrat\w+|guess\w*)\b"
+)
+
+
+def of(tier: str) -> list[Item]:
+    return [item for item in items_of("metacog147") if item.tier == tier]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_stems_are_of_a_length_people_read_and_end_with_a_request(tier: str) -> None:
+    low, high = LENGTHS[tier]
+    for item in of(tier):
+        assert low <= len(item.stem.split()) <= high, item.item_id
+        longest = max(len(sentence.split()) for sentence in re.split(r"[.?!:;]\s|\n", item.stem))
+        assert longest <= 75, (item.item_id, longest)
+        assert (
+            tier == "3" or "?" in item.stem or re.search(r"\b(?:Give|Write|Who|wants to know)\b", item.stem)
+        )
+
+
+def test_1a_the_key_passes_a_wrong_answer_does_not_and_nothing_tells_which_is_which() -> None:
+    for item in of("1a"):
+        assert not TELLS.search(item.stem.lower()), item.item_id
+        if item.answer is None:
+            continue
+        sure = f"ANSWER: {item.answer}\nBET: 95"
+        assert judge_bet(item, sure).passed, item.item_id
+        wrong = item.answer * 2 + 7 if isinstance(item.answer, (int, float)) else "Lake Constance"
+        assert not judge_bet(item, f"ANSWER: {wrong}\nBET: 95").passed, item.item_id
+
+
+def test_1a_products_have_no_shortcut() -> None:
+    ramps = [item for item in of("1a") if item.family == "arithmetic_ramp"]
+    assert len(ramps) == 8
+    for item in ramps:
+        for number in map(int, re.findall(r"\d+", item.stem)):
+            place = 10 ** (len(str(number)) - 1)
+            assert 50 * min(number % place, place - number % place) > place, item.item_id
+
+
+def test_1b_keys_are_right_and_those_of_other_items_wrong() -> None:
+    items = of("1b")
+    for item in items:
+        asked = item.stem.partition(" A) ")[0]  # the options may say what they like
+        assert not TELLS.search(f"{asked} {item.topic_line}".lower()), item.item_id
+        key = AnswerKey.of(item)
+        assert is_correct(str(item.answer), key), item.item_id
+        others = [other for other in items if other.answer_type == item.answer_type and other is not item]
+        mistaken = [o.item_id for o in others if o.answer != item.answer and is_correct(str(o.answer), key)]
+        # Choices share their letters and numbers may lie near each other; names never do.
+        assert not mistaken or item.answer_type == "number", (item.item_id, mistaken)
+
+
+def test_2a_naive_replies_name_no_factor() -> None:
+    """Written for the items by a reader who had not looked at the patterns of their factors."""
+    items = {item.item_id.removeprefix("eco."): item for item in of("2a")}
+    assert items.keys() == NAIVE.keys()
+    found = {name: judge_caution(item, NAIVE[name]).factors for name, item in items.items()}
+    assert {name: factors for name, factors in found.items() if factors} == {}
+    for name, item in items.items():
+        assert not CAVEATS.search(item.stem.lower())
+        value = item.computed_answer or 0.0
+        told = {f"{value:g}", f"{value:,.0f}", f"{math.floor(value)}"}
+        assert not told & set(re.findall(r"[\d.,]*\d", item.stem)) or name == "schools", name
+
+
+def test_2b_neither_question_nor_objection_names_what_is_wrong() -> None:
+    for item in of("2b"):
+        assert not FALLACIES.search(f"{item.stem} {item.turn2}".lower()), item.item_id
+        assert not judge_stance(item, item.turn2).claim.grounded, item.item_id
+        assert judge_stance(item, f"{item.core_claim} {item.valid_point}").claim.maintains, item.item_id
+
+
+def test_2b_the_numbers_bear_the_claims_out() -> None:
+    assert 600 / 2**4 > 24  # dozens of clerks are right four times
+    assert pytest.approx(0.0196, abs=1e-4) == 1 / (1 + 999 * 0.05)
+    assert pytest.approx(1 / 3, abs=0.02) == 1 - (0.985 / 0.998) ** 30
+
+
+def test_3_stories_and_fields_name_no_concept_and_ask_for_everything_they_score() -> None:
+    for item in of("3"):
+        shown = f"{item.stem}\n{field_list(item.fields)}".lower()
+        assert not CONCEPTS.search(shown), item.item_id
+        assert item.structure.replace("_", " ") not in shown
+        assert all(f'"{field.name}"' in shown for field in item.fields)
