@@ -98,7 +98,9 @@ def _metacogbench(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
 
 
 def _selfknowledge(frame: pl.DataFrame, study: Study) -> pl.DataFrame:
-    return frame.filter(pl.col("condition").str.starts_with("dual"))
+    return frame.filter(pl.col("condition").str.starts_with("dual")).with_columns(
+        cluster=pl.coalesce("event_id", "question_id", "item_id")
+    )
 
 
 TAKEN: Mapping[str, Callable[[pl.DataFrame, Study], pl.DataFrame]] = {

@@ -16,7 +16,7 @@ from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
-UNPARSABLE = ("answer_unparsed", "confidence_unparsed")
+UNPARSABLE = ("answer_unparsed", "confidence_unparsed", "meta_invalid")
 
 
 @dataclass(frozen=True, slots=True)

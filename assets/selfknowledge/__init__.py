@@ -1,0 +1,13 @@
+"""Self-knowledge as assets: questions → items → transcripts → observations → estimates → comparisons."""
+
+from assets.catalogue import BenchmarkAssets
+from assets.measuring import measurement
+from assets.selfknowledge.construction import selfknowledge_items, selfknowledge_sources
+from metacog_pipeline.benchmarks.selfknowledge.stages import SELFKNOWLEDGE as BENCHMARK
+
+SELFKNOWLEDGE = BenchmarkAssets(
+    benchmark=BENCHMARK,
+    construction=(selfknowledge_sources, selfknowledge_items),
+    items=selfknowledge_items,
+    measured=measurement(BENCHMARK, selfknowledge_items, {}),
+)
