@@ -173,7 +173,8 @@ def _scored(
         options,
         adversarial=condition == ADVERSARIAL,
     )
-    told = frame.select("dataset", "condition", "model", "run", "position", "status", "source")
+    # Columns are put together one by one: a query of its own for each would take longer than the scoring.
+    told = [frame[name] for name in ("dataset", "condition", "model", "run", "position", "status", "source")]
     counts = pl.Series("answered", scores.answered) & (frame["status"] == "ok")
     first = frame["status_step_a"].fill_null(frame["status"])
     numbers = scores.frame().drop("answered")
@@ -184,7 +185,7 @@ def _scored(
     missing = np.where(counts.to_numpy(), _missing_share(scores, options), np.nan)
     found = numbers.hstack(
         [
-            *told.get_columns(),
+            *told,
             counts,
             first,
             pl.Series("benchmark", [BENCHMARK] * len(rows), pl.String),
@@ -194,7 +195,12 @@ def _scored(
             pl.Series("changed_from_normal", [None] * len(rows), pl.Float64),
         ]
     )
-    return found.select(pl.col(name).cast(kind) for name, kind in INSTANCE_SCHEMA.items())
+    return pl.DataFrame(
+        [
+            column if (column := found[name]).dtype == kind else column.cast(kind)
+            for name, kind in INSTANCE_SCHEMA.items()
+        ]
+    )
 
 
 def _blanked(frame: pl.DataFrame, kept: pl.Series, columns: Sequence[str]) -> pl.DataFrame:

@@ -11,6 +11,9 @@ from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.stats.clusters import percentile_intervals
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 
+# Products of matrices above this size are handed to threads that then spin for more, which costs more than it saves.
+_SMALL = 200_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
@@ -59,9 +62,15 @@ def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
     weights = _weights(len(table), n_boot, seed)
     partly = (sizes > 0) & (sizes < len(table))
     drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
-    drawn[:, partly] = weights @ here[:, partly]
+    drawn[:, partly] = _product(weights, here[:, partly].astype(np.float64))
     with np.errstate(invalid="ignore"):
-        return _means(known.sum(axis=0) / sizes, sizes, np.ascontiguousarray(((weights @ known) / drawn).T))
+        draws = np.ascontiguousarray((_product(weights, known) / drawn).T)
+        return _means(known.sum(axis=0) / sizes, sizes, draws)
+
+
+def _product(weights: Floats, table: Floats) -> Floats:
+    step = max(1, _SMALL // max(table.size, 1))
+    return np.concatenate([weights[i : i + step] @ table for i in range(0, len(weights), step)])
 
 
 def _means(values: Floats, sizes: Floats, draws: Floats) -> Means:

@@ -17,7 +17,7 @@ the judged measures have no value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_ins
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
 from metacog_pipeline.benchmarks.medley.means import resampled_means
+from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.triples import STEP_A_ALONE
@@ -162,8 +163,7 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
     domains = cell.items["domain"].to_numpy()
     for name, domain in BY_DOMAIN.items():
         found[name] = location_estimate(whole[domains == domain], "trimmed_mean", n_boot=n_boot, seed=seed)
-    columns = cell.items.select(_MEANS.values()).to_numpy()
-    means = resampled_means(columns, n_boot, seed)
+    means = resampled_means(_table(cell.items, _MEANS.values()), n_boot, seed)
     for place, name in enumerate(_MEANS):
         method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
         found[name] = means.estimate(place, method, _why(name))
@@ -184,7 +184,7 @@ def _found(cell: Cell, seed: int, n_boot: int) -> Found:
 
 def _first(cell: Cell, seed: int, n_boot: int) -> Found:
     """Return what step A says by itself, which is asked once for all conditions."""
-    means = resampled_means(cell.first.select(STEP_A_ALONE).to_numpy(), n_boot, seed)
+    means = resampled_means(_table(cell.first, STEP_A_ALONE), n_boot, seed)
     told = dict.fromkeys(STEP_A_ALONE, (_FIRST, NOTHING_SCORED))
     told["step_a_resistance"] = f"{_FIRST}; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
     return {name: means.estimate(place, *told[name]) for place, name in enumerate(STEP_A_ALONE)}
@@ -211,6 +211,10 @@ def _against_normal(cell: Cell, base: Cell | None, seed: int, n_boot: int) -> Fo
         "share of claims rated otherwise than under normal",
     )
     return {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names)}
+
+
+def _table(frame: pl.DataFrame, names: Iterable[str]) -> Floats:
+    return np.column_stack([frame[name].to_numpy() for name in names])
 
 
 def _why(name: str) -> str:

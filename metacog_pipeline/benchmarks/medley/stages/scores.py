@@ -29,13 +29,16 @@ def instance_scores(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
     """
     folder = study.home.estimates / BENCHMARK / "instances"
     parts = []
-    for model, run in observations.select("model", "run").unique(maintain_order=True).iter_rows():
+    runs = dict.fromkeys(zip(observations["model"], observations["run"], strict=True))
+    for model, run in runs:
         target = folder / f"model={model}" / f"run={run}.parquet"
         made_from = _made_from(study, Partition(study, BENCHMARK, study.model(model), run))
         if made_from and mark_of(target) == made_from:
             parts.append(read_frame(target))
             continue
-        own = observations.filter(pl.col("model") == model, pl.col("run") == run)
+        own = observations
+        if len(runs) > 1:
+            own = observations.filter(pl.col("model") == model, pl.col("run") == run)
         found = score_instances(
             own,
             instances(study),
