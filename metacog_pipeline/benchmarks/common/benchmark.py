@@ -9,6 +9,7 @@ from typing import Protocol
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.sources import Fetched
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.partition import Outcome, Progress
@@ -26,22 +27,6 @@ class Respondent(Protocol):
 
     def __call__(self, request: ChatRequest) -> str | Completion:
         """Return the text of the answer, or all of it where there is more to it than text."""
-
-
-class Fetched(Protocol):
-    """A source that is home and verified."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has."""
-
-    @property
-    def origin(self) -> str:
-        """Where it came from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,24 @@ origin beside the folder; it is checked again whenever the source is loaded.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+from metacog_pipeline.benchmarks.common.sources import (
+    Fetched,
+    Progress,
+    downloaded,
+    fetch_each,
+    sources_folder,
+    write_note,
+)
 from metacog_pipeline.benchmarks.medley.archives import files_ending_in, is_archive
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex, write_text
-from metacog_pipeline.sources import download, read_bytes
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.sources import read_bytes
 
 PUBLISHED = "medley"
 MAX_BYTES = 64 * 1024**2  # of one file
@@ -71,32 +78,10 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What happened to one source; ``origin`` is an address, a folder or file, or ``already here``.
-
-    ``rows`` is the number of instances, ``digest`` that of the list of all files' digests.
-    """
-
-    name: str
-    path: Path
-    rows: int
-    digest: str
-    origin: str
-
-    def render(self) -> str:
-        """Return one printable line."""
-        return f"{self.name}: {self.rows} rows, sha256 {self.digest[:12]}…, {self.origin}"
-
-
-Progress = Callable[[str, int, "int | None"], None]
-"""Called with (source, bytes so far, total bytes or None)."""
-
-
 def source_path(home: Path, name: str) -> Path:
     """Return the folder in which a verified source is kept."""
     known = SOURCES.get(name)
-    return home / "sources" / "medley" / (known.kept_as if known else name)
+    return sources_folder(home, "medley") / (known.kept_as if known else name)
 
 
 def fetch(
@@ -119,27 +104,26 @@ def fetch(
         For an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
-    for name in names:
-        if name not in sources:
-            raise SourceError(f"{name!r} is no source of medley; there are: {', '.join(sources)}")
     if folder is not None and not folder.is_dir() and not (folder.is_file() and is_archive(folder)):
         raise SourceError(f"--from {folder}: no such folder, wheel or archive (.whl, .zip, .tar.gz)")
-    done = []
-    for name in names or tuple(sources):
-        source = sources[name]
-        try:
-            kept = _kept(home, source)
-            if kept is None and folder is not None:
-                kept = _keep(home, source, folder, str(folder))
-            elif kept is None:
-                kept = _from_network(home, source, transport, progress)
-        except OSError as error:
-            where = source_path(home, name).parent
-            raise SourceError(
-                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
-            ) from None
-        done.append(kept)
-    return done
+
+    def bring(source: Source) -> Fetched:
+        kept = _kept(home, source)
+        if kept is not None:
+            return kept
+        if folder is not None:
+            return _keep(home, source, folder, str(folder))
+        return downloaded(
+            source.name,
+            source.url,
+            source_path(home, source.name).with_name(f"{source.kept_as}.download.zip"),
+            lambda archive: _keep(home, source, archive, source.url),
+            transport=transport,
+            progress=progress,
+            limit=MAX_ARCHIVE_BYTES,
+        )
+
+    return fetch_each("medley", home, sources, names, bring)
 
 
 def load_source(home: Path, name: str = PUBLISHED, sources: Mapping[str, Source] | None = None) -> Path:
@@ -170,18 +154,6 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return Fetched(source.name, path, source.rows, _digest(source), "already here")
 
 
-def _from_network(
-    home: Path, source: Source, transport: httpx.BaseTransport | None, progress: Progress | None
-) -> Fetched:
-    arrived = source_path(home, source.name).with_name(f"{source.kept_as}.download.zip")
-    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
-    download(source.url, arrived, transport=transport, progress=shown, limit=MAX_ARCHIVE_BYTES)
-    try:
-        return _keep(home, source, arrived, source.url)
-    finally:
-        arrived.unlink(missing_ok=True)
-
-
 def _keep(home: Path, source: Source, place: Path, origin: str) -> Fetched:
     """Find all files of the source in a folder or an archive, and only then keep copies of them with a note."""
     contents = {file: _right_file(source, place, file, origin) for file in source.digests}
@@ -191,7 +163,7 @@ def _keep(home: Path, source: Source, place: Path, origin: str) -> Fetched:
             temporary.write_bytes(content)
     digest = _digest(source)
     note = {"digest": digest, "files": dict(source.digests), "origin": origin, "source": source.name}
-    write_text(folder.with_name(f"{source.kept_as}.json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_note(folder.with_name(f"{source.kept_as}.json"), note)
     return Fetched(source.name, folder, source.rows, digest, origin)
 
 

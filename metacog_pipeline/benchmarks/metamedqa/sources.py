@@ -12,23 +12,23 @@ if the digest of its content is the pinned one. It is checked again whenever it 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import write_text
-from metacog_pipeline.sources import (
-    JsonRow,
-    content_digest,
-    download,
-    named_files,
-    read_lines,
-    write_rows,
+from metacog_pipeline.benchmarks.common.sources import (
+    Fetched,
+    Progress,
+    downloaded,
+    fetch_each,
+    first_right,
+    sources_folder,
+    write_note,
 )
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
 
@@ -77,28 +77,9 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What happened to one source; ``origin`` is an address, a file, or ``already here``."""
-
-    name: str
-    path: Path
-    rows: int
-    digest: str
-    origin: str
-
-    def render(self) -> str:
-        """Return one printable line."""
-        return f"{self.name}: {self.rows} rows, sha256 {self.digest[:12]}…, {self.origin}"
-
-
-Progress = Callable[[str, int, "int | None"], None]
-"""Called with (source, bytes so far, total bytes or None)."""
-
-
 def source_path(home: Path, name: str) -> Path:
     """Return where a verified source is kept."""
-    return home / "sources" / "metamedqa" / f"{name}.jsonl"
+    return sources_folder(home, "metamedqa") / f"{name}.jsonl"
 
 
 def fetch(
@@ -122,27 +103,18 @@ def fetch(
         For an unknown name, a file that is not there or cannot be downloaded, or content that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
-    for name in names:
-        if name not in sources:
-            raise SourceError(f"{name!r} is no source of metamedqa; there are: {', '.join(sources)}")
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
-    done = []
-    for name in names or tuple(sources):
-        source = sources[name]
-        try:
-            kept = _kept(home, source)
-            if kept is None and folder is not None:
-                kept = _from_folder(home, source, folder, sources)
-            elif kept is None:
-                kept = _from_network(home, source, base_url, transport, progress, sources)
-        except OSError as error:
-            where = source_path(home, name).parent
-            raise SourceError(
-                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
-            ) from None
-        done.append(kept)
-    return done
+
+    def bring(source: Source) -> Fetched:
+        kept = _kept(home, source)
+        if kept is not None:
+            return kept
+        if folder is not None:
+            return _from_folder(home, source, folder, sources)
+        return _from_network(home, source, base_url, transport, progress, sources)
+
+    return fetch_each("metamedqa", home, sources, names, bring)
 
 
 def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
@@ -170,22 +142,13 @@ def _kept(home: Path, source: Source) -> Fetched | None:
 
 def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str, Source]) -> Fetched:
     """Take the first file of a known name whose content is right; complain about the first that is not."""
-    wrong: SourceError | None = None
-    for path in named_files(folder, source.names):
-        try:
-            return _keep(home, source, _rows(path), str(path))
-        except SourceError as error:
-            wrong = wrong or error
-    if wrong is not None:
-        raise wrong
-    if source.url_path is None:
+    if source.url_path is None and next(named_files(folder, source.names), None) is None:
         published = _kept(home, sources["metamedqa"]) or _from_folder(
             home, sources["metamedqa"], folder, sources
         )
         return _keep_fictional(home, source, published.path)
-    looked = ", ".join(source.names)
-    raise SourceError(
-        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
+    return first_right(
+        source.name, source.names, folder, lambda path: _keep(home, source, _rows(path), str(path))
     )
 
 
@@ -204,12 +167,14 @@ def _from_network(
         return _keep_fictional(home, source, published.path)
     url = f"{base_url}/{source.url_path}"
     arrived = source_path(home, source.name).with_suffix(".download")
-    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
-    download(url, arrived, transport=transport, progress=shown)
-    try:
-        return _keep(home, source, _rows(arrived), url)
-    finally:
-        arrived.unlink(missing_ok=True)
+    return downloaded(
+        source.name,
+        url,
+        arrived,
+        lambda path: _keep(home, source, _rows(path), url),
+        transport=transport,
+        progress=progress,
+    )
 
 
 def _keep_fictional(home: Path, source: Source, published: Path) -> Fetched:
@@ -238,7 +203,7 @@ def _keep(home: Path, source: Source, rows: list[JsonRow], origin: str) -> Fetch
     path = source_path(home, source.name)
     write_rows(path, rows)
     note = {"digest": digest, "origin": origin, "rows": len(rows), "source": source.name}
-    write_text(path.with_suffix(".json"), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_note(path.with_suffix(".json"), note)
     return Fetched(source.name, path, len(rows), digest, origin)
 
 

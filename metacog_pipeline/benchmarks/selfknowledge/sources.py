@@ -9,20 +9,29 @@ this home. A kept source is checked against the digest whenever it is read.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+from metacog_pipeline.benchmarks.common.sources import (
+    Fetched,
+    Progress,
+    downloaded,
+    fetch_each,
+    first_right,
+    read_note,
+    sources_folder,
+    write_note,
+)
 from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
 from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
 from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
 from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.sources import download, named_files, read_bytes
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.sources import named_files, read_bytes
 
 __all__ = [
     "SOURCES",
@@ -38,28 +47,6 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """What happened to one source.
-
-    ``unanswerable`` counts questions without an English answer; ``origin`` is an address, a file, or ``already here``.
-    """
-
-    name: str
-    path: Path
-    rows: int
-    unanswerable: int
-    digest: str
-    origin: str
-
-    def render(self) -> str:
-        """Return one printable line."""
-        return (
-            f"{self.name}: {self.rows} rows ({self.unanswerable} without an answer), "
-            f"sha256 {self.digest[:12]}…, {self.origin}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """The questions of a file in a folder; ``published`` where they are, verified, those of the source."""
 
@@ -69,13 +56,9 @@ class Found:
     published: bool
 
 
-Progress = Callable[[str, int, "int | None"], None]
-"""Called with (source, bytes so far, total bytes or None)."""
-
-
 def source_path(home: Path, name: str) -> Path:
     """Return where a verified source is kept."""
-    return home / "sources" / "selfknowledge" / f"{name}.jsonl"
+    return sources_folder(home, "selfknowledge") / f"{name}.jsonl"
 
 
 def fetch(
@@ -98,27 +81,31 @@ def fetch(
         For an unknown name, a file that is not there or cannot be downloaded or read, or one that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
-    for name in names:
-        if name not in sources:
-            raise SourceError(f"{name!r} is no source of selfknowledge; there are: {', '.join(sources)}")
     if folder is not None and not folder.exists():
         raise SourceError(f"--from {folder}: no such folder")
-    done = []
-    for name in names or tuple(sources):
-        source = sources[name]
-        try:
-            kept = _kept(home, source)
-            if kept is None and folder is not None:
-                kept = _from_folder(home, source, folder)
-            elif kept is None:
-                kept = _from_network(home, source, transport, progress)
-        except OSError as error:
-            where = source_path(home, name).parent
-            raise SourceError(
-                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
-            ) from None
-        done.append(kept)
-    return done
+
+    def bring(source: Source) -> Fetched:
+        kept = _kept(home, source)
+        if kept is not None:
+            return kept
+        if folder is not None and folder.is_file():
+            return _keep(home, source, folder, str(folder))
+        if folder is not None:
+            return first_right(
+                source.name, source.names, folder, lambda path: _keep(home, source, path, str(path))
+            )
+        return downloaded(
+            source.name,
+            source.url,
+            source_path(home, source.name).with_suffix(".download"),
+            lambda path: _keep(home, source, path, source.url),
+            transport=transport,
+            progress=progress,
+            limit=MAX_BYTES,
+            redirects=source.redirects,
+        )
+
+    return fetch_each("selfknowledge", home, sources, names, bring)
 
 
 def load_source(home: Path, name: str) -> list[Row]:
@@ -129,7 +116,7 @@ def load_source(home: Path, name: str) -> list[Row]:
             f"{path}: source {name!r} is not fetched; run `metacog fetch {name}`, or `metacog fetch {name} --from DIR` "
             "with a copy"
         )
-    expected = _noted(home, name).get("digest")
+    expected = read_note(_note_path(home, name)).get("digest")
     if not isinstance(expected, str):
         raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch {name}` again")
     rows = question_rows.read(path)
@@ -150,7 +137,7 @@ def read_folder(name: str, folder: Path) -> Found:
     source = SOURCES[name]
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder; it is to hold a file of {name}")
-    path, loaded = _first_readable(source, named_files(folder, source.names), folder)
+    path, loaded = first_right(name, source.names, folder, lambda path: (path, source.load(path)))
     digest = digest_of(loaded.rows)
     return Found(path, loaded.rows, digest, source.digests.get(loaded.layout) == digest)
 
@@ -165,13 +152,13 @@ def folder_digest(name: str, folder: Path) -> str:
 
 def kept_digest(home: Path, name: str) -> str | None:
     """Return the digest a kept source must have, without reading it; None where there is none."""
-    digest = _noted(home, name).get("digest")
+    digest = read_note(_note_path(home, name)).get("digest")
     return digest if isinstance(digest, str) and source_path(home, name).exists() else None
 
 
 def _kept(home: Path, source: Source) -> Fetched | None:
     """Return what is home already; None where nothing is, or nothing that is right."""
-    noted = _noted(home, source.name)
+    noted = read_note(_note_path(home, source.name))
     digest, layout = noted.get("digest"), noted.get("layout")
     if not isinstance(digest, str) or source.digests.get(str(layout), digest) != digest:
         return None
@@ -180,54 +167,6 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     except SourceError:
         return None
     return _fetched(home, source, rows, digest, "already here")
-
-
-def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
-    """Take the first file of a known name that is right; complain about the first that is not."""
-    candidates = [folder] if folder.is_file() else named_files(folder, source.names)
-    wrong: SourceError | None = None
-    for path in candidates:
-        try:
-            return _keep(home, source, path, str(path))
-        except SourceError as error:
-            wrong = wrong or error
-    raise wrong or _nothing_in(folder, source)
-
-
-def _first_readable(source: Source, candidates: Iterable[Path], folder: Path) -> tuple[Path, Loaded]:
-    wrong: SourceError | None = None
-    for path in candidates:
-        try:
-            return path, source.load(path)
-        except SourceError as error:
-            wrong = wrong or error
-    raise wrong or _nothing_in(folder, source)
-
-
-def _nothing_in(folder: Path, source: Source) -> SourceError:
-    looked = ", ".join(source.names)
-    return SourceError(
-        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
-    )
-
-
-def _from_network(
-    home: Path, source: Source, transport: httpx.BaseTransport | None, progress: Progress | None
-) -> Fetched:
-    arrived = source_path(home, source.name).with_suffix(".download")
-    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
-    download(
-        source.url,
-        arrived,
-        transport=transport,
-        progress=shown,
-        limit=MAX_BYTES,
-        redirects=source.redirects,
-    )
-    try:
-        return _keep(home, source, arrived, source.url)
-    finally:
-        arrived.unlink(missing_ok=True)
 
 
 def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
@@ -245,8 +184,9 @@ def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
         "revision": source.revision if verified else None,
         "rows": len(loaded.rows),
         "source": source.name,
+        "unanswerable": sum(not row.answers.get("en") for row in loaded.rows),
     }
-    write_text(_note_path(home, source.name), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_note(_note_path(home, source.name), note)
     return _fetched(home, source, loaded.rows, digest, origin)
 
 
@@ -265,7 +205,7 @@ def _require(home: Path, source: Source, loaded: Loaded, digest: str, origin: st
             f"{origin}: {len(loaded.rows)} questions, but source {source.name!r} has {source.rows}; replace the file, or "
             "name its folder in the study file (folder = …) to use it as it is"
         )
-    noted = _noted(home, source.name)
+    noted = read_note(_note_path(home, source.name))
     first = noted.get("digest") if noted.get("layout") == loaded.layout else None
     if isinstance(first, str) and digest != first:
         raise SourceError(
@@ -275,18 +215,8 @@ def _require(home: Path, source: Source, loaded: Loaded, digest: str, origin: st
 
 
 def _fetched(home: Path, source: Source, rows: Sequence[Row], digest: str, origin: str) -> Fetched:
-    unanswerable = sum(not row.answers.get("en") for row in rows)
-    return Fetched(source.name, source_path(home, source.name), len(rows), unanswerable, digest, origin)
+    return Fetched(source.name, source_path(home, source.name), len(rows), digest, origin)
 
 
 def _note_path(home: Path, name: str) -> Path:
     return source_path(home, name).with_suffix(".json")
-
-
-def _noted(home: Path, name: str) -> Mapping[str, object]:
-    """Return the note beside a kept source; empty where there is none that can be read."""
-    try:
-        note = json.loads(_note_path(home, name).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return note if isinstance(note, dict) else {}

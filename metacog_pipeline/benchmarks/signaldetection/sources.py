@@ -16,17 +16,26 @@ and checked against the digest whenever it is read.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
+from metacog_pipeline.benchmarks.common.sources import (
+    Fetched,
+    Progress,
+    downloaded,
+    fetch_each,
+    first_right,
+    read_note,
+    sources_folder,
+    write_note,
+)
 from metacog_pipeline.benchmarks.signaldetection.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import replacing, sha256_hex, write_text
-from metacog_pipeline.sources import download, named_files, read_bytes
+from metacog_pipeline.files import replacing, sha256_hex
+from metacog_pipeline.sources import read_bytes
 
 REVIEWS, SENTENCES = "sst2", "test4plus"
 MAX_BYTES = 1024**3
@@ -69,29 +78,10 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What happened to one source; ``origin`` is an address, a file, or ``already here``."""
-
-    name: str
-    path: Path
-    rows: int
-    digest: str
-    origin: str
-
-    def render(self) -> str:
-        """Return one printable line."""
-        return f"{self.name}: {self.rows} rows, sha256 {self.digest[:12]}…, {self.origin}"
-
-
-Progress = Callable[[str, int, "int | None"], None]
-"""Called with (source, bytes so far, total bytes or None)."""
-
-
 def source_path(home: Path, name: str) -> Path:
     """Return where a verified source is kept."""
     known = SOURCES.get(name)
-    return home / "sources" / "signaldetection" / (known.kept_as if known else name)
+    return sources_folder(home, "signaldetection") / (known.kept_as if known else name)
 
 
 def fetch(
@@ -114,27 +104,28 @@ def fetch(
         For an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
-    for name in names:
-        if name not in sources:
-            raise SourceError(f"{name!r} is no source of signaldetection; there are: {', '.join(sources)}")
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
-    done = []
-    for name in names or tuple(sources):
-        source = sources[name]
-        try:
-            kept = _kept(home, source)
-            if kept is None and folder is not None:
-                kept = _from_folder(home, source, folder)
-            elif kept is None:
-                kept = _from_network(home, source, transport, progress)
-        except OSError as error:
-            where = source_path(home, name).parent
-            raise SourceError(
-                f"{where}: cannot be written ({error.strerror or error}); check it and its space"
-            ) from None
-        done.append(kept)
-    return done
+
+    def bring(source: Source) -> Fetched:
+        kept = _kept(home, source)
+        if kept is not None:
+            return kept
+        if folder is not None:
+            return first_right(
+                source.name, source.names, folder, lambda path: _keep(home, source, path, str(path))
+            )
+        return downloaded(
+            source.name,
+            source.url,
+            source_path(home, source.name).with_suffix(".download"),
+            lambda path: _keep(home, source, path, source.url),
+            transport=transport,
+            progress=progress,
+            limit=MAX_BYTES,
+        )
+
+    return fetch_each("signaldetection", home, sources, names, bring)
 
 
 def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
@@ -145,7 +136,7 @@ def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = No
         raise SourceError(
             f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
         )
-    expected = source.digest or _noted(home, source).get("digest")
+    expected = source.digest or read_note(_note_path(home, source)).get("digest")
     if expected is None:
         raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch` again")
     _require(source, sha256_hex(read_bytes(path, MAX_BYTES)), str(expected), str(path))
@@ -155,12 +146,12 @@ def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = No
 def kept_digest(home: Path, name: str) -> str | None:
     """Return the digest a kept source must have, without reading it; None where there is none."""
     source = SOURCES[name]
-    expected = source.digest or _noted(home, source).get("digest")
+    expected = source.digest or read_note(_note_path(home, source)).get("digest")
     return str(expected) if expected is not None and source_path(home, name).exists() else None
 
 
 def _kept(home: Path, source: Source) -> Fetched | None:
-    noted = _noted(home, source)
+    noted = read_note(_note_path(home, source))
     digest, rows = noted.get("digest"), noted.get("rows")
     if not isinstance(digest, str) or not isinstance(rows, int):
         return None
@@ -171,39 +162,11 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return Fetched(source.name, path, rows, digest, "already here")
 
 
-def _from_folder(home: Path, source: Source, folder: Path) -> Fetched:
-    """Take the first file of a known name that is right; complain about the first that is not."""
-    wrong: SourceError | None = None
-    for path in named_files(folder, source.names):
-        try:
-            return _keep(home, source, path, str(path))
-        except SourceError as error:
-            wrong = wrong or error
-    if wrong is not None:
-        raise wrong
-    looked = ", ".join(source.names)
-    raise SourceError(
-        f"{folder}: no file for source {source.name!r}; looked for {looked} (also .gz) in it and below"
-    )
-
-
-def _from_network(
-    home: Path, source: Source, transport: httpx.BaseTransport | None, progress: Progress | None
-) -> Fetched:
-    arrived = source_path(home, source.name).with_suffix(".download")
-    shown = None if progress is None else lambda done, total: progress(source.name, done, total)
-    download(source.url, arrived, transport=transport, progress=shown, limit=MAX_BYTES)
-    try:
-        return _keep(home, source, arrived, source.url)
-    finally:
-        arrived.unlink(missing_ok=True)
-
-
 def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
     """Check ``file`` and keep an unpacked copy of it with a note."""
     data = read_bytes(file, MAX_BYTES)
     digest = sha256_hex(data)
-    expected = source.digest or _noted(home, source).get("digest")
+    expected = source.digest or read_note(_note_path(home, source)).get("digest")
     if expected is not None:
         _require(source, digest, str(expected), origin, _note_path(home, source))
     rows = _rows(source, file)
@@ -211,7 +174,7 @@ def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
     with replacing(path) as temporary:
         temporary.write_bytes(data)
     note = {"digest": digest, "origin": origin, "rows": rows, "source": source.name}
-    write_text(_note_path(home, source), json.dumps(note, indent=2, sort_keys=True) + "\n")
+    write_note(_note_path(home, source), note)
     return Fetched(source.name, path, rows, digest, origin)
 
 
@@ -236,12 +199,3 @@ def _require(source: Source, digest: str, expected: str, where: str, note: Path 
 
 def _note_path(home: Path, source: Source) -> Path:
     return source_path(home, source.name).with_suffix(".json")
-
-
-def _noted(home: Path, source: Source) -> Mapping[str, object]:
-    """Return the note beside a kept source; empty where there is none that can be read."""
-    try:
-        note = json.loads(_note_path(home, source).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return note if isinstance(note, dict) else {}

@@ -1,0 +1,107 @@
+"""Sources brought home: by name, from the first right file of a folder or from the network, with a note beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from metacog_pipeline.benchmarks.common.sources import (
+    Fetched,
+    downloaded,
+    fetch_each,
+    first_right,
+    read_note,
+    write_note,
+)
+from metacog_pipeline.errors import SourceError
+
+SOURCES = {"a": 1, "b": 2}
+
+
+def here(rows: int) -> Fetched:
+    return Fetched("x", Path("x"), rows, "0" * 64, "already here")
+
+
+@pytest.mark.parametrize(("names", "rows"), [((), [1, 2]), (("b",), [2]), (("b", "a"), [2, 1])])
+def test_the_named_sources_are_brought_or_all_when_none_is_named(
+    tmp_path: Path, names: tuple[str, ...], rows: list[int]
+) -> None:
+    assert [found.rows for found in fetch_each("some", tmp_path, SOURCES, names, here)] == rows
+
+
+def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
+        fetch_each("some", tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought"))
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    def full(source: int) -> Fetched:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SourceError, match=r"sources/some: cannot be written \(No space left on device\)"):
+        fetch_each("some", tmp_path, SOURCES, (), full)
+
+
+def right(path: Path) -> str:
+    text = path.read_text("utf-8")
+    if text.startswith("wrong"):
+        raise SourceError(f"{path.name} is {text}")
+    return text
+
+
+def test_the_first_right_file_is_taken_in_the_order_of_the_names(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name, text in (("one.txt", "wrong"), ("two.txt", "second"), ("deep/one.txt", "below")):
+        (tmp_path / name).write_text(text, "utf-8")
+    assert first_right("x", ("one.txt", "two.txt"), tmp_path, right) == "below"
+    assert first_right("x", ("two.txt", "one.txt"), tmp_path, right) == "second"
+
+
+def test_when_all_are_wrong_the_first_is_named_and_when_there_is_none_what_was_looked_for(
+    tmp_path: Path,
+) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text(f"wrong {name}", "utf-8")
+    with pytest.raises(SourceError, match=r"one\.txt is wrong one\.txt"):
+        first_right("x", ("one.txt", "two.txt"), tmp_path, right)
+    with pytest.raises(SourceError, match=r"no file for source 'x'; looked for three\.txt \(also \.gz\)"):
+        first_right("x", ("three.txt",), tmp_path, right)
+
+
+@pytest.mark.parametrize("text", ["right", "wrong"])
+def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path: Path, text: str) -> None:
+    seen: list[tuple[str, int]] = []
+    arrived = tmp_path / "x.download"
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, stream=httpx.ByteStream(text.encode()))
+    )
+
+    def take() -> str:
+        return downloaded(
+            "x",
+            "https://host.invalid/file",
+            arrived,
+            right,
+            transport=transport,
+            progress=lambda name, done, total: seen.append((name, done)),
+        )
+
+    if text == "right":
+        assert take() == text
+    else:
+        with pytest.raises(SourceError):
+            take()
+    assert seen == [("x", 5)] and not arrived.exists()
+
+
+def test_a_note_comes_back_and_a_broken_one_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert read_note(path) == {}
+    write_note(path, {"rows": 1, "digest": "d"})
+    assert path.read_text("utf-8") == '{\n  "digest": "d",\n  "rows": 1\n}\n'
+    assert read_note(path) == {"rows": 1, "digest": "d"}
+    for broken in ("[1]", "{", "[" * 100_000):
+        path.write_text(broken, "utf-8")
+        assert read_note(path) == {}
