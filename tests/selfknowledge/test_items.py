@@ -30,7 +30,7 @@ ITEM = Item(
     source="x",
 )
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 
 
 @st.composite

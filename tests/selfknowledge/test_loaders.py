@@ -224,7 +224,13 @@ def test_selfaware_has_no_answer_exactly_where_it_says_so(tmp_path: Path) -> Non
     whole = tmp_path / "SelfAware.json"
     whole.write_text(json.dumps({"example": [AWARE, nobody]}, indent=2))
     assert [row.answers["en"] for row in selfaware.load(whole).rows] == [("so",), ()]
-    for wrong in ({"answerable": False}, {"answer": None}, {"answerable": "yes"}, {"answer": []}):
+    others: list[dict[str, object]] = [
+        {"answerable": False},
+        {"answer": None},
+        {"answerable": "yes"},
+        {"answer": []},
+    ]
+    for wrong in others:
         assert ":1: answerable is" in said(selfaware.load, lines(tmp_path / "a.jsonl", {**AWARE, **wrong}))
 
 
@@ -251,7 +257,8 @@ def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name: str
         gone = {key: value for key, value in row.items() if key != field}
         assert ":2" in said(load, lines(path, row, gone))
         if field != "duplicate_relationship":
-            for wrong in (3.5, True, {"a": 1}, [[1]], [None, 2], ""):
+            others: list[object] = [3.5, True, {"a": 1}, [[1]], [None, 2], ""]
+            for wrong in others:
                 if not (name == "selfaware" and field == "answerable" and wrong is True):
                     assert ":2" in said(load, lines(path, row, {**row, field: wrong}))
 

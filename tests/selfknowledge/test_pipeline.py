@@ -176,11 +176,7 @@ def test_questions_without_an_answer_are_kept_and_counted_and_repeated_ones_too(
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.text(st.characters(exclude_categories=("Cs",)), min_size=1), st.booleans()), min_size=1
-    )
-)
+@given(st.lists(st.tuples(st.text(st.characters(codec="utf-8"), min_size=1), st.booleans()), min_size=1))
 def test_rows_come_back_from_disk_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, bool]]
 ) -> None:

@@ -7,11 +7,11 @@ files whole or not at all, and returns what there is to show. What all benchmark
 from metacog_pipeline.benchmarks.selfknowledge.stages.benchmark import SELFKNOWLEDGE
 from metacog_pipeline.benchmarks.selfknowledge.stages.construction import (
     CONSTRUCTION_VERSION,
-    Built,
     build,
     construct,
     fetch_sources,
     items,
+    items_digest,
 )
 from metacog_pipeline.benchmarks.selfknowledge.stages.settings import (
     BENCHMARK,
@@ -24,12 +24,12 @@ __all__ = [
     "BENCHMARK",
     "CONSTRUCTION_VERSION",
     "SELFKNOWLEDGE",
-    "Built",
     "build",
     "conditions",
     "construct",
     "fetch_sources",
     "items",
+    "items_digest",
     "settings",
     "wording",
 ]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import Shown, beside
+from metacog_pipeline.benchmarks.common.files import BuiltItems, Shown, beside
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
@@ -22,14 +21,6 @@ from metacog_pipeline.study import Study
 CONSTRUCTION_VERSION = pipeline.CONSTRUCTION_VERSION
 fetch = sources.fetch
 SOURCE_NAMES = tuple(sources.SOURCES)
-
-
-@dataclass(frozen=True, slots=True)
-class Built(Shown):
-    """The finished items. ``counts`` are those of `pipeline.counted`; ``violations`` broken rules, one line each."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    violations: tuple[str, ...] = ()
 
 
 def fetch_sources(study: Study) -> Shown:
@@ -59,8 +50,8 @@ def split_of(study: Study) -> str:
     return dataset_info(section.dataset).split(section.split)
 
 
-def build(study: Study) -> Built:
-    """Build the items from the sources at home and write them."""
+def build(study: Study) -> BuiltItems:
+    """Build the items from the sources at home and write them; ``counts`` are those of `pipeline.counted`."""
     section, home = settings(study), study.home.path
     done = pipeline.construct(
         home,
@@ -82,7 +73,7 @@ def build(study: Study) -> Built:
         }
         for item in done.items
     ]
-    return Built(
+    return BuiltItems(
         facts={
             "rows": len(done.items),
             "dataset": done.items[0].dataset,
@@ -95,7 +86,7 @@ def build(study: Study) -> Built:
     )
 
 
-def construct(study: Study) -> Built:
+def construct(study: Study) -> BuiltItems:
     """Bring the sources home and build the items in one go, for callers without Dagster."""
     fetch_sources(study)
     return build(study)
