@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
 _ROW_IN = 0.28
+_WIDE_MAP = 9  # columns from which the numbers in the cells must be small
 # A plot, a letter of a name and a line of names, in points of print; near enough to keep names apart.
 _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
@@ -113,7 +114,7 @@ def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Seq
                 f"{value:+.1f}",
                 ha="center",
                 va="center",
-                fontsize=8,
+                fontsize=8 if len(columns) <= _WIDE_MAP else 5.5,
                 color=INK,
                 parse_math=False,
             )

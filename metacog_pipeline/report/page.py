@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.report import medley, metacogbench, signaldetection
+from metacog_pipeline.report import across, medley, metacogbench, signaldetection
 from metacog_pipeline.report.html import Part, paragraph, table, words
 from metacog_pipeline.warehouse.leaderboard import legend, notes, sections
 from metacog_pipeline.warehouse.query import board, read_table
@@ -47,7 +47,7 @@ tbody tr:nth-child(odd), tbody tr:nth-child(odd) th { background: var(--band); }
 td.number, th.number { text-align: right; white-space: nowrap; }
 td.long { min-width: 18rem; max-width: 30rem; }
 summary { cursor: pointer; color: var(--link); margin: .75rem 0; }
-td small { display: block; color: var(--soft); }
+td small { display: block; color: var(--soft); white-space: normal; max-width: 13rem; margin-left: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1rem 2rem; }
 figure { margin: 1rem 0; max-width: 40rem; }
 figure svg { width: 100%; height: auto; color: var(--ink); }
@@ -66,7 +66,7 @@ def build_report(home: Path, name: str | None = None) -> Path:
     StoreError
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
-    parts = [*_boards(home), *_benchmarks(home), *_notes(home)]
+    parts = [*across.glance(home), *_boards(home), *across.parts(home), *_benchmarks(home), *_notes(home)]
     target = home / "report" / PAGE
     try:
         write_text(target, _page(name or home.resolve().name, parts))

@@ -111,3 +111,9 @@ def make_home(tmp_path: Path) -> MakeHome:
         return home
 
     return make
+
+
+@pytest.fixture(name="write")
+def _write() -> Callable[..., None]:
+    """Return ``write(home, pattern, rows)``, which fills one dataset of a home."""
+    return write

@@ -1,0 +1,98 @@
+"""The page's answer at a glance, curves of confidence, agreement of the benchmarks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.report import build_report
+from metacog_pipeline.report.curves import curves, reliability_line, roc_line
+from metacog_pipeline.warehouse import build
+
+MakeHome = Callable[..., Path]
+USE = st.lists(
+    st.tuples(st.integers(0, 100), st.integers(1, 50), st.integers(0, 50)).map(
+        lambda x: (x[0], x[1], min(x[1], x[2]))
+    ),
+    max_size=20,
+    unique_by=lambda each: each[0],
+)
+
+
+@given(USE)
+def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use) -> None:
+    line = roc_line(use)
+    if not line:
+        right, n = sum(each[2] for each in use), sum(each[1] for each in use)
+        assert right in (0, n)
+        return
+    assert line[0] == (0.0, 0.0) and line[-1] == pytest.approx((1.0, 1.0))
+    assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(line))
+
+
+@given(USE)
+def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use) -> None:
+    line = reliability_line(use)
+    assert [point[0] for point in line] == sorted(point[0] for point in line)
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in line)
+    assert bool(line) == bool(use)
+
+
+def test_a_name_in_a_legend_stays_text() -> None:
+    drawn = curves({"<script>x</script>": [(0, 0), (1, 1)]}, x="a", y="b", diagonal="c", marks=True)
+    assert "<script" not in drawn and "&lt;script" in drawn
+
+
+def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path:
+    names = [f"m{n}" for n in range(models)]
+    home = make_home(dict.fromkeys(names, "measured"))
+    shared = {
+        "benchmark": "signaldetection",
+        "dataset": "published",
+        "condition": "A confidence",
+        "source": "measured",
+    }
+    write(
+        home,
+        "estimates/across/confidence/*.parquet",
+        [
+            {**shared, "model": name, "measure": measure, "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9,
+             "n_items": 9, "n_without_confidence": 0, "method": "m", "status": "ok"}
+            for name in names for measure in ("accuracy", "ece", "auroc2")
+        ],
+    )  # fmt: skip
+    write(
+        home,
+        "estimates/across/use/*.parquet",
+        [
+            {**shared, "model": name, "percent": p, "n": 10, "n_correct": p // 10}
+            for name in names
+            for p in (60, 90)
+        ],
+    )
+    pair = {
+        "source": "measured", "a": "x ece", "b": "y saf", "trait_a": "monitoring", "trait_b": "control",
+        "benchmark_a": "x", "benchmark_b": "y", "kind": "discriminant", "n_models": models, "spearman": 0.5,
+        "low": 0.1, "high": 0.8, "status": "ok", "disattenuated_status": "ok",
+    }  # fmt: skip
+    write(home, "estimates/across/validity/*.parquet", [pair])
+    build(home)
+    return home
+
+
+def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home: MakeHome, write) -> None:
+    page = build_report(across(make_home, write, 3)).read_text("utf-8")
+    assert 'id="confidence"' in page and "reliability." in page and "type-2 ROC." in page
+    assert "too few models for any conclusion: 3" in page and "rank correlations" in page
+
+
+def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home: MakeHome, write) -> None:
+    page = build_report(across(make_home, write, 12)).read_text("utf-8")
+    assert "The first 8 models; the table has all." in page
+    assert all(f">m{n}<" in page for n in range(12))
+    assert "too few models" not in page
