@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from metacog_pipeline.commands.options import quiet_option
+from metacog_pipeline.commands.train_more import evaluate, patch, sft
 from metacog_pipeline.commands.train_options import (
     FOLDER,
     asking_from,
     asking_options,
     held_out_options,
     model_options,
+    need_torch,
     question_options,
     questions_from,
 )
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.warehouse.output import render
 from metacog_pipeline.warehouse.query import Rows
 
 if TYPE_CHECKING:
     from metacog_pipeline.training.run import Trained
-
-NEEDED = ("torch", "transformers", "safetensors")
 
 
 @click.group()
@@ -213,16 +211,5 @@ def _before_and_after(made: Trained) -> Rows:
     return Rows(("model", "n", *names), tuple((name, n, *each.values()) for name, n, each in found))
 
 
-def need_torch() -> None:
-    """Say what to install where the extra is missing.
-
-    Raises
-    ------
-    StudyError
-        When one of its packages is not there.
-    """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise StudyError(
-            f"training needs {', '.join(missing)}: install the extra `train`, metacog-pipeline[train]"
-        )
+for _each in (sft, patch, evaluate):
+    train.add_command(_each)

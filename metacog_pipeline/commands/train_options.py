@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
+NEEDED = ("torch", "transformers", "safetensors")
 
 _ASKING = (
     click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en", show_default=True),
@@ -79,6 +81,21 @@ _HELD_OUT = (
         help="Without --held-out: share of the questions kept for evaluation.",
     ),
 )
+
+
+def need_torch() -> None:
+    """Say what to install where the extra is missing.
+
+    Raises
+    ------
+    StudyError
+        When one of its packages is not there.
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise StudyError(
+            f"training needs {', '.join(missing)}: install the extra `train`, metacog-pipeline[train]"
+        )
 
 
 def asking_options(command: Command) -> Command:

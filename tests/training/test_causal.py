@@ -25,9 +25,10 @@ from metacog_pipeline.training.log import Log
 from metacog_pipeline.training.worker import Worker
 
 KINDS = ("llama", "gpt2")
-SETTINGS = Settings(sigma=0.05, alpha=0.05, population=4, batch=5, generations=3, seed=1)
+SETTINGS = Settings(sigma=0.1, alpha=0.05, population=8, batch=5, generations=3, reward="direct", seed=1)
 ASKING = Asking(max_tokens=4)
-ASKED = tuple(Question(str(i), f"What is number {i}?", ("a", "Rome")) for i in range(10))
+LETTERS = tuple("abcdef")  # random models say some of them now and then, so that rewards differ
+ASKED = tuple(Question(str(i), f"What is number {i}?", LETTERS) for i in range(10))
 TRAINING, HELD_OUT = ASKED[:7], ASKED[7:]
 
 
@@ -50,6 +51,9 @@ def test_a_model_evolves_and_its_checkpoint_is_a_model_folder(make_model, kind, 
     assert again.model.dtype == getattr(torch, dtype)
     worker = Worker(recipe(made.checkpoint, dtype=dtype))
     assert worker.load(made.checkpoint) == made.digest == Log(made.folder).read()[-1].commit.digest
+    assert any(set(each.commit.z) != {0.0} for each in Log(made.folder).read()), [
+        (each.outcome, each.commit.fitness) for each in Log(made.folder).read()
+    ]
     before, after = (read_model(each, "float32") for each in (base, made.checkpoint))
     assert any(not torch.equal(before[name], after[name]) for name in before)
     assert again.tokenizer.chat_template == open_model(base).tokenizer.chat_template

@@ -124,6 +124,15 @@ class Interview:
         ]
 
     @torch.no_grad()
+    def right(self, positions: Sequence[int]) -> list[bool]:
+        """Return whether the direct answers are right; no meta question is asked."""
+        said = self._answers(DIRECT, positions)
+        return [
+            matches(text, self.questions[place].answers, self.asking.matching)
+            for place, text in zip(positions, said, strict=True)
+        ]
+
+    @torch.no_grad()
     def ask_idk(self) -> list[Heard]:
         """Return what was heard where "I don't know" is offered: ``yes`` means that an answer was given (English only)."""
         places = range(len(self.questions))

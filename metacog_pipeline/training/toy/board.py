@@ -10,6 +10,7 @@ from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.training.rewards import outcome
+from metacog_pipeline.training.shown import shown
 from metacog_pipeline.training.toy.asking import Answers
 from metacog_pipeline.warehouse.query import Rows
 
@@ -33,13 +34,5 @@ def board(models: Sequence[tuple[str, Answers]]) -> Rows:
     rows = []
     for name, answers in models:
         found = measured(answers)
-        rows.append((name, len(answers.correct), *(_shown(found[measure]) for measure in MEASURES)))
+        rows.append((name, len(answers.correct), *(shown(found[measure]) for measure in MEASURES)))
     return Rows(("model", "n", *MEASURES), tuple(rows))
-
-
-def _shown(estimate: Estimate) -> str | None:
-    if estimate.value is None:
-        return None
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
