@@ -25,7 +25,9 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
     """Fetch published data sets into the study's home.
 
     Without names, all that the study's benchmarks read. There are: medqa, metamedqa, glianorex, sst2, test4plus,
-    medley. Each is checked against the digest of its content; a download that was cut off is resumed.
+    medley, trivia_qa, trivia_qa_train, freebase_qa, nq_open, web_questions, mkqa, fictional_qa, efficientqa,
+    trivia_sample, popqa, selfaware. Each is checked against the digest of its content; a download that was cut off is
+    resumed.
     """
     study = load_study(study_file)
     study.home.prepare()
