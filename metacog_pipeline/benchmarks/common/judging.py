@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
 from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.observing import Call, calls_in_order, partition_rows
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.asking import Profile
@@ -20,12 +20,6 @@ from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
-
-_CALL = (
-    *("answer_id", "item_id", "item_hash", "condition", "step", "model", "status", "mode", "text", "source"),
-    *("latency_s", "cost_usd", "input_tokens", "output_tokens", "error_code", "error_message"),
-)
-Call = Mapping[str, Any]
 
 
 def judged_partition(judging: Judging, partition: Partition) -> Partition:
@@ -109,15 +103,10 @@ def calls_about(
 
     ``name`` is that of the partitions of judgements; ``current_only`` leaves superseded rows out.
     """
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(pl.col("benchmark") == name, pl.col("run") == run, pl.col("step").is_in(steps))
-    if current_only and "superseded" in frame.columns:
-        frame = frame.filter(~pl.col("superseded"))
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
+    kept = partition_rows(transcripts, name, run, steps=steps, superseded=not current_only)
     found: dict[tuple[str, str, str], list[Call]] = {}
-    for row in frame.select(*_CALL).iter_rows(named=True):
-        found.setdefault((row["item_id"], row["condition"], row["item_hash"]), []).append(row)
+    for call in calls_in_order(kept, ("item_hash", "model", "source")):
+        found.setdefault((call["item_id"], call["condition"], call["item_hash"]), []).append(call)
     return found
 
 

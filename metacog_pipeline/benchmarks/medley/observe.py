@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.observing import (
+    Call,
+    current_calls,
+    ended,
+    partition_rows,
+    source_in,
+    total,
+)
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
 from metacog_pipeline.benchmarks.medley.masking import NORMAL, applicable
@@ -63,11 +71,6 @@ _TYPES: _Types = {
     "source": pl.String,
 }
 OBSERVATION_SCHEMA = pl.Schema(_TYPES)
-_NEEDED = (
-    *("answer_id", "item_id", "condition", "step", "status", "mode", "text"),
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
-)
-Call = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +135,9 @@ def observe(
     Imported answers may be no more than step A: where no instance has a later step, ``status`` is that of step A, and
     ``step_a_only`` where that is ``ok``; an instance without step A is ``not_run``.
     """
-    frame = _of_partition(transcripts, model, run)
-    if source is None:
-        source = frame["source"][0] if frame.height else "measured"
-    calls = _current_calls(frame)
+    kept = partition_rows(transcripts, BENCHMARK, run, model=model, steps=STEPS)
+    source = source_in(kept) if source is None else source
+    calls = current_calls(kept)
     alone = source == "imported" and bool(calls) and all(set(steps) == {STEP_A} for steps in calls.values())
     read: dict[tuple[str, str], _Reading] = {}
     rows: list[tuple[object, ...]] = []
@@ -157,27 +159,6 @@ def triple(row: Mapping[str, Any]) -> Triple:
     return Triple(step_a, b_private, b_social)
 
 
-def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(
-        pl.col("benchmark") == BENCHMARK,
-        pl.col("model") == model,
-        pl.col("run") == run,
-        pl.col("step").is_in(STEPS),
-    )
-    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
-
-
-def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]]:
-    """Return {(instance, condition): {step: newest call, a failed one only where there is no other}}."""
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    calls: dict[tuple[str, str], dict[str, Call]] = {}
-    for row in frame.select(*_NEEDED).iter_rows(named=True):
-        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
-    return calls
-
-
 def _remembered(
     read: dict[tuple[str, str], _Reading], item: Instance, step: str, call: Call | None
 ) -> _Reading:
@@ -193,14 +174,8 @@ def _remembered(
 
 
 def _read(item: Instance, call: Call) -> _Reading:
-    match call["status"]:
-        case "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return _Reading("transport_error", str(why))
-        case "truncated":
-            return _Reading("too_long", "cut by the length limit; raise max_tokens")
-        case "refused":
-            return _Reading("refused", "the provider reports a refusal or a content filter")
+    if (cut := ended(call)) is not None:
+        return _Reading(*cut)
     reply = parse_reply(call["text"])
     if is_error(reply):
         what = "is empty" if not call["text"].strip() else "holds no JSON object"
@@ -251,7 +226,7 @@ def _row(
         _changed(a, s),
         *(len(listed) if isinstance(listed := told.get(key), list) else None for key in _REPORTS.values()),
         _difficulty(a.reply),
-        *(_total(own, field) for field in ("latency_s", "cost_usd", "input_tokens", "output_tokens")),
+        *(total(own.values(), field) for field in ("latency_s", "cost_usd", "input_tokens", "output_tokens")),
         last["mode"] if last else None,
         found[B_SOCIAL]["answer_id"] if B_SOCIAL in found else None,
         *(found[step]["answer_id"] if step in found else None for step in STEPS),
@@ -281,8 +256,3 @@ def _difficulty(reply: Mapping[str, Any] | None) -> str | None:
     told = (reply or {}).get("difficulty_prediction")
     cleaned = told.strip().lower() if isinstance(told, str) else None
     return cleaned if cleaned in DIFFICULTIES else None
-
-
-def _total(calls: Mapping[str, Call], field: str) -> float | int | None:
-    known = [call[field] for call in calls.values() if call[field] is not None]
-    return sum(known) if known else None

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.observing import (
+    Call,
+    current_calls,
+    partition_rows,
+    source_in,
+    total,
+    why_failed,
+)
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, TURN_1, applicable, item_steps
@@ -58,12 +66,7 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source": pl.String,
 }
 OBSERVATION_SCHEMA = pl.Schema(_TYPES)
-_NEEDED = (
-    *("answer_id", "item_id", "condition", "step", "status", "mode", "text"),
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
-)
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-Call = Mapping[str, Any]
 Row = dict[str, object]
 
 
@@ -122,10 +125,9 @@ def observe(
     ``reply`` is the scored reply, ``reply_turn_1`` the one before it, ``words`` the length of the scored one.
     ``latency_s`` is in seconds, ``cost_usd`` in dollars; both, and the tokens, are sums over an item's calls.
     """
-    frame = _of_partition(transcripts, model, run)
-    if source is None:
-        source = frame["source"][0] if frame.height else "measured"
-    calls = _current_calls(frame)
+    kept = partition_rows(transcripts, BENCHMARK, run, model=model)
+    source = source_in(kept) if source is None else source
+    calls = current_calls(kept)
     shared = _Partition(dataset, model, run, source, lexicon)
     rows = [
         _row(item, condition, calls.get((item.item_id, condition), {}), shared)
@@ -133,22 +135,6 @@ def observe(
         for item in applicable(items, condition)
     ]
     return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
-
-
-def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(pl.col("benchmark") == BENCHMARK, pl.col("model") == model, pl.col("run") == run)
-    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
-
-
-def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]]:
-    """Return {(item, condition): {step: newest call, a failed one only where there is no other}}."""
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    calls: dict[tuple[str, str], dict[str, Call]] = {}
-    for row in frame.select(*_NEEDED).iter_rows(named=True):
-        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
-    return calls
 
 
 def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partition) -> Row:
@@ -168,7 +154,7 @@ def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partiti
         "min_factors": item.min_factors if item.tier == "2a" else None,
         "source": shared.source,
         **thresholds(item),
-        **{name: _sum(call[name] for call in asked) for name in _SUMMED},
+        **{name: total(asked, name) for name in _SUMMED},
         "mode": asked[-1]["mode"] if asked else None,
         "answer_id": scored["answer_id"] if scored else None,
         "answer_id_turn_1": first["answer_id"] if first else None,
@@ -188,8 +174,7 @@ def _read(item: Item, steps: Sequence[str], calls: Mapping[str, Call], lexicon: 
                 "not_run", "not asked yet" if not said else "the second turn was not asked yet"
             )
         if call["status"] == "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return _unanswered("transport_error", str(why))
+            return _unanswered("transport_error", why_failed(call))
         said.append(call)
         if call["status"] == "refused" or silent(call["text"]):
             break  # nothing comes after it
@@ -227,8 +212,3 @@ def _unanswered(status: ObservationStatus, reason: str) -> Row:
 
 def _flag(value: Value) -> object:
     return int(value) if isinstance(value, bool) else value
-
-
-def _sum(values: Any) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.observing import (
+    Call,
+    current_calls,
+    ended,
+    partition_rows,
+    source_in,
+    total,
+)
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse, read_confidence
 from metacog_pipeline.benchmarks.metamedqa.probabilities import RATINGS, menu_probabilities
@@ -51,11 +59,6 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source_target": pl.String,
 }
 OBSERVATION_SCHEMA = pl.Schema(_TYPES)
-_NEEDED = (
-    *("answer_id", "item_id", "condition", "step", "status", "mode", "text", "logprobs_json"),
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
-)
-Call = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +102,9 @@ def observe(
     says, except in mode ``logit_bias``, where one token is all that was asked for. ``latency_s`` is in seconds,
     ``cost_usd`` in dollars; both, and the tokens, are sums over an item's calls.
     """
-    frame = _of_partition(transcripts, model, run)
-    if source is None:
-        source = frame["source"][0] if frame.height else "measured"
-    calls = _current_calls(frame)
+    kept = partition_rows(transcripts, BENCHMARK, run, model=model)
+    source = source_in(kept) if source is None else source
+    calls = current_calls(kept, ("logprobs_json",))
     rows: list[tuple[object, ...]] = []
     for condition in conditions:
         for item in items:
@@ -110,22 +112,6 @@ def observe(
             reading = _read(item, found)
             rows.append(_row(item, condition, model, run, source, found, reading))
     return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
-
-
-def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(pl.col("benchmark") == BENCHMARK, pl.col("model") == model, pl.col("run") == run)
-    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
-
-
-def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]]:
-    """Return {(item, condition): {step: newest call, a failed one only where there is no other}}."""
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    calls: dict[tuple[str, str], dict[str, Call]] = {}
-    for row in frame.select(*_NEEDED).iter_rows(named=True):
-        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
-    return calls
 
 
 def _newest_mode(calls: Mapping[str, Call]) -> list[Call]:
@@ -148,8 +134,8 @@ def _read(item: Item, calls: Sequence[Call]) -> _Reading:
     if not calls:
         return _Reading("not_run", reason="not asked yet")
     first = calls[0]
-    if (ended := _without_text(first)) is not None:
-        return ended
+    if (cut := _without_text(first)) is not None:
+        return cut
     parsed = parse(first["text"], item.options)
     if parsed.answer is None:
         return _Reading(parsed.status, reason=parsed.reason)
@@ -159,10 +145,10 @@ def _read(item: Item, calls: Sequence[Call]) -> _Reading:
         if len(calls) == 1:
             return _Reading("not_run", reason="the confidence was not asked yet")
         told = calls[1]
-        if (ended := _without_text(told)) is not None and ended.status != "refused":
-            return ended
+        if (cut := _without_text(told)) is not None and cut.status != "refused":
+            return cut
         rating, reason = (
-            (None, "the confidence was refused") if ended else read_confidence(told["text"], bare=True)
+            (None, "the confidence was refused") if cut else read_confidence(told["text"], bare=True)
         )
     shares = None
     if rating is not None:
@@ -173,16 +159,10 @@ def _read(item: Item, calls: Sequence[Call]) -> _Reading:
 
 def _without_text(call: Call) -> _Reading | None:
     """Return the reading of a call that ended without a whole answer, else None."""
-    match call["status"]:
-        case "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return _Reading("transport_error", reason=str(why))
-        case "truncated" if call["mode"] != "logit_bias":
-            return _Reading("too_long", reason="cut by the length limit; raise max_tokens")
-        case "refused":
-            return _Reading("refused", reason="the provider reports a refusal or a content filter")
-        case _:
-            return None
+    if call["status"] == "truncated" and call["mode"] == "logit_bias":
+        return None
+    found = ended(call)
+    return None if found is None else _Reading(found[0], reason=found[1])
 
 
 def _row(
@@ -207,10 +187,10 @@ def _row(
         reading.choice_probs,
         reading.confidence_probs,
         reading.off_menu_mass,
-        _total(calls, "latency_s"),
-        _total(calls, "cost_usd"),
-        _total(calls, "input_tokens"),
-        _total(calls, "output_tokens"),
+        total(calls, "latency_s"),
+        total(calls, "cost_usd"),
+        total(calls, "input_tokens"),
+        total(calls, "output_tokens"),
         first["mode"] if first else None,
         first["answer_id"] if first else None,
         source,
@@ -218,8 +198,3 @@ def _row(
         item.meta_info,
         item.source_target,
     )
-
-
-def _total(calls: Sequence[Call], field: str) -> float | int | None:
-    known = [call[field] for call in calls if call[field] is not None]
-    return sum(known) if known else None

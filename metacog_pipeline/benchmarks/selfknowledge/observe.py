@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.observing import (
+    Call,
+    current_calls,
+    partition_rows,
+    source_in,
+    total,
+    why_failed,
+)
 from metacog_pipeline.benchmarks.common.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
@@ -60,12 +68,7 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source": pl.String,
 }
 OBSERVATION_SCHEMA = pl.Schema(_TYPES)
-_NEEDED = (
-    *("answer_id", "item_id", "item_hash", "condition", "step", "status", "mode", "text", "logprobs_json"),
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
-)
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
-Call = Mapping[str, Any]
 Row = dict[str, object]
 
 
@@ -127,10 +130,9 @@ def observe(
     call, not scored. ``latency_s`` is in seconds, ``cost_usd`` in dollars; both, and the
     tokens, are sums over an item's calls.
     """
-    frame = _of_partition(transcripts, model, run)
-    if source is None:
-        source = frame["source"][0] if frame.height else "measured"
-    calls = _current_calls(frame)
+    kept = partition_rows(transcripts, BENCHMARK, run, model=model)
+    source = source_in(kept) if source is None else source
+    calls = current_calls(kept, ("logprobs_json",))
     shared = _Partition(model, run, source, rule, yes_no, wording or {})
     rows = [
         _row(item, condition, calls.get((item.item_id, condition), {}), shared)
@@ -138,22 +140,6 @@ def observe(
         for item in asked(items, condition)
     ]
     return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA, orient="row")
-
-
-def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(pl.col("benchmark") == BENCHMARK, pl.col("model") == model, pl.col("run") == run)
-    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
-
-
-def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str], dict[str, Call]]:
-    """Return {(item, condition): {step: newest call, a failed one only where there is no other}}."""
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    calls: dict[tuple[str, str], dict[str, Call]] = {}
-    for row in frame.select(*_NEEDED).iter_rows(named=True):
-        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
-    return calls
 
 
 def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partition) -> Row:
@@ -177,7 +163,7 @@ def _row(item: Item, condition: str, calls: Mapping[str, Call], shared: _Partiti
         "answerable": int(item.answerable(language)),
         "output": _text(first),
         "meta_output": _text(meta),
-        **{name: _sum(call[name] for call in made) for name in _SUMMED},
+        **{name: total(made, name) for name in _SUMMED},
         "mode": made[0]["mode"] if made else None,
         "answer_id": first["answer_id"] if first else None,
         "answer_id_meta": meta["answer_id"] if meta else None,
@@ -252,8 +238,7 @@ def _status(
             first = step == steps[0]
             return "not_run", "not asked yet" if first else "whether it is known was not asked yet"
         if call["status"] == "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return "transport_error", f"{step}: {why}"
+            return "transport_error", f"{step}: {why_failed(call)}"
         if _reply(call) is None:
             return "too_long", f"{step}: cut by the length limit before a word was said; raise max_tokens"
     said = [calls[step] for step in steps]
@@ -264,8 +249,3 @@ def _status(
         cut = "; cut by the length limit" if read["meta_truncated"] else ""
         return "meta_invalid", f"meta: {read['reason']}{cut}"
     return "ok", None
-
-
-def _sum(values: Any) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

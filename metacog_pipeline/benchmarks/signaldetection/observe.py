@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.benchmarks.common.observing import (
+    Call,
+    calls_in_order,
+    ended,
+    partition_rows,
+    source_in,
+)
 from metacog_pipeline.benchmarks.signaldetection.items import Item, item_hash
 from metacog_pipeline.benchmarks.signaldetection.parsing import parse
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS
@@ -46,12 +53,7 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source": pl.String,
 }
 OBSERVATION_SCHEMA = pl.Schema(_TYPES)
-_NEEDED = (
-    *("answer_id", "item_id", "item_hash", "condition", "status", "mode", "text"),
-    *("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message"),
-)
 _COPIED = ("latency_s", "cost_usd", "input_tokens", "output_tokens", "mode", "answer_id")
-Call = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,13 @@ def observe(
     the conditions that do not ask for it. An answer cut by a length limit is ``too_long`` whatever it says.
     ``latency_s`` is in seconds, ``cost_usd`` in dollars.
     """
-    frame = _of_partition(transcripts, model, run)
-    if source is None:
-        source = frame["source"][0] if frame.height else "measured"
-    calls = _current_calls(frame)
+    kept = partition_rows(transcripts, BENCHMARK, run, model=model, steps=(STEP,))
+    source = source_in(kept) if source is None else source
+    # The newest call of each item, hash of its text and condition; a failed one only where there is no other.
+    calls = {
+        (call["item_id"], call["item_hash"], call["condition"]): call
+        for call in calls_in_order(kept, ("item_hash",))
+    }
     hashes = [_hashes(item) for item in items]
     rows: list[tuple[object, ...]] = []
     for condition in conditions:
@@ -116,38 +121,11 @@ def _hashes(item: Item) -> tuple[str, str]:
     return item.item_hash, item_hash(item.task, item.text, 1 - item.stimulus)
 
 
-def _of_partition(transcripts: pa.Table | pl.DataFrame, model: str, run: int) -> pl.DataFrame:
-    is_frame = isinstance(transcripts, pl.DataFrame)
-    frame = transcripts if is_frame else cast(pl.DataFrame, pl.from_arrow(transcripts))
-    frame = frame.filter(
-        pl.col("benchmark") == BENCHMARK,
-        pl.col("model") == model,
-        pl.col("run") == run,
-        pl.col("step") == STEP,
-    )
-    return frame.filter(~pl.col("superseded")) if "superseded" in frame.columns else frame
-
-
-def _current_calls(frame: pl.DataFrame) -> dict[tuple[str, str, str], Call]:
-    """Return {(item, hash of its text, condition): newest call, a failed one only where there is no other}."""
-    frame = frame.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
-    return {
-        (row["item_id"], row["item_hash"], row["condition"]): row
-        for row in frame.select(*_NEEDED).iter_rows(named=True)
-    }
-
-
 def _read(call: Call | None, ratings: int | None) -> _Reading:
     if call is None:
         return _Reading("not_run", reason="not asked yet")
-    match call["status"]:
-        case "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return _Reading("transport_error", reason=str(why))
-        case "truncated":
-            return _Reading("too_long", reason="cut by the length limit; raise max_tokens")
-        case "refused":
-            return _Reading("refused", reason="the provider reports a refusal or a content filter")
+    if (cut := ended(call)) is not None:
+        return _Reading(cut[0], reason=cut[1])
     parsed = parse(call["text"], ratings)
     return _Reading(parsed.status, parsed.decision, parsed.confidence, parsed.reason)
 

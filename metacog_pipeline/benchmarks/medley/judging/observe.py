@@ -9,7 +9,8 @@ from typing import Literal
 import polars as pl
 import pyarrow as pa
 
-from metacog_pipeline.benchmarks.common.judging import Call, calls_about
+from metacog_pipeline.benchmarks.common.judging import calls_about
+from metacog_pipeline.benchmarks.common.observing import Call, ended, total
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, load_judge_wording
 from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK, STEPS, eligible
@@ -148,14 +149,8 @@ def _read(case: Case, call: Call | None, reference: bool) -> _Reading:
         return _Reading("no_answer", case.unjudged)
     if call is None:
         return _Reading("not_run", "not asked yet")
-    match call["status"]:
-        case "failed":
-            why = call["error_message"] or call["error_code"] or "the call failed"
-            return _Reading("transport_error", str(why))
-        case "truncated":
-            return _Reading("too_long", "cut by the length limit; raise the judge's max_tokens")
-        case "refused":
-            return _Reading("refused", "the provider reports a refusal or a content filter")
+    if (cut := ended(call, "the judge's max_tokens")) is not None:
+        return _Reading(*cut)
     found = parse_judgement(call["text"], reference=reference)
     return _graded(found, reference)
 
@@ -207,14 +202,9 @@ def _row(
         sum(criteria.get(name) is None for name in CRITERIA) if replied else None,
         reading,
         case.wrong_consensus,
-        *(_total(calls, name) for name in _SUMMED),
+        *(total(calls, name) for name in _SUMMED),
         last["mode"] if last else None,
         last["step"] if last else None,
         last["answer_id"] if last else None,
         "simulated" if "simulated" in sources else case.source,
     )
-
-
-def _total(calls: Sequence[Call], name: str) -> float | int | None:
-    known = [call[name] for call in calls if call[name] is not None]
-    return sum(known) if known else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.benchmarks.common.judging import calls_about
+from metacog_pipeline.benchmarks.common.observing import Call, ended
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case
 from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdict
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import JudgeWording, case_hash
@@ -29,7 +29,6 @@ _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "source": pl.String,
 }
 JUDGEMENT_SCHEMA = pl.Schema(_TYPES)
-Call = Mapping[str, Any]
 
 
 def relation(judge: ModelSpec, model: ModelSpec) -> str:
@@ -96,17 +95,8 @@ def _row(case: Case, seat: Seat, model: ModelSpec, run: int, call: Call | None) 
 def _read(call: Call | None) -> tuple[bool | None, str, str | None]:
     if call is None:
         return None, "not_run", "not asked yet"
-    match call["status"]:
-        case "failed":
-            return (
-                None,
-                "transport_error",
-                str(call["error_message"] or call["error_code"] or "the call failed"),
-            )
-        case "truncated":
-            return None, "too_long", "cut by the length limit; raise the judge's max_tokens"
-        case "refused":
-            return None, "refused", "the provider reports a refusal or a content filter"
+    if (cut := ended(call, "the judge's max_tokens")) is not None:
+        return None, *cut
     verdict = parse_verdict(call["text"])
     return (None, "unreadable", "neither pass nor fail") if verdict is None else (verdict, "ok", None)
 
