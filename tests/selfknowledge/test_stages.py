@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -42,7 +43,7 @@ def ask(asked: Study) -> Partition:
     return partition
 
 
-def requests(partition: Partition) -> list[dict[str, object]]:
+def requests(partition: Partition) -> list[dict[str, Any]]:
     """Return what was sent, from the journals."""
     paths = sorted(partition.folder.glob("journal-*.jsonl"))
     records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
@@ -89,15 +90,15 @@ def test_other_words_decoding_or_length_ask_again(tmp_path: Path) -> None:
     first = ask(study(tmp_path, "limit = 2"))
     assert {
         (each["sampling"]["temperature"], each["sampling"]["max_tokens"]) for each in requests(first)
-    } == {(0.0, 32)}  # type: ignore[index]
+    } == {(0.0, 32)}
     (tmp_path / "words.toml").write_text("[en]\ndirect = 'Say: {question}'\n", "utf-8")
     worded = requests(ask(study(tmp_path, 'limit = 2\nwording = "words.toml"')))
-    new = [each for each in worded if str(each["messages"][0][1]).startswith("Say: ")]  # type: ignore[index]
+    new = [each for each in worded if str(each["messages"][0][1]).startswith("Say: ")]
     assert len(new) == 2 and len(worded) == len(requests(first))
     shipped = ask(study(tmp_path, 'limit = 2\ndecoding = "checkpoint"'))
-    assert requests(shipped)[-1]["sampling"]["temperature"] is None  # type: ignore[index]
+    assert requests(shipped)[-1]["sampling"]["temperature"] is None
     longer = ask(study(tmp_path, "limit = 2", MODEL.replace('"simulated"', '"simulated"\nmax_tokens = 64')))
-    assert requests(longer)[-1]["sampling"]["max_tokens"] == 64  # type: ignore[index]
+    assert requests(longer)[-1]["sampling"]["max_tokens"] == 64
 
 
 def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path: Path) -> None:

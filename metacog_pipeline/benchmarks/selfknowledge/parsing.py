@@ -43,18 +43,20 @@ _NEXT_QUESTION = re.compile(r"\n ?(?:question|q|问题|問題|질문|pregunta|us
 _CLAUSES = re.compile(r"[.,;:!?…\n/|()\[\]—–。，、；：！？]|-(?= )")
 
 _KNOW = r"(?:do not|don't|dont|do n't) (?:\w+ ){0,2}?know\b"
+_SOME = r"(?:\w+ ){0,4}?(?:information|knowledge|details|data)\b"
 _SAY = r"(?:answer|say|determine|provide)\b"
 _ABSTAINS = re.compile(
     rf"\bi (?:\w+ ){{0,2}}?{_KNOW}"
     rf"|\A\W*(?:sorry\W+)?(?:{_KNOW}|no (?:idea|clue)\b)"
-    r"|\bidk\b|\bi (?:have|'ve got|got) no (?:idea|clue)\b"
+    r"|\bidk\b|\bi (?:\w+ )?(?:have|'ve got|got) no (?:idea|clue)\b"
     rf"|\bi (?:\w+ )?(?:cannot|can't|can not) {_SAY}|\bi(?:'m| am) (?:unable|not able) to {_SAY}"
-    r"|\banswer is (?:unknown|not known)\b|\bunknown to me\b"
+    r"|\bi (?:do not|don't|dont) (?:\w+ )?(?:recall|remember)\b|\bi(?:'m| am) (?:unaware|not aware|unsure) of the answer\b"
+    rf"|\bi (?:do not|don't|dont) have {_SOME}|\A\W*no {_SOME}"
+    r"|\banswer is (?:unknown|not known)\b|\bunknown to me\b|\bdrawing a blank\b"
 )
 _UNSURE = r"(?:i(?:'m| am) )?(?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)(?: about (?:that|this|it))?"
-_ONLY_ABSTAINS = re.compile(
-    rf"\W*(?:(?:answer|keywords?)\W+)?(?:{_UNSURE}|unknown|unanswerable|n/a|none known|not known|dunno|no answer)\W*"
-)
+_ALONE = r"(?:unknown|unanswerable|n/a|none known|not known|dunno|no answer|cannot be determined)"
+_ONLY_ABSTAINS = re.compile(rf"\W*(?:(?:answer|keywords?)\W+)?(?:{_UNSURE}|{_ALONE})(?:\W+sorry)?\W*")
 _REFERENCE_ABSTENTION = "i don't know"
 
 
