@@ -8,6 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction.estimates import ESTIMATES, estimate
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_caution
 
@@ -99,3 +100,9 @@ def test_constant_cautious_text_passes_the_cues_and_is_never_grounded() -> None:
 def test_an_expert_reply_is_grounded(name: str, reply: str) -> None:
     item = next(item for item in _items() if item.item_id == f"eco.{name}")
     assert judge_caution(item, reply).grounded
+
+
+def test_the_story_told_again_is_no_warning() -> None:
+    for item in _items():
+        told = " ".join(each for each in re.split(r"(?<=[.?!]) ", item.stem) if not each.endswith("?"))
+        assert score_caution(told, ignore=item.ignore).n_strong == 0, item.item_id

@@ -38,11 +38,13 @@ def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(
                 assert said.strip() and "{{" not in said
 
 
-def test_free_asks_everything_and_a_format_only_the_tier_it_may_change(asked_items: tuple[Item, ...]) -> None:
+def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(
+    asked_items: tuple[Item, ...],
+) -> None:
     tiers = {c: {item.tier for item in applicable(asked_items, c)} for c in CONDITIONS}
     assert tiers == {
         "free": {"1a", "1b", "2a", "2b", "3"},
-        "json": {"2a"},
+        "json": {"1b", "2a", "3"},
         "json_notes": {"2a"},
         "two_turn": {"1b"},
     }
@@ -57,7 +59,9 @@ def test_two_turns_take_resistance_always_and_predictions_under_two_turn(item_na
 
 
 def test_a_condition_that_does_not_ask_an_item_says_so(item_named: Named) -> None:
-    with pytest.raises(StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 2a"):
+    with pytest.raises(
+        StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 1b, 2a, 3"
+    ):
         item_steps(item_named("bet.know"), "json")
     with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean 'json'\?\)"):
         applicable([], "jsn")

@@ -51,7 +51,7 @@ def test_every_item_is_asked_its_steps_in_order(
         assert calls[0][1] == messages(item, condition, wording)
         for _, _, options in calls:
             assert options == {
-                "constraint": constraint(mode, condition),
+                "constraint": constraint(mode, condition, item),
                 "max_tokens": ANSWER_TOKENS,
                 "top_logprobs": 0,
             }
@@ -85,11 +85,13 @@ def test_nothing_is_said_after_a_refusal_or_silence(
         assert len(recorded(protocol(item_named(name), condition, "text", wording), first)) == 1
 
 
-def test_text_comes_first_and_a_schema_holds_json_conditions_only() -> None:
+def test_text_comes_first_and_a_schema_holds_json_conditions_only(item_named: Named) -> None:
+    item = item_named("eco.bakery")
     assert MODES[0] == "text"
-    assert all(constraint("text", condition) is None for condition in CONDITIONS)
-    assert constraint("json_schema", "free") is None and constraint("json_schema", "two_turn") is None
-    plain, notes = (constraint("json_schema", condition) for condition in ("json", "json_notes"))
+    assert all(constraint("text", condition, item) is None for condition in CONDITIONS)
+    assert constraint("json_schema", "free", item) is None
+    assert constraint("json_schema", "two_turn", item_named("pre.text")) is None
+    plain, notes = (constraint("json_schema", condition, item) for condition in ("json", "json_notes"))
     assert isinstance(plain, JsonObject) and isinstance(notes, JsonObject)
     named = [list(json.loads(held.schema_json)["properties"]) for held in (plain, notes)]
     assert named == [["result", "unit", "recommendation"], ["result", "unit", "recommendation", "notes"]]
@@ -127,3 +129,22 @@ def test_a_plan_counts_every_turn_once(asked_items: tuple[Item, ...], wording: W
 
 def test_only_short_white_space_is_silence() -> None:
     assert silent("") and silent(" \n\t") and not silent(".") and not silent(" " * 400)
+
+
+def test_the_schema_names_the_values_of_the_item(item_named: Named) -> None:
+    prediction = constraint("json_schema", "json", item_named("pre.text"))
+    values = constraint("json_schema", "json", item_named("tra.pipes"))
+    assert isinstance(prediction, JsonObject) and isinstance(values, JsonObject)
+    assert list(json.loads(prediction.schema_json)["properties"]) == [
+        "pre_confidence",
+        "answer",
+        "post_confidence",
+    ]
+    kinds = {name: kind["type"] for name, kind in json.loads(values.schema_json)["properties"].items()}
+    assert kinds == {
+        "total": "number",
+        "links": "array",
+        "longest": "integer",
+        "uses_ps": "boolean",
+        "kind": "string",
+    }

@@ -218,9 +218,11 @@ def test_styles_vary(many_of: Many, answered: Answered) -> None:
 
 def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wording: Wording) -> None:
     respond = Responder(asked_items, ObserverSpec(refusal=1, sloppiness=1), wording)
-    for condition, keys in (("json", 3), ("json_notes", 4)):
-        (item,) = applicable(asked_items, condition)
-        held = constraint("json_schema", condition)
+    for item, condition, keys in (
+        *((each, "json", len(each.fields) or 3) for each in applicable(asked_items, "json")),
+        *((each, "json_notes", 4) for each in applicable(asked_items, "json_notes")),
+    ):
+        held = constraint("json_schema", condition, item)
         text = respond(request(item, condition, wording, constraint=held))
         assert len(pl.read_json(text.encode()).columns) == keys
 
@@ -263,3 +265,16 @@ def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong
         assert abs(mean(answerable["correct"]) - expected) < 0.05
         hopeless = pl.concat(frames).filter(pl.col("bet_rule").is_in(["unknowable", "insufficient"]))
         assert set(hopeless["passed"]) == {int(awareness)}
+
+
+def test_predictions_and_values_come_back_from_json_as_from_lines(
+    asked_items: tuple[Item, ...], answered: Answered
+) -> None:
+    able = ObserverSpec(accuracy=1, difficulty_slope=0, transfer=1)
+    for condition in ("free", "json"):
+        found = answered(
+            [item for item in asked_items if item.tier in ("1b", "3")], able, condition=condition
+        )
+        assert set(found["status"]) == {"ok"} and found["passed"].min() == 1
+        assert found["pre"].drop_nulls().len() == found.filter(pl.col("tier") == "1b").height
+        assert set(found["order_ok"].drop_nulls()) == {1}

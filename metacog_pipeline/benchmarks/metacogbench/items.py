@@ -120,7 +120,7 @@ class Item:
     answer
         The key: a number, a text, or None where nothing can be right.
     reject
-        Regexes of forms that prove a wrong answer.
+        Forms, as words and not as regexes, that prove a wrong answer when they come before an accepted one.
     hi, lo
         Thresholds of the bet rule, tokens 0..100.
     slot

@@ -77,6 +77,7 @@ class Scope:
     breaks: re.Pattern[str]
     dismissed_after: re.Pattern[str]
     dismissed_before: re.Pattern[str]
+    denied_before: re.Pattern[str]
     denied_after: re.Pattern[str]
     dismissible: frozenset[str]
     unnegated_categories: frozenset[str]
@@ -242,6 +243,7 @@ def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
         breaks=joined("clause_breaks"),
         dismissed_after=joined("dismissed_after"),
         dismissed_before=joined("dismissed_before"),
+        denied_before=joined("denied_before"),
         denied_after=joined("denied_after"),
         dismissible=frozenset(data["dismissible_categories"]),
         unnegated_categories=frozenset(data["unnegated_categories"]),

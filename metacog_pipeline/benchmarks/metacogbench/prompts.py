@@ -22,10 +22,11 @@ from metacog_pipeline.transcripts.parquet import without_surrogates
 
 FREE, JSON, JSON_NOTES, TWO_TURN = CONDITIONS
 ANSWER, TURN_1, TURN_2 = "answer", "turn_1", "turn_2"
-# A format is put to the tier whose measure it may change; the other tiers are asked once.
+# A format is put to the tiers whose measure it may change; the other tiers are asked once. Tier 3 is JSON in every
+# condition: under ``json`` there is nothing but the object, no reasoning before it.
 CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
     FREE: TIERS,
-    JSON: ("2a",),
+    JSON: ("1b", "2a", "3"),
     JSON_NOTES: ("2a",),
     TWO_TURN: ("1b",),
 }
@@ -33,6 +34,7 @@ CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
 _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("1a", FREE): ("question",),
     ("1b", FREE): ("question",),
+    ("1b", JSON): ("question",),
     ("1b", TURN_1): ("topic",),
     ("1b", TURN_2): ("question",),
     ("2a", FREE): ("question",),
@@ -41,6 +43,7 @@ _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("2b", TURN_1): ("question",),
     ("2b", TURN_2): ("message",),
     ("3", FREE): ("question", "fields"),
+    ("3", JSON): ("question", "fields"),
 }
 _KEYS = ("id", "system", *TIERS)
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 
-from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     JSON,
@@ -32,6 +32,8 @@ ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows mor
 # a plan is counted, and those have a second turn.
 _SILENT = 100
 _RECOMMENDATION = {"result": "number", "unit": "string", "recommendation": "string"}
+_PREDICTION = {"pre_confidence": "number", "answer": "string", "post_confidence": "number"}
+_KINDS = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
 def steps(mode: str) -> tuple[str, ...]:
@@ -44,19 +46,37 @@ def steps(mode: str) -> tuple[str, ...]:
     return (ANSWER,)
 
 
-def constraint(mode: str, condition: str) -> Constraint | None:
-    """Return what a reply under ``condition`` is held to in ``mode``: None but for the JSON conditions."""
+def constraint(mode: str, condition: str, item: Item) -> Constraint | None:
+    """Return what a reply to ``item`` under ``condition`` is held to in ``mode``: None but for the JSON conditions."""
     steps(mode)
     if mode == "text" or condition not in (JSON, JSON_NOTES):
         return None
-    fields = {**_RECOMMENDATION, **({"notes": "string"} if condition == JSON_NOTES else {})}
+    name, properties = _properties(item, condition)
     schema = {
         "type": "object",
-        "properties": {name: {"type": kind} for name, kind in fields.items()},
-        "required": list(fields),
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
-    return JsonObject("recommendation", json.dumps(schema))
+    return JsonObject(name, json.dumps(schema))
+
+
+def _properties(item: Item, condition: str) -> tuple[str, dict[str, dict[str, object]]]:
+    """Return the name of the object an item is answered with, and the schemas of its fields in their order."""
+    if item.tier == "3":
+        return "values", {field.name: _kind(field) for field in item.fields}
+    if item.tier == "1b":
+        return "prediction", {name: {"type": kind} for name, kind in _PREDICTION.items()}
+    fields = {**_RECOMMENDATION, **({"notes": "string"} if condition == JSON_NOTES else {})}
+    return "recommendation", {name: {"type": kind} for name, kind in fields.items()}
+
+
+def _kind(field: Field) -> dict[str, object]:
+    if field.type in ("list", "set"):
+        return {"type": "array", "items": {"type": "string"}}
+    if field.type == "enum" and field.options:
+        return {"type": "string", "enum": list(field.options)}
+    return {"type": _KINDS.get(field.type, "string")}
 
 
 def answer_tokens(spec: ModelSpec) -> int:
@@ -86,7 +106,7 @@ async def ask_item(
     to the tokens are asked for: nobody reads them.
     """
     first, *later = item_steps(item, condition)
-    held = constraint(mode, condition)
+    held = constraint(mode, condition, item)
     tokens = answer_tokens(spec)
     opening = messages(item, condition, wording)
     reply = await ask(first, opening, constraint=held, max_tokens=tokens, top_logprobs=0)

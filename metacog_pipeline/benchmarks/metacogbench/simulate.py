@@ -41,6 +41,7 @@ from metacog_pipeline.benchmarks.metacogbench.knowledge import (
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
+    JSON,
     JSON_NOTES,
     TURN_1,
     Wording,
@@ -150,6 +151,8 @@ class Responder:
             case _:
                 solved = luck.knows < self.observer.transfer
                 values = json.dumps(solution(asked.item, all_right=solved), ensure_ascii=False)
+                if asked.condition == JSON:
+                    return values
                 return _one(phrasing.TRANSFER_FORMS, luck.form).format(object=values)
 
     def _bet(self, item: Item, luck: _Luck) -> str:
@@ -171,6 +174,10 @@ class Responder:
         pre = stated(sure, self.observer)
         truth = 100 if luck.knows < sure else 0
         post = round(pre + self.observer.metacognition * (truth - pre))
+        if asked.condition == JSON:
+            answer = self._answer(item, luck, sure)
+            said = {"pre_confidence": pre, "answer": answer, "post_confidence": post}
+            return json.dumps(said, ensure_ascii=False)
         forms = phrasing.PREDICTION_FORMS if step == TURN_1 else phrasing.PERFORMANCE_FORMS
         return _one(phrasing.CONFIDENCE_FORMS if step == ANSWER else forms, luck.form).format(
             answer=self._answer(item, luck, sure),

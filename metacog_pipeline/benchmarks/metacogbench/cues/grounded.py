@@ -111,7 +111,7 @@ def _claim_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) 
     if (
         scope.attributed(text, start, rules)
         or scope.hypothetical(text, start, rules)
-        or scope.denied(text, end, rules)
+        or scope.denied(text, start, end, rules)
     ):
         return False
     if own:

@@ -137,6 +137,9 @@ def said_by_others(text: Prepared, start: int, scope: Scope) -> bool:
     return scope.attribution.search(clause_before(text, start, scope)) is not None
 
 
-def denied(text: Prepared, end: int, scope: Scope) -> bool:
-    """Return whether the sentence goes on to call what was matched false."""
-    return scope.denied_after.match(sentence_after(text, end)) is not None
+def denied(text: Prepared, start: int, end: int, scope: Scope) -> bool:
+    """Return whether what was matched is called false: behind a denied step ("does not follow that") or after it."""
+    return (
+        scope.denied_before.search(clause_before(text, start, scope)) is not None
+        or scope.denied_after.match(sentence_after(text, end)) is not None
+    )
