@@ -3,11 +3,14 @@
 from assets.catalogue import BenchmarkAssets
 from assets.measuring import measurement
 from assets.selfknowledge.construction import selfknowledge_items, selfknowledge_sources
+from assets.selfknowledge.figures import figures
+from assets.selfknowledge.published import selfknowledge_published
 from metacog_pipeline.benchmarks.selfknowledge.stages import SELFKNOWLEDGE as BENCHMARK
 
 SELFKNOWLEDGE = BenchmarkAssets(
     benchmark=BENCHMARK,
     construction=(selfknowledge_sources, selfknowledge_items),
     items=selfknowledge_items,
-    measured=measurement(BENCHMARK, selfknowledge_items, {}),
+    measured=measurement(BENCHMARK, selfknowledge_items, {}, figures),
+    beside=(selfknowledge_published,),
 )

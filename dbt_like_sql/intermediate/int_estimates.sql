@@ -1,6 +1,7 @@
 -- One row: one measure of one listed model under one condition over all its runs, of any benchmark.
 -- Key: benchmark, condition, model, measure.
--- Source: metamedqa_estimates, signaldetection_estimates, medley_estimates, metacogbench_estimates.
+-- Source: metamedqa_estimates, signaldetection_estimates, medley_estimates, metacogbench_estimates,
+-- selfknowledge_estimates.
 -- #UNIQUE(benchmark, condition, model, measure)
 -- #NOT_NULL(benchmark, condition, model, measure, source)
 -- #SET{source: measured|simulated}
@@ -22,4 +23,8 @@ union all
 select
     benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unparsable, coverage, source
 from metacogbench_estimates
+union all
+select
+    benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unparsable, coverage, source
+from selfknowledge_estimates
 order by benchmark, condition, model, measure

@@ -1,8 +1,9 @@
 -- One row: one published number that may stand beside the answers of the study, in the units of the board. Published
 -- numbers stand only beside answers to the published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure.
--- Source: published_metamedqa, published_signaldetection, published_medley, published_metacogbench, medley_estimates,
--- int_benchmarks, int_question_sets, int_listed_models.
+-- Source: published_metamedqa, published_signaldetection, published_medley, published_metacogbench, published_selfknowledge,
+-- medley_estimates,
+-- int_benchmarks, int_question_sets, int_selfknowledge_question_sets, int_listed_models.
 -- #UNIQUE(benchmark, condition, model, measure)
 -- #NOT_NULL(benchmark, condition, model, measure)
 -- columns:
@@ -16,7 +17,10 @@ with
     shown as (
         select benchmark
         from int_benchmarks
-        where benchmark not in (select benchmark from int_question_sets where dataset <> 'published')
+        -- Self-knowledge names its published sets one by one; they are matched below.
+        where benchmark not in (
+            select benchmark from int_question_sets where dataset <> 'published' and benchmark <> 'selfknowledge'
+        )
             and not exists (select 1 from int_listed_models having count(*) = count_if(source = 'simulated') and count(*) > 0)
     ),
     stated as (
@@ -45,6 +49,10 @@ with
         select 'metacogbench', condition, model, measure, value, null, null, n
         from published_metacogbench
         where dataset = 'metacog147'
+        union all
+        select 'selfknowledge', condition, model, measure, value, null, null, n
+        from published_selfknowledge
+        inner join int_selfknowledge_question_sets using (dataset)
     )
 select stated.*
 from stated

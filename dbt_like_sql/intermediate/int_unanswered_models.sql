@@ -1,7 +1,7 @@
 -- One row: one listed model, benchmark and condition for which nothing was scored: it is still named on the board.
 -- Key: benchmark, condition, model.
 -- Source: int_benchmarks, int_listed_models, stg_study_partitions, int_metamedqa_cells, int_signaldetection_cells,
--- int_signaldetection_question_sets, medley_estimates, metacogbench_estimates, int_estimates.
+-- int_signaldetection_question_sets, medley_estimates, metacogbench_estimates, selfknowledge_estimates, int_estimates.
 -- #UNIQUE(benchmark, condition, model)
 -- #NOT_NULL(benchmark, condition, model, n_failed)
 -- columns:
@@ -15,6 +15,8 @@ with
         select distinct 'medley', condition || ' ' || variant from medley_estimates
         union
         select distinct 'metacogbench', condition from metacogbench_estimates
+        union
+        select distinct 'selfknowledge', condition from selfknowledge_estimates
     ),
     first_condition as (
         select 'metamedqa' as benchmark, 'baseline' as condition
@@ -26,6 +28,8 @@ with
         select 'medley', 'normal reference'
         union
         select 'metacogbench', 'free'
+        union
+        select 'selfknowledge', 'dual'
     ),
     conditions as (
         select benchmark, condition from answered

@@ -8,7 +8,8 @@
 -- #SET{source: measured|published|simulated}
 -- columns:
 --   condition: metamedqa: the system message, baseline has none; signaldetection: the task and the condition;
---     medley: the condition and how it was scored; metacogbench: the format
+--     medley: the condition and how it was scored; metacogbench: the format; selfknowledge: dual asks
+--     twice, with the language where it is not English, idk once
 --   estimate: shares and scores 0 to 1, confidences 1 to 5, d′ and criteria in standard deviations; null when there is no value
 --   low: lower end of the 95 % interval, null when there is none
 --   high: upper end of the 95 % interval

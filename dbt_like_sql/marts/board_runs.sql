@@ -1,7 +1,8 @@
 -- One row: one measure of one listed model, condition and run.
 -- Key: benchmark, dataset, condition, model, run, measure.
 -- Source: int_listed_models, int_metamedqa_question_sets, int_signaldetection_question_sets, int_medley_question_sets,
--- int_metacogbench_question_sets, stg_metacogbench_run_estimates, stg_metamedqa_run_estimates, stg_signaldetection_run_estimates, stg_medley_run_estimates.
+-- int_metacogbench_question_sets, int_selfknowledge_question_sets, stg_metacogbench_run_estimates,
+-- stg_selfknowledge_run_estimates, stg_metamedqa_run_estimates, stg_signaldetection_run_estimates, stg_medley_run_estimates.
 -- #UNIQUE(benchmark, dataset, condition, model, run, measure)
 -- #NOT_NULL(benchmark, dataset, condition, model, run, measure)
 -- #SET{source: measured|simulated}
@@ -42,6 +43,12 @@ with estimates as (
         method, status
     from stg_metacogbench_run_estimates
     inner join int_metacogbench_question_sets using (dataset)
+    union all
+    select
+        benchmark, dataset, condition, model, run, measure, estimate, low, high, sem, n, n_failed, n_unparsable, coverage,
+        method, status
+    from stg_selfknowledge_run_estimates
+    inner join int_selfknowledge_question_sets using (dataset)
 )
 
 select

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.report import across, medley, metacogbench, signaldetection
+from metacog_pipeline.report import across, medley, metacogbench, selfknowledge, signaldetection
 from metacog_pipeline.report.html import Part, paragraph, table, words
 from metacog_pipeline.warehouse.leaderboard import legend, notes, sections
 from metacog_pipeline.warehouse.query import board, read_table
@@ -19,6 +19,7 @@ PARTS: Mapping[str, Callable[[Path], Iterator[Part]]] = {
     "signaldetection": signaldetection.parts,
     "medley": medley.parts,
     "metacogbench": metacogbench.parts,
+    "selfknowledge": selfknowledge.parts,
 }
 
 _STYLE = """

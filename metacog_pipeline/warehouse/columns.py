@@ -174,6 +174,40 @@ _METACOGBENCH = BenchmarkBoard(
         "comparable)",
     },
 )
+_SELF_KNOWLEDGE = BenchmarkBoard(
+    columns=(
+        Column("d_type2", "d′", instead="d_type2_reference"),
+        Column("auroc2", "AUROC2"),
+        Column("raw_alignment", "alignment"),
+        Column("accuracy", "accuracy"),
+        Column("yes_ratio", "yes"),
+        Column("yfr", "YFR"),
+        Column("nfr", "NFR"),
+        Column("invalid_share", "neither", interval=False),
+        Column("idk_d_type2", "IDK d′"),
+        Column("idk_accuracy", "IDK acc."),
+        Column("idk_rate", "abstains"),
+        Column("idk_alignment", "IDK align."),
+        Column("all_alignment", "all align."),
+    ),
+    order=(("d_type2", "d_type2_reference"), ("idk_d_type2",), ("idk_alignment",), ("accuracy",)),
+    legend=(
+        "Below each value its 95 % interval. A model is asked a question and, apart from that, whether it knows the\n"
+        "answer. d′: does a yes go with being right (0: not at all); AUROC2: does P(yes) of the first token, where\n"
+        "log-probabilities are kept; alignment: right = yes; YFR, NFR: share of the yeses given to wrong, of the noes\n"
+        "given to right answers; neither: replies that say neither yes nor no, which count in accuracy only. idk: the\n"
+        'question with leave to say "I don\'t know"; all align.: right = yes = not abstained. dual_zh, dual_ko,\n'
+        "dual_es: asked in that language.\n"
+    ),
+    stands_in="*: by the rules of the published numbers: a yes anywhere in the reply, rates kept 1e-4 from 0 and 1.\n",
+    about={
+        "sample": " (facts written for this project; not comparable with the literature)",
+        "trivia_qa": " (TriviaQA)",
+        "mkqa": " (MKQA; about a third of its questions have no answer, and no reply to them is right)",
+        "fictional_qa": " (FictionalQA: nobody who was not taught them can know the answers)",
+        "selfaware": " (SelfAware: to a third of its questions no reply is right)",
+    },
+)
 #: What is printed of a benchmark that has no entry of its own.
 PLAIN = BenchmarkBoard(columns=(Column("accuracy", "accuracy"),), order=(("accuracy",),), legend="")
 BOARDS: Mapping[str, BenchmarkBoard] = {
@@ -181,6 +215,7 @@ BOARDS: Mapping[str, BenchmarkBoard] = {
     "signaldetection": _SIGNAL_DETECTION,
     "medley": _MEDLEY,
     "metacogbench": _METACOGBENCH,
+    "selfknowledge": _SELF_KNOWLEDGE,
 }
 
 

@@ -19,6 +19,7 @@ def notes(home: Path, benchmark: str | None = None) -> str:
         *_question_sets(home, benchmark),
         *_criterion_shifts(home, benchmark),
         *_judges(home, benchmark),
+        *_rare_answers(home, benchmark),
         *_progress(home, benchmark),
     ]
     return "\n".join(lines) + "\n" if lines else ""
@@ -83,6 +84,23 @@ def _judges(home: Path, benchmark: str | None) -> Iterator[str]:
         whose = judge if judge == relation else f"{judge} ({relation})"
         kind = " (simulated)" if source == "simulated" else ""
         yield "  " + one_line(f"{whose}{kind}: {', '.join(tiers)}")
+
+
+def _rare_answers(home: Path, benchmark: str | None) -> Iterator[str]:
+    """Yield one line per model whose d′ of type 2 rests on a rate of 0 or 1: every yes, or every no, alike."""
+    if benchmark not in (None, "selfknowledge"):
+        return
+    found = read_table(
+        home,
+        "select model, condition, source, estimate from selfknowledge_estimates where measure = 'd_type2_clip' "
+        "and status like '%made by the clip%' and condition <> 'idk' order by condition, model",
+    ).rows
+    for model, condition, source, estimate in found:
+        whose = " (simulated)" if source == "simulated" else ""
+        size = f"{estimate:.2f}" if isinstance(estimate, float) else "no number"
+        yield one_line(
+            f"{model}{whose}, {condition}: a rate of yes is 0 or 1. The paper's d′ would be {size}, made by its clip"
+        )
 
 
 def _word(name: object) -> str:

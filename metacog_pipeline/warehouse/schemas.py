@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.medley import published as medley_published
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
+from metacog_pipeline.benchmarks.medley.construction import gate_tables as medley_gates
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metacogbench import files as metacogbench_items
 from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
@@ -32,6 +33,10 @@ from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_compa
 from metacog_pipeline.benchmarks.metamedqa import observe as metamedqa_observe
 from metacog_pipeline.benchmarks.metamedqa import scoring as metamedqa_scoring
 from metacog_pipeline.benchmarks.metamedqa.construction import files as metamedqa_items
+from metacog_pipeline.benchmarks.selfknowledge import layout as selfknowledge_tables
+from metacog_pipeline.benchmarks.selfknowledge import observe as selfknowledge_observe
+from metacog_pipeline.benchmarks.selfknowledge import published as selfknowledge_published
+from metacog_pipeline.benchmarks.selfknowledge.construction import files as selfknowledge_items
 from metacog_pipeline.benchmarks.signaldetection import comparisons as signaldetection_comparisons
 from metacog_pipeline.benchmarks.signaldetection import observe as signaldetection_observe
 from metacog_pipeline.benchmarks.signaldetection import published as signaldetection_published
@@ -102,6 +107,7 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/medley/models/*.parquet": _arrow(medley_scoring.ESTIMATE_SCHEMA),
     "estimates/medley/comparisons/*.parquet": _arrow(medley_comparisons.COMPARISON_SCHEMA),
     "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
+    "estimates/medley/gates/*.parquet": _arrow(medley_gates.KEPT_GATES),
     "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
     "items/metacogbench*.parquet": metacogbench_items.ITEMS_SCHEMA,
     "observations/metacogbench/**/*.parquet": _arrow(metacogbench_observe.OBSERVATION_SCHEMA),
@@ -114,6 +120,14 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/metacogbench/lengths/*.parquet": _arrow(metacogbench_lengths.LENGTHS_SCHEMA),
     "estimates/metacogbench/judges/*.parquet": _arrow(metacogbench_judges.AGREEMENT_SCHEMA),
     "estimates/metacogbench/published/audit*.parquet": _arrow(metacogbench_published.AUDIT_SCHEMA),
+    "items/selfknowledge*.parquet": selfknowledge_items.ITEMS_SCHEMA,
+    "observations/selfknowledge/**/*.parquet": _arrow(selfknowledge_observe.OBSERVATION_SCHEMA),
+    "estimates/selfknowledge/runs/**/*.parquet": _arrow(selfknowledge_tables.ESTIMATE_SCHEMA),
+    "estimates/selfknowledge/models/*.parquet": _arrow(selfknowledge_tables.ESTIMATE_SCHEMA),
+    "estimates/selfknowledge/comparisons/*.parquet": _arrow(selfknowledge_tables.COMPARISON_SCHEMA),
+    "estimates/selfknowledge/curves/*.parquet": _arrow(selfknowledge_tables.CURVE_SCHEMA),
+    "estimates/selfknowledge/published/audit*.parquet": _arrow(selfknowledge_published.AUDIT_SCHEMA),
+    "estimates/selfknowledge/published/rates*.parquet": _arrow(selfknowledge_published.RATES_SCHEMA),
     **{
         f"estimates/{across.FOLDER}/{Path(name).parent}/*.parquet": _arrow(schema)
         for name, schema in across.SCHEMAS.items()

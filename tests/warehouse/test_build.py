@@ -44,7 +44,7 @@ def test_an_empty_home_builds_every_shipped_file(tmp_path: Path) -> None:
 def test_synthetic_answers_build_every_shipped_file_with_rows(make_home: MakeHome) -> None:
     home = make_home(conditions=("baseline", "role"))
     report = build(home)
-    others = ("signaldetection", "medley", "metacogbench")
+    others = ("signaldetection", "medley", "metacogbench", "selfknowledge")
     empty = [
         model.name
         for model in report.models

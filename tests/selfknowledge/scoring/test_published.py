@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
@@ -125,6 +125,7 @@ def test_whole_answers_are_found_again_from_what_they_print(data: st.DataObject,
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 0.95), st.floats(0.02, 0.98), st.floats(0.02, 0.98))
 def test_rates_are_found_again_from_what_they_make(accuracy: float, hit: float, alarm: float) -> None:
+    assume(abs(hit - alarm) > 0.05)  # where yes says nothing, many rates print alike
     yes = accuracy * hit + (1 - accuracy) * alarm
     made = derived(yes, (1 - accuracy) * alarm / yes, accuracy * (1 - hit) / (1 - yes))
     assert made["accuracy_pct"] == pytest.approx(100 * accuracy)
