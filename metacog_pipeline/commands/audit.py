@@ -117,6 +117,8 @@ def _read(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
             raise StudyError(
                 f"{path}: no column {lacking[0]}; columns are: {', '.join(map(str, names))[:200]}"
             )
+        if twice := [name for name in needed if names.count(name) > 1]:
+            raise StudyError(f"{path}: two columns {twice[0]}; keep one")
         return [{name: str(value) for name, value in row.items() if name != "_"} for row in reader]
     except csv.Error as error:
         raise StudyError(f"{path}: not a CSV file ({error})") from None

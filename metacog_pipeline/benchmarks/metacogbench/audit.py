@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS
 from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.agreement import cohen_kappa
@@ -45,6 +46,7 @@ KEY_COLUMNS = (
 )
 _YES = frozenset({"1", "yes", "y", "pass", "true", "ja", "oui", "si"})
 _NO = frozenset({"0", "no", "n", "fail", "false", "nein", "non"})
+_SIZE_DIGITS = 12
 Record = Mapping[str, str]
 
 
@@ -135,6 +137,14 @@ def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
     if not truth:
         raise StudyError("no labels: write yes or no into the column label")
     known = {row["sample_id"]: row for row in key}
+    if len(known) < len(key):
+        names = [row["sample_id"] for row in key]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StudyError(f"{twice[:40]!r} stands twice in the key; score with the key as it was written")
+    if odd := [row for row in key if row["tier"] not in TIERS]:
+        raise StudyError(
+            f"{odd[0]['sample_id']}: tier {odd[0]['tier'][:40]!r} in the key is none of {', '.join(TIERS)}"
+        )
     if odd := [row for row in key if row["verdict"] not in ("pass", "fail")]:
         raise StudyError(
             f"{odd[0]['sample_id']}: verdict {odd[0]['verdict'][:40]!r} in the key is not pass or fail"
@@ -206,11 +216,10 @@ def _reweighted(key: Sequence[Record], said: Sequence[bool], truth: Sequence[boo
     for row, s, t in zip(key, said, truth, strict=True):
         stratum = (row["tier"], row["model"], row["condition"], row["verdict"])
         strata.setdefault(stratum, []).append(s == t)
-        if not row["stratum_size"].isdecimal() or not int(row["stratum_size"]):
-            raise StudyError(
-                f"{row['sample_id']}: stratum size {row['stratum_size'][:40]!r} in the key is no count"
-            )
-        sizes[stratum] = int(row["stratum_size"])
+        size = row["stratum_size"]
+        if len(size) > _SIZE_DIGITS or not size.isdecimal() or not int(size):
+            raise StudyError(f"{row['sample_id']}: stratum size {size[:40]!r} in the key is no count")
+        sizes[stratum] = int(size)
     total = sum(sizes.values())
     value = sum(sizes[name] * sum(own) / len(own) for name, own in strata.items()) / total
     return Estimate(value, None, None, len(truth), "mean of strata, weighted by their size")

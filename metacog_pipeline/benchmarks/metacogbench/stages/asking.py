@@ -31,6 +31,7 @@ def modes(spec: ModelSpec) -> tuple[str, ...]:
 def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     """Return one task per condition and item asked under it."""
     words = wording(study)
+    lexicon(study)  # cues that cannot be used stop a study before a cent is spent
 
     def task(item: Item, item_hash: str, condition: str) -> Task:
         async def run(ask: Ask, mode: str) -> None:

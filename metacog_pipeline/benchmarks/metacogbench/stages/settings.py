@@ -9,6 +9,7 @@ from metacog_pipeline.benchmarks.common.files import beside
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import MetaCogBenchSection, Study
 
 __all__ = ["BENCHMARK", "conditions", "lexicon", "settings", "wording"]
@@ -37,6 +38,10 @@ def lexicon(study: Study) -> Lexicon:
     if section.lexicon is None:
         return shipped_lexicon()
     path = beside(study, section.lexicon)
+    if path.is_dir() and not any(path.glob("*.toml")) and not any(path.glob("*.json")):
+        raise StudyError(
+            f"lexicon {path}: a folder without a list of cues; give a TOML or JSON file, or a folder of them"
+        )
     return _lexicon(path, _state_of(path))
 
 
