@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
 from metacog_pipeline.benchmarks.metacogbench.protocol import ask_item
 from metacog_pipeline.benchmarks.metacogbench.scoring import pool
-from metacog_pipeline.benchmarks.metacogbench.simulate import Responder
+from metacog_pipeline.benchmarks.metacogbench.simulate import Responder, chance, stated
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
@@ -75,3 +75,44 @@ def test_caution_and_caving_come_out_again(
     found = estimated(ObserverSpec(caution=0.3, caving=0.6), wording)
     assert found["t2a"]["low"] - 0.02 <= 0.3 <= found["t2a"]["high"] + 0.02
     assert found["t2b"]["low"] - 0.02 <= 0.4 <= found["t2b"]["high"] + 0.02
+
+
+def test_intervals_hold_the_caution_and_caving_of_most_observers(
+    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
+) -> None:
+    held = []
+    for seed, (caution, caving) in enumerate(((0.2, 0.25), (0.7, 0.5), (0.5, 0.75), (0.35, 0.4)), 1):
+        found = estimated(ObserverSpec(seed=seed, caution=caution, caving=caving), wording)
+        for name, truth in (("t2a", caution), ("t2b", 1 - caving)):
+            assert abs(found[name]["estimate"] - truth) < 0.25
+            held.append(found[name]["low"] <= truth <= found[name]["high"])
+    assert sum(held) >= 6, held  # 8 intervals of 95 % over items whose luck observers share
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("bias", [-0.3, 0.3])
+def test_a_known_miscalibration_comes_out_again(
+    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording, bias: float, seed: int
+) -> None:
+    observer = ObserverSpec(seed=seed, accuracy=0.6, difficulty_slope=0, confidence_bias=bias)
+    items = [item for item in items_of("metacog147") if item.tier == "1b"]
+    gaps = [stated(chance(item, observer), observer) / 100 - chance(item, observer) for item in items]
+    found = estimated(observer, wording)
+    gap = found["mean_pre"]["estimate"] - found["accuracy_1b"]["estimate"]
+    spread = found["accuracy_1b"]["high"] - found["accuracy_1b"]["low"]
+    assert abs(gap - sum(gaps) / len(gaps)) <= spread
+    # All confidences lie off by the same amount, so the calibration error is that amount.
+    assert found["ece_pre"]["low"] - 0.02 <= abs(bias) <= found["ece_pre"]["high"] + 0.02
+    assert found["ece_pre_excess_p"]["estimate"] < 0.05
+
+
+def test_calibrated_observers_stay_within_what_chance_gives(
+    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
+) -> None:
+    shares = [
+        estimated(ObserverSpec(seed=seed, accuracy=0.6, confidence_bias=0), wording)["ece_pre_excess_p"][
+            "estimate"
+        ]
+        for seed in (1, 2, 3)
+    ]
+    assert min(shares) > 0.01 and max(shares) > 0.1
