@@ -59,7 +59,8 @@ class Item:
     item_id
         Unique among all items; made of data set and source row, so the same in every language, draw and split.
     dataset, split
-        One of `DATASETS` and of `SPLITS`; the split is the one asked for.
+        One of `DATASETS`, or with ``-local`` behind it where the questions may not be the published ones; one of
+        `SPLITS`, the one asked for.
     position
         0-based place in the order the items were drawn, which a larger ``limit`` does not change.
     questions
@@ -67,8 +68,8 @@ class Item:
     answers
         (language, accepted answers) pairs, one for each language with a question. An empty tuple: nothing is right.
     question_id
-        What the source calls the question, or its row as text. Where the same question stands there twice, so does the
-        id: items that share one are no independent trials.
+        What the source calls the question, or its row as text. No key: TriviaQA has questions twice, under one id, which
+        are no independent trials, and WebQuestions names the page a question is about.
     event_id
         What ties questions about the same thing together; empty where the source says nothing.
     topic, difficulty

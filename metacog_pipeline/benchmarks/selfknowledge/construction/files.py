@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,9 @@ def items_path(home: Path) -> Path:
 
 def write_items(path: Path, items: Sequence[Item]) -> None:
     """Write the items to Parquet; readers see the old file or the new one."""
-    write_rows(path, [{**asdict(item), "item_hash": item.item_hash} for item in items], ITEMS_SCHEMA)
+    write_rows(
+        path, [{name: getattr(item, name) for name in ITEMS_SCHEMA.names} for item in items], ITEMS_SCHEMA
+    )
 
 
 def read_items(path: Path) -> list[Item]:
