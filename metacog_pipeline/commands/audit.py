@@ -12,7 +12,7 @@ import polars as pl
 from metacog_pipeline.benchmarks.common.files import read_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.metacogbench import audit as auditing
-from metacog_pipeline.benchmarks.metacogbench.files import items_path, read_items
+from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StudyError

@@ -18,7 +18,6 @@ from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
-from metacog_pipeline.benchmarks.metacogbench import files as metacogbench_items
 from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
 from metacog_pipeline.benchmarks.metacogbench import observe as metacogbench_observe
 from metacog_pipeline.benchmarks.metacogbench import published as metacogbench_published
@@ -26,6 +25,7 @@ from metacog_pipeline.benchmarks.metacogbench import reliability as metacogbench
 from metacog_pipeline.benchmarks.metacogbench import rows as metacogbench_comparisons
 from metacog_pipeline.benchmarks.metacogbench import scoring as metacogbench_scoring
 from metacog_pipeline.benchmarks.metacogbench import sensitivity as metacogbench_sensitivity
+from metacog_pipeline.benchmarks.metacogbench.construction import files as metacogbench_items
 from metacog_pipeline.benchmarks.metacogbench.judging import agreement as metacogbench_judges
 from metacog_pipeline.benchmarks.metacogbench.judging import observe as metacogbench_judgements
 from metacog_pipeline.benchmarks.metamedqa import comparisons as metamedqa_comparisons

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from metacog_pipeline.benchmarks.common.files import write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.metacogbench.audit import draw, figures, for_raters, key_rows
-from metacog_pipeline.benchmarks.metacogbench.files import items_path, write_items
+from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.cli import cli
 from metacog_pipeline.commands.audit import key_path

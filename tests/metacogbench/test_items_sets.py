@@ -9,6 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.benchmarks.metacogbench.construction.files import (
+    ITEMS_SCHEMA,
+    item_set_of,
+    items_path,
+    read_items,
+    write_items,
+)
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check, check_item
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import (
     construct,
@@ -19,13 +26,6 @@ from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import (
 )
 from metacog_pipeline.benchmarks.metacogbench.construction.plan import GENERATORS, PLAN, made, make_item
 from metacog_pipeline.benchmarks.metacogbench.construction.texts import read_texts, to_toml
-from metacog_pipeline.benchmarks.metacogbench.files import (
-    ITEMS_SCHEMA,
-    item_set_of,
-    items_path,
-    read_items,
-    write_items,
-)
 from metacog_pipeline.benchmarks.metacogbench.items import CANARY, SETS, Item, item_from_record, item_record
 from metacog_pipeline.errors import SourceError, StudyError
 

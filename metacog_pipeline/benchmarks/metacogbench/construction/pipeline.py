@@ -9,9 +9,9 @@ from pathlib import Path
 
 from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metacogbench.construction import texts
+from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check
 from metacog_pipeline.benchmarks.metacogbench.construction.plan import GENERATORS, make_item
-from metacog_pipeline.benchmarks.metacogbench.files import items_path, write_items
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES, SETS, TIERS, Item
 from metacog_pipeline.errors import StudyError
 

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmarks.common.files import BuiltItems
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
 from metacog_pipeline.benchmarks.common.sources import Fetched
 from metacog_pipeline.benchmarks.metacogbench.construction import pipeline
-from metacog_pipeline.benchmarks.metacogbench.files import items_path, read_items
+from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
 from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, settings
