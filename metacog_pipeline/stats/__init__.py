@@ -19,6 +19,7 @@ correlation        Pearson's r, a straight line, with and without named outliers
 paired             models on the same items: bootstrap, McNemar, Cochran's Q
 agreement          Cohen's kappa
 multiple           Holm's correction, stars
+bayes.gate         when a posterior may give numbers: convergence of every parameter; the stream of a model
 bayes.single       meta-d' of one cell by Markov chains: a posterior that must converge to give numbers
 decisions          practical equivalence, HDI, Bonferroni Z, contrasts of draws, criterion shifts, paired shifts
 counts             trials of a binary task with ratings -> counts; corrections, named and never implicit

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.common.rows import number
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
-from metacog_pipeline.stats.bayes.single import CHAINS, CONVERGED, Posterior, bayes_metad
+from metacog_pipeline.stats.bayes.gate import CONVERGED
+from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
 

@@ -1,9 +1,8 @@
 """Bayesian meta-d′ of a group: the efficiency exp(μ_logM) of a population from few trials a subject.
 
 The density is that of :mod:`metacog_pipeline.stats.bayes.group_density` (HMeta-d's group model, Fleming 2017), drawn
-from by :mod:`metacog_pipeline.stats.bayes.sampler`. The gate is that of one subject: every parameter, each subject's
-criteria included, has R̂ < 1.01 and bulk and tail effective sample sizes above 400, else the chains go on from where
-they stand for twice as long, a bounded number of times, and if that does not do, no number comes out.
+from by :mod:`metacog_pipeline.stats.bayes.sampler`. The gate is that of one subject,
+:mod:`metacog_pipeline.stats.bayes.gate`, and each subject's criteria have to pass it, too.
 
 Why no sampler library: the model is two hundred smooth dimensions for twenty subjects, a density and gradient of 16
 chains takes about a millisecond of NumPy, and a draw about six of them. The group that takes JAGS minutes is done in
@@ -17,7 +16,6 @@ design analysed as two independent groups loses what its subjects share; its int
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,27 +23,29 @@ import numpy as np
 
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws, Summary, diagnose, summarise
+from metacog_pipeline.stats.bayes.gate import (
+    CONVERGED,
+    LEAST_ESS,
+    NOT_CONVERGED,
+    UNDEFINED_TYPE1,
+    UNIDENTIFIED,
+    random_stream,
+    require,
+    sample_until_sure,
+)
 from metacog_pipeline.stats.bayes.group_density import GroupModel, group_model
-from metacog_pipeline.stats.bayes.sampler import draw, warm_up
 from metacog_pipeline.stats.bayes.starts import overdispersed
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.decisions.draws import Comparison, Scale, compare
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
-CONVERGED = "converged"
-NOT_CONVERGED = "not_converged"
-UNDEFINED_TYPE1 = "undefined_type1"
-UNIDENTIFIED = "unidentified"
 FEW_SUBJECTS = "few_subjects"
 
-LARGEST_RHAT = 1.01
-LEAST_ESS = 400.0
 # R̂ of many short chains never gets below 1.01: chains enough to tune the metric on, and few enough to be long.
 CHAINS = 16
 WARMUP = 500
 DRAWS = 1200
 ROUNDS = 3
-MAX_STEPS = 64  # a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last
 METHOD = "posterior mean, 95% equal-tailed"
 METHOD_EFFICIENCY = "exp of the posterior mean of log M, 95% equal-tailed"
 LARGEST_DRAWS = 250_000_000  # numbers in one round's draws (2 GB)
@@ -162,10 +162,7 @@ def bayes_metad_group(
         For padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than
         fit into memory.
     """
-    if table.correction != "none":
-        raise ValueError("the counts are padded: give the raw ones, the model needs no correction")
-    if not least_ess >= LEAST_ESS:
-        raise ValueError(f"least_ess is {least_ess}, below {LEAST_ESS:g}")
+    require(table, least_ess)
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
     warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
     about = (float(table.n.sum()), table.cells, table.ratings, label, seed, estimate_dprime)
@@ -179,24 +176,25 @@ def bayes_metad_group(
             f"{chains} chains of up to {draws * 2 ** (rounds - 1)} draws in {model.dim} dimensions do not fit into "
             "memory: ask for fewer draws, chains or rounds"
         )
-    stream = _stream(seed, label, model)
-    positions = _starts(model, chains, stream)
-    found: dict[str, Floats] = {}
-    diagnostics: dict[str, Diagnostic] = {}
-    for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(
-            model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MAX_STEPS
-        )
-        kept = draw(tuned, draws * effort)
-        positions = tuned.position
-        found = model.parameters(kept)
-        diagnostics = {}
-        for part in _parts(found):
-            diagnostics |= diagnose(part)
-        reason = _doubt(diagnostics, least_ess)
-        if not reason:
-            return GroupPosterior(CONVERGED, "", found, diagnostics, *about)
-    return GroupPosterior(NOT_CONVERGED, reason, {}, diagnostics, *about, unconverged_draws=found)
+    stream = random_stream(
+        seed, label, ("group", model.ratings_given.shape, model.fixed is None), model.ratings_given
+    )
+    found = sample_until_sure(
+        model,
+        _starts(model, chains, stream),
+        stream,
+        read=model.parameters,
+        diagnose=_diagnose,
+        draws=draws,
+        warmup=warmup,
+        rounds=rounds,
+        least_ess=least_ess,
+    )
+    if not found.reason:
+        return GroupPosterior(CONVERGED, "", found.draws, found.diagnostics, *about)
+    return GroupPosterior(
+        NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, unconverged_draws=found.draws
+    )
 
 
 def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:
@@ -241,6 +239,13 @@ def compare_groups(
     )
 
 
+def _diagnose(draws: Draws) -> dict[str, Diagnostic]:
+    found: dict[str, Diagnostic] = {}
+    for part in _parts(draws):
+        found |= diagnose(part)
+    return found
+
+
 def _parts(draws: Draws) -> list[dict[str, Floats]]:
     """Return the scalar parameters that move, by name, in parts small enough to be diagnosed one after the other."""
     parts: list[dict[str, Floats]] = []
@@ -272,24 +277,6 @@ def _hopeless(table: Counts, estimate_dprime: bool) -> tuple[str, str]:
     if bool(empty.all()):
         return UNDEFINED_TYPE1, "no subject has trials of both stimulus classes"
     return "", ""
-
-
-def _doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float) -> str:
-    """Return which parameter fails first and by what, or an empty string. NaN fails."""
-    for name, row in diagnostics.items():
-        if not row.rhat < LARGEST_RHAT:
-            return f"R-hat of {name} is {row.rhat:.3f}, not below {LARGEST_RHAT}"
-        for kind, size in (("bulk", row.ess_bulk), ("tail", row.ess_tail)):
-            if not size > least_ess:
-                return f"{kind} ESS of {name} is {size:.0f}, not above {least_ess:g}"
-    return ""
-
-
-def _stream(seed: int, label: str, model: GroupModel) -> np.random.SeedSequence:
-    told = hashlib.sha256(label.encode("utf-8", "surrogatepass"))
-    told.update(repr(("group", model.ratings_given.shape, model.fixed is None)).encode())
-    told.update(np.ascontiguousarray(model.ratings_given, dtype="<f8").tobytes())
-    return np.random.SeedSequence([seed, *np.frombuffer(told.digest(), dtype="<u4").tolist()])
 
 
 def _starts(model: GroupModel, chains: int, stream: np.random.SeedSequence) -> Floats:

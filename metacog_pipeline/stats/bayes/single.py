@@ -3,9 +3,8 @@
 The density is that of :mod:`metacog_pipeline.stats.bayes.density` (HMeta-d's single-subject model, Fleming 2017), drawn
 from by :mod:`metacog_pipeline.stats.bayes.sampler`: 64 chains from starts twice as wide as the normal approximation.
 
-A posterior yields numbers only when **every** parameter, c₁, each criterion and the ratio included, has R̂ < 1.01 and bulk
-and tail effective sample sizes above 400. Otherwise the chains go on from where they stand, tuned anew, for twice as
-many draws, a bounded number of times; and if that does not do, status is ``not_converged`` and no number comes out.
+A posterior yields numbers only when every parameter, c₁, each criterion and the ratio included, passes
+:mod:`metacog_pipeline.stats.bayes.gate`; else status is ``not_converged`` and no number comes out.
 The published fits of this model show why c₁ and the criteria count: an unused rating beside c₁ slows
 one-at-a-time samplers so much that a default run stops far from the posterior.
 
@@ -21,7 +20,6 @@ labels.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -38,28 +36,30 @@ from metacog_pipeline.stats.bayes.draws import (
     summarise,
     with_ratios,
 )
-from metacog_pipeline.stats.bayes.sampler import draw, warm_up
+from metacog_pipeline.stats.bayes.gate import (
+    CONVERGED,
+    LEAST_ESS,
+    NOT_CONVERGED,
+    UNDEFINED_TYPE1,
+    UNIDENTIFIED,
+    random_stream,
+    require,
+    sample_until_sure,
+)
 from metacog_pipeline.stats.bayes.starts import mode, overdispersed
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
-CONVERGED = "converged"
-NOT_CONVERGED = "not_converged"
-UNDEFINED_TYPE1 = "undefined_type1"
-UNIDENTIFIED = "unidentified"
 ZERO_DPRIME = "zero_dprime"
 RATIO_UNSTABLE = "d' may be 0"
 
-LARGEST_RHAT = 1.01
-LEAST_ESS = 400.0
 CHAINS = 64
 WARMUP = 200
 DRAWS = 500
 ROUNDS = 4
-# No further round once the density was called this often (64 chains a call), and no trajectory longer than that: a
-# posterior that needs more is said not to have converged instead of keeping its caller waiting.
+# No further round once the density was called this often (64 chains a call): a posterior that needs more is said not to
+# have converged instead of keeping its caller waiting.
 MOST_CALLS = 30_000
-MOST_STEPS = 64
 NO_FLOOR = 1e-12
 METHOD = "posterior mean, 95% equal-tailed"
 METHOD_MEDIAN = "posterior median, 95% equal-tailed"
@@ -205,12 +205,9 @@ def bayes_metad(
     """
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")
-    if table.correction != "none":
-        raise ValueError("the counts are padded: give the raw ones, the model needs no correction")
+    require(table, least_ess)
     if not float(table.n[0]) <= MOST_DRAWN:
         raise ValueError(f"the cell has {float(table.n[0]):g} trials, more than {MOST_DRAWN:g}")
-    if not least_ess >= LEAST_ESS:
-        raise ValueError(f"least_ess is {least_ess}, below {LEAST_ESS:g}")
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
     warmup, rounds = whole("warmup", warmup), whole("rounds", rounds, 1)
     n_s1, n_s2 = table.n_s1[0], table.n_s2[0]
@@ -219,26 +216,25 @@ def bayes_metad(
     if status:
         return Posterior(status, reason, {}, {}, *about)
     model = subject_model(n_s1, n_s2, estimate_dprime=estimate_dprime, conditional=conditional)
-    stream = _stream(seed, label, model)
-    positions = _starts(model, chains, stream)
-    found: dict[str, Floats] = {}
-    diagnostics: dict[str, Diagnostic] = {}
-    calls = 0
-    for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(
-            model, positions, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS
-        )
-        kept = draw(tuned, draws * effort)
-        positions = tuned.position
-        found = with_ratios(model.parameters(kept))
-        diagnostics = diagnose(found)
-        reason = _doubt(diagnostics, least_ess)
-        calls += tuned.gradients
-        if not reason:
-            return Posterior(CONVERGED, "", found, diagnostics, *about)
-        if calls > MOST_CALLS:
-            break
-    return Posterior(NOT_CONVERGED, reason, {}, diagnostics, *about, unconverged_draws=found)
+    kind = (model.ratings_given.shape, model.fixed is None, model.conditional)
+    stream = random_stream(seed, label, kind, model.ratings_given)
+    found = sample_until_sure(
+        model,
+        _starts(model, chains, stream),
+        stream,
+        read=lambda kept: with_ratios(model.parameters(kept)),
+        diagnose=diagnose,
+        draws=draws,
+        warmup=warmup,
+        rounds=rounds,
+        least_ess=least_ess,
+        most_calls=MOST_CALLS,
+    )
+    if not found.reason:
+        return Posterior(CONVERGED, "", found.draws, found.diagnostics, *about)
+    return Posterior(
+        NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, unconverged_draws=found.draws
+    )
 
 
 def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
@@ -250,24 +246,6 @@ def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:
     if bool((used.sum(axis=1) <= 1).all()):
         return UNIDENTIFIED, "at most one rating is used with either response"
     return "", ""
-
-
-def _doubt(diagnostics: Mapping[str, Diagnostic], least_ess: float) -> str:
-    """Return which parameter fails first and by what, or an empty string. NaN fails."""
-    for name, row in diagnostics.items():
-        if not row.rhat < LARGEST_RHAT:
-            return f"R-hat of {name} is {row.rhat:.3f}, not below {LARGEST_RHAT}"
-        for kind, size in (("bulk", row.ess_bulk), ("tail", row.ess_tail)):
-            if not size > least_ess:
-                return f"{kind} ESS of {name} is {size:.0f}, not above {least_ess:g}"
-    return ""
-
-
-def _stream(seed: int, label: str, model: SubjectModel) -> np.random.SeedSequence:
-    told = hashlib.sha256(label.encode("utf-8", "surrogatepass"))
-    told.update(repr((model.ratings_given.shape, model.fixed is None, model.conditional)).encode())
-    told.update(np.ascontiguousarray(model.ratings_given, dtype="<f8").tobytes())
-    return np.random.SeedSequence([seed, *np.frombuffer(told.digest(), dtype="<u4").tolist()])
 
 
 def _starts(model: SubjectModel, chains: int, stream: np.random.SeedSequence) -> Floats:

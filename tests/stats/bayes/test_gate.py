@@ -1,0 +1,83 @@
+"""A posterior gives numbers when every parameter has converged; chains that have not go on, a bounded number of times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats.bayes.draws import Diagnostic, diagnose
+from metacog_pipeline.stats.bayes.gate import LEAST_ESS, doubt, random_stream, require, sample_until_sure
+from metacog_pipeline.stats.counts import counts, padded
+
+RATINGS = np.arange(8.0)
+
+
+def normal(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return -(position**2).sum(axis=1) / 2, -position
+
+
+def read(kept: np.ndarray) -> dict[str, np.ndarray]:
+    return {"x": kept[:, :, 0]}
+
+
+def sampled(draws: int, **how: float) -> tuple[tuple[int, ...], str]:
+    stream = np.random.SeedSequence(1)
+    starts = np.random.default_rng(0).standard_normal((16, 2))
+    asked: dict = {"draws": draws, "warmup": 50, "rounds": 3, "least_ess": LEAST_ESS, **how}
+    found = sample_until_sure(normal, starts, stream, read=read, diagnose=diagnose, **asked)
+    return found.draws["x"].shape, found.reason
+
+
+def test_the_first_round_does_for_an_easy_density() -> None:
+    assert sampled(300) == ((16, 300), "")
+
+
+def test_each_further_round_draws_twice_as_many() -> None:
+    shape, reason = sampled(5, rounds=2)
+    assert shape == (16, 10) and "of x is" in reason
+
+
+def test_what_took_too_many_calls_gets_no_further_round() -> None:
+    shape, reason = sampled(5, most_calls=1)
+    assert shape == (16, 5) and reason
+
+
+def diagnostic(**numbers: float) -> Diagnostic:
+    return Diagnostic(**{"rhat": 1.0, "ess_bulk": 1e3, "ess_tail": 1e3, **numbers})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ({}, ""),
+        ({"rhat": 1.01}, "R-hat of b is 1.010, not below 1.01"),
+        ({"rhat": float("nan")}, "R-hat of b is nan"),
+        ({"ess_bulk": 400.0}, "bulk ESS of b is 400, not above 400"),
+        ({"ess_tail": float("nan")}, "tail ESS of b is nan"),
+    ],
+)
+def test_the_first_parameter_that_fails_is_named(numbers: dict[str, float], reason: str) -> None:
+    found = doubt({"a": diagnostic(), "b": diagnostic(**numbers), "c": diagnostic(**numbers)})
+    assert found.startswith(reason) and bool(found) == bool(reason)
+
+
+def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else() -> None:
+    def words(*what: object) -> tuple[int, ...]:
+        return tuple(random_stream(*what).generate_state(4).tolist())  # type: ignore[arg-type]
+
+    usual = (3, "a", ((2, 4), True), RATINGS)
+    others = [
+        (4, *usual[1:]), (3, "b", *usual[2:]), (*usual[:2], ((2, 4), False), RATINGS), (*usual[:3], RATINGS + 1),
+    ]  # fmt: skip
+    found = {words(*each) for each in (usual, *others)}
+    assert len(found) == 5 and words(3, "a", ((2, 4), True), RATINGS.astype("float32")) == words(*usual)
+
+
+def test_padded_counts_and_a_wider_gate_are_refused() -> None:
+    table = counts(RATINGS, RATINGS[::-1])
+    require(table, LEAST_ESS)
+    with pytest.raises(ValueError, match="padded"):
+        require(padded(table), LEAST_ESS)
+    for wider in (399.0, float("nan")):
+        with pytest.raises(ValueError, match="below 400"):
+            require(table, wider)
