@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
 from metacog_pipeline.benchmarks.medley.stages import generator
+from metacog_pipeline.benchmarks.medley.stages.gates import gates as kept_gates
 from metacog_pipeline.commands.options import quiet_option, study_option
 from metacog_pipeline.errors import ProviderError, StudyError
 from metacog_pipeline.progress import ProgressLine, style_for
@@ -74,6 +75,21 @@ def generate(study_file: Path, quiet: bool) -> None:
         generator.refuse(stage, made)
     if not todo:
         click.echo("everything is made; nobody was asked")
+
+
+@medley.command()
+@study_option
+def gates(study_file: Path) -> None:
+    """Say which gates the study's set of instances passes, fails, or cannot be held to yet, and why.
+
+    Gates that block must be passed before a set is released. Those on judges of answers (G7, G8, G15) are decided once
+    `metacog run` has had answers judged.
+    """
+    found = kept_gates(load_study(study_file))
+    for gate in found:
+        click.echo(gate.render())
+    stops = [gate.name for gate in found if gate.stops]
+    click.echo(f"not fit to be released: {', '.join(stops)}" if stops else "fit to be released")
 
 
 def _listed(facts: Mapping[str, object]) -> str:

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.medley import published as medley_published
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
+from metacog_pipeline.benchmarks.medley.construction import gate_tables as medley_gates
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
 from metacog_pipeline.benchmarks.metacogbench import observe as metacogbench_observe
@@ -106,6 +107,7 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/medley/models/*.parquet": _arrow(medley_scoring.ESTIMATE_SCHEMA),
     "estimates/medley/comparisons/*.parquet": _arrow(medley_comparisons.COMPARISON_SCHEMA),
     "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
+    "estimates/medley/gates/*.parquet": _arrow(medley_gates.KEPT_GATES),
     "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
     "items/metacogbench*.parquet": metacogbench_items.ITEMS_SCHEMA,
     "observations/metacogbench/**/*.parquet": _arrow(metacogbench_observe.OBSERVATION_SCHEMA),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
-from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate, released
+from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate, released, with_judges
 from metacog_pipeline.benchmarks.medley.construction.invariants import check
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.items import (
@@ -74,7 +74,7 @@ def failing(instances: list[Instance], evidence: Evidence) -> set[str]:
 
 def test_a_whole_set_passes_every_gate(instances: list[Instance], evidence: Evidence) -> None:
     gates = evaluate(instances, evidence)
-    assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 7)]
+    assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 8)]
     assert failing(instances, evidence) == set() and released(gates)
     assert all("\n" not in gate.render() for gate in gates)
 
@@ -90,7 +90,7 @@ def test_a_whole_set_passes_every_gate(instances: list[Instance], evidence: Evid
         ({"traps": ["I000"] * 20}, {"G9"}),
         ({"minimal_probes": None}, {"G11"}),
         ({"prompt_versions": ["a"] * 9}, {"G13"}),
-        ({"verdicts": {}}, {"X5"}),
+        ({"verdicts": {}}, {"X5", "X7"}),
         ({"families": {"m1": "x", "m2": "x", "m3": "x"}}, {"X4"}),
         ({"families": {}}, {"X4"}),
         ({"anonymised": False}, {"X6"}),
@@ -216,8 +216,41 @@ def test_probes_are_drawn_once_among_ordinary_cases_without_overlap(instances: l
     drawn = draw_probes(instances, 3)
     assert drawn == draw_probes(instances, 3) != draw_probes(instances, 4)
     assert {name: len(ids) for name, ids in drawn.items()} == {
-        "dose_response": 25, "trap": 25, "minimal": 10, "counterfactual": 10
+        "dose_response": 25, "trap": 25, "minimal_instruction": 10, "counterfactual": 10
     }  # fmt: skip
     known = {each.instance_id for each in instances if each.known_answer}
+    few = [each for each in instances if each.position < 20]  # three ordinary cases per domain
+    assert len(draw_probes(few, 3)["trap"]) == len(draw_probes(few, 3)["dose_response"]) == 15
+    assert draw_probes([], 3) == dict.fromkeys(drawn, ())
     assert not set(drawn["trap"]) & set(drawn["dose_response"])
     assert not known & {name for ids in drawn.values() for name in ids}
+
+
+def test_gates_on_judges_of_answers_are_decided_once_there_are_judgements(
+    instances: list[Instance], evidence: Evidence
+) -> None:
+    before = evaluate(instances, replace(evidence, judge_kappa=None, sophistry_kappa=None))
+    waiting = [gate for gate in before if gate.status == "not_evaluated"]
+    assert [gate.name for gate in waiting] == ["G7", "G8", "G15"] and not released(before)
+    assert {gate.found for gate in waiting} == {"no answer to these instances has been judged yet"}
+    after = with_judges(before, 0.5, 0.2, "")
+    assert [gate.name for gate in after] == [gate.name for gate in before] and released(after)
+    assert {gate.name for gate in after if gate.status == "failed"} == {"G8"}
+    alone = with_judges(after, None, None, "one judge only")
+    assert {gate.name: gate.found for gate in alone if gate.status == "not_evaluated"} == dict.fromkeys(
+        ("G7", "G8", "G15"), "one judge only"
+    )
+
+
+def test_judges_of_the_consensus_who_contradict_each_other_are_told(
+    instances: list[Instance], evidence: Evidence
+) -> None:
+    split = {
+        each.instance_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances
+    }
+    gate = evaluate(instances, replace(evidence, verdicts=split))[-1]
+    assert (gate.name, gate.status, gate.severity) == ("X7", "failed", "informs") and "-0.50" in gate.found
+    unknown = evaluate(instances, replace(evidence, verdicts={}))[-1]
+    assert (unknown.status, unknown.found) == ("not_evaluated", "no verdicts")
+    strange = {instances[0].instance_id: {"C1": ("", "yes", "AGREE")}}
+    assert evaluate(instances, replace(evidence, verdicts=strange))[-1].status == "not_evaluated"

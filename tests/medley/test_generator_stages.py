@@ -20,8 +20,10 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.construction import construct
 from metacog_pipeline.benchmarks.medley.construction.designs import DESIGN
+from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
 from metacog_pipeline.benchmarks.medley.construction.pipeline import generate_sample
 from metacog_pipeline.benchmarks.medley.construction.pool import AGAIN, ANALYSE
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.respondents import (
     SimulatedAnalyst,
     SimulatedDesigner,
@@ -32,7 +34,8 @@ from metacog_pipeline.benchmarks.medley.construction.respondents import (
 from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, read_sample
 from metacog_pipeline.benchmarks.medley.construction.verdicts import VERIFY
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.stages import construction, generator
+from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA
+from metacog_pipeline.benchmarks.medley.stages import construction, gates, generator
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server.faults import FaultPlan
@@ -171,6 +174,43 @@ def test_the_samples_generator_makes_what_the_plain_construction_makes(tmp_path:
     built, alone = construction.build(study), construct(tmp_path / "alone", "sample")
     assert built.gates == alone.gates and built.counts == dict(alone.counts)
     assert construction.items_current(study)
+
+
+def test_the_set_that_was_made_says_which_instances_carry_a_probe(tmp_path: Path) -> None:
+    study = sample_study(tmp_path)
+    generator.generate(study)
+    made = read_set(study.home.items / "medley_generator" / "set", "custom")
+    known = {each.instance_id for each in made.instances if each.known_answer}
+    assert len(made.flags["is_trap"]) == len(made.flags["is_minimal_instruction"]) == 10
+    assert not known & {name for names in made.flags.values() for name in names}
+    assert set(made.difficulty) == {each.instance_id for each in made.instances}
+    assert evaluate(made.instances, made.evidence)[8].found == "10"  # G9, as in the generator
+
+
+def test_gates_on_judges_wait_for_judgements_and_are_decided_by_them(tmp_path: Path) -> None:
+    study = sample_study(tmp_path)
+    with pytest.raises(SourceError, match="not evaluated yet"):
+        gates.gates(study)
+    construction.construct(study)
+    waiting = {gate.name: gate.found for gate in gates.gates(study) if gate.status == "not_evaluated"}
+    assert set(waiting) == {"G7", "G8", "G15"}
+    gates.judge_gates(study, pl.DataFrame(schema=AGREEMENT_SCHEMA))
+    told = {gate.name: gate.found for gate in gates.gates(study)}
+    assert told["G7"] == told["G15"] == "the study names no judges"
+    row = {"benchmark": "medley_judgements", "dataset": "sample", "source": "simulated", "reading": "strict"}
+    kappas = {"all": 0.5, "sophistry_gap": 0.2, "logical_grounding": 0.4}
+    rows = [
+        {**row, "measure": "fleiss_kappa", "dimension": name, "estimate": k} for name, k in kappas.items()
+    ]
+    rows.append({**row, "measure": "krippendorff_alpha", "dimension": "all", "estimate": 0.9})
+    rows.append(
+        {**row, "dataset": "published", "measure": "fleiss_kappa", "dimension": "all", "estimate": 0.1}
+    )
+    gates.judge_gates(study, pl.DataFrame(rows, schema=AGREEMENT_SCHEMA))
+    decided = {gate.name: (gate.status, gate.found) for gate in gates.gates(study)}
+    assert decided["G7"] == ("passed", "0.50") and decided["G8"] == ("failed", "0.50")
+    assert decided["G15"] == ("passed", "0.30")
+    assert {name for name, (status, _) in decided.items() if status == "not_evaluated"} == set()
 
 
 def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path) -> None:

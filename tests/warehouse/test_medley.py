@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.medley.comparisons import compare_scored
+from metacog_pipeline.benchmarks.medley.construction.gate_tables import KEPT_GATES, gate_frame
+from metacog_pipeline.benchmarks.medley.construction.gates import evaluate, with_judges
 from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
@@ -285,3 +287,19 @@ def test_the_printed_agreements_and_counts_are_tables_too(make_medley: MakeMedle
     assert rows(home, "select agree + disagree = claims from published_verification_medley group by 1") == [
         (True,)
     ]
+
+
+def test_the_gates_of_the_asked_set_are_a_table(make_medley: MakeMedley) -> None:
+    home = make_medley()
+    assert rows(home, "select count(*) from medley_gates") == [(0,)]
+    gates = with_judges(evaluate([]), 0.5, None, "one judge only")
+    for dataset in ("published", "custom"):
+        frame = gate_frame(gates).with_row_index("place", 1)
+        frame = frame.with_columns(benchmark=pl.lit("medley"), dataset=pl.lit(dataset))
+        path = home / "estimates" / "medley" / "gates" / f"{dataset}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        frame.select(pl.col(name).cast(kind) for name, kind in KEPT_GATES.items()).write_parquet(path)
+    build(home)
+    assert rows(home, "select distinct dataset from medley_gates") == [("published",)]
+    assert rows(home, "select found from medley_gates where name = 'G15'") == [("one judge only",)]
+    assert rows(home, "select name from medley_gates limit 3") == [("G1",), ("G2",), ("G3",)]

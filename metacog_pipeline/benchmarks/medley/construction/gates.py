@@ -1,8 +1,11 @@
-"""Whether a set of instances is fit to be released: fifteen gates of the published design, and six of this project.
+"""Whether a set of instances is fit to be released: fifteen gates of the published design, and seven of this project.
 
 A gate says what it found and what it wants. One that blocks and fails keeps a set from being called complete; one that
 does not block warns or informs. What a gate needs and was not given is not counted as passed: in the authors' package
 several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set itself fails G3, G9 and G11.
+
+Three gates are about judges of answers (G7, G8, G15): nobody can pass them before somebody has answered the instances and
+was graded, so they are decided later (`with_judges`). How far the judges of the consensus agree is X7.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from typing import Literal
 
 from metacog_pipeline.benchmarks.medley.construction.ratings import rated_labels
 from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
-from metacog_pipeline.benchmarks.medley.construction.verification import coverage
+from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS, coverage
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
+from metacog_pipeline.stats.agreement_many import fleiss_kappa
 
 Severity = Literal["blocks", "warns", "informs"]
 Status = Literal["passed", "failed", "not_evaluated"]
@@ -35,7 +39,9 @@ class Evidence:
     difficulty
         {instance: tier}.
     judge_kappa, sophistry_kappa
-        Agreement of the judges, over all dimensions and for the sophistry gap; -1..1.
+        Agreement of the judges of answers, over all dimensions and for those of sophistry; -1..1.
+    not_judged
+        Why the two are not known.
     traps, minimal_probes
         Ids of the instances drawn for these probes.
     prompt_versions
@@ -51,6 +57,7 @@ class Evidence:
     difficulty: Mapping[str, str] = field(default_factory=dict)
     judge_kappa: float | None = None
     sophistry_kappa: float | None = None
+    not_judged: str = "no answer to these instances has been judged yet"
     traps: Collection[str] | None = None
     minimal_probes: Collection[str] | None = None
     prompt_versions: Collection[str] = ()
@@ -82,9 +89,17 @@ class Gate:
 
 
 def evaluate(instances: Sequence[Instance], evidence: Evidence | None = None) -> list[Gate]:
-    """Return the gates G1 to G15 and X1 to X6, in this order."""
+    """Return the gates G1 to G15 and X1 to X7, in this order."""
     known = evidence or Evidence()
     return [*_counts(instances, known), *_records(instances, known), *_own(instances, known)]
+
+
+def with_judges(
+    gates: Sequence[Gate], kappa: float | None, sophistry: float | None, not_judged: str
+) -> list[Gate]:
+    """Return the gates with those on judges of answers decided anew; parameters as in `Evidence`."""
+    decided = {gate.name: gate for gate in _judges(kappa, sophistry, not_judged)}
+    return [decided.get(gate.name, gate) for gate in gates]
 
 
 def released(gates: Sequence[Gate]) -> bool:
@@ -113,18 +128,30 @@ def _counts(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
 def _records(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
     target = sum(instance.known_answer is not None for instance in instances)
     errors = sum(instance.is_error_detection for instance in instances)
-    kappa, sophistry = known.judge_kappa, known.sophistry_kappa
+    fair, good, sophistry = _judges(known.judge_kappa, known.sophistry_kappa, known.not_judged)
     return [
-        _kappa("G7", "agreement of the judges, kappa", "warns", kappa, FAIR_KAPPA),
-        _kappa("G8", "agreement of the judges, kappa", "informs", kappa, GOOD_KAPPA),
+        fair,
+        good,
         _least("G9", "trap cases", "warns", _size(known.traps), LEAST_TRAPS),
         _least("G10", "known answers", "blocks", target, LEAST_KNOWN),
         _least("G11", "minimal probes", "warns", _size(known.minimal_probes), LEAST_MINIMAL),
         _least("G12", "error probes", "warns", errors, LEAST_ERRORS),
         _least("G13", "prompt versions on record", "blocks", len(set(known.prompt_versions)), LEAST_PROMPTS),
         _all("G14", "cases with complete metadata", sum(map(_described, instances)), len(instances)),
-        _gate("G15", "sophistry kappa", "blocks", _given(sophistry, True), _shown(sophistry), "a value"),
+        sophistry,
     ]
+
+
+def _judges(kappa: float | None, sophistry: float | None, not_judged: str) -> tuple[Gate, Gate, Gate]:
+    rule, said = "agreement of the judges of answers, Fleiss' kappa", "the same on sophistry"
+    status = _given(sophistry, True)
+    return (
+        _kappa("G7", rule, "warns", kappa, FAIR_KAPPA, not_judged),
+        _kappa("G8", rule, "informs", kappa, GOOD_KAPPA, not_judged),
+        _gate(
+            "G15", said, "blocks", status, not_judged if sophistry is None else f"{sophistry:.2f}", "a value"
+        ),
+    )
 
 
 def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
@@ -159,7 +186,23 @@ def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
         ),
         _all("X5", "cases with three verdicts on every claim", verified, total),
         _gate("X6", "analysts under letters in prompts", "blocks", hidden, _shown(known.anonymised), "True"),
+        _kappa(
+            "X7",
+            "agreement of the judges of the consensus, Fleiss' kappa",
+            "informs",
+            *_verdict_kappa(known.verdicts),
+        ),
     ]
+
+
+def _verdict_kappa(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> tuple[float | None, float, str]:
+    """Return kappa of the verdicts on all claims, what it should be, and why it is not known."""
+    rows = [Counter(given) for claims in verdicts.values() for given in claims.values()]
+    counted = [[row[name] for name in VERDICTS] for row in rows]
+    if not counted:
+        return None, FAIR_KAPPA, "no verdicts"
+    found = fleiss_kappa(counted, n_boot=1)
+    return found.value, FAIR_KAPPA, found.status
 
 
 def _described(instance: Instance) -> bool:
@@ -207,9 +250,12 @@ def _least(name: str, rule: str, severity: Severity, found: int | None, wanted: 
     return _gate(name, rule, severity, status, _shown(found), f"at least {wanted}")
 
 
-def _kappa(name: str, rule: str, severity: Severity, found: float | None, wanted: float) -> Gate:
+def _kappa(
+    name: str, rule: str, severity: Severity, found: float | None, wanted: float, why_none: str
+) -> Gate:
     status = _given(found, found is not None and found >= wanted)
-    return _gate(name, rule, severity, status, _shown(found), f"at least {wanted:.2f}")
+    shown = why_none if found is None else f"{found:.2f}"
+    return _gate(name, rule, severity, status, shown, f"at least {wanted:.2f}")
 
 
 def _all(name: str, rule: str, found: int, total: int) -> Gate:

@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence
 from metacog_pipeline.benchmarks.medley.construction.pool import read_analyst
+from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance
 
 Verify = Callable[[Draft, Consensus], Mapping[str, Sequence[str]]]
@@ -54,9 +55,17 @@ def opinions_of(draft: Draft, replies: Mapping[str, Sequence[str]], families: Ma
 
 
 def generate(
-    opinions: Sequence[Opinions], verify: Verify, *, dataset: str, prompt_versions: Sequence[str] = ()
+    opinions: Sequence[Opinions],
+    verify: Verify,
+    *,
+    dataset: str,
+    seed: int = 0,
+    prompt_versions: Sequence[str] = (),
 ) -> Generated:
-    """Return the instances made from what the pool said; drafts nobody disagrees about are left out."""
+    """Return the instances made from what the pool said; drafts nobody disagrees about are left out.
+
+    ``seed`` draws the instances that carry a probe.
+    """
     instances, left_out, verdicts = [], {}, {}
     for each in opinions:
         draft = each.draft
@@ -68,11 +77,15 @@ def generate(
         judged = {claim: tuple(given) for claim, given in verify(draft, consensus).items()}
         verdicts[draft.draft_id] = judged
         instances.append(assemble(each, consensus, panel(each), judged, dataset=dataset))
+    made = numbered(instances)
+    probes = draw_probes(made, seed)
     evidence = Evidence(
         difficulty={each.draft.draft_id: difficulty(each.draft.difficulty)[1] for each in opinions},
+        traps=probes["trap"],
+        minimal_probes=probes["minimal_instruction"],
         verdicts=verdicts,
         families={m: f for each in opinions for m, f in zip(each.models, each.families, strict=True)},
         prompt_versions=prompt_versions,
         anonymised=True,
     )
-    return Generated(tuple(numbered(instances)), left_out, verdicts, evidence)
+    return Generated(tuple(made), left_out, verdicts, evidence)

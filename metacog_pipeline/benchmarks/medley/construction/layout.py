@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.medley.construction.verification import majority_verdict
@@ -16,14 +16,26 @@ def write_set(
     instances: Sequence[Instance],
     verdicts: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     judges: Sequence[str] = (),
+    *,
+    probes: Mapping[str, Collection[str]] | None = None,
+    difficulty: Mapping[str, str] | None = None,
 ) -> None:
     """Write a set that `published.read_set` reads back; files of the same names are replaced one by one.
 
     ``verdicts`` are {instance: {claim: one per judge}}, ``judges`` their names; a judge without a name is numbered.
+    ``probes`` are {probe: instances that carry it}, ``difficulty`` {instance: tier}.
     """
     for domain in DOMAINS:
         chosen = [instance for instance in instances if instance.domain == domain]
-        _write(folder / "instances" / f"{domain}.json", [_published(each) for each in chosen])
+        told = [
+            {
+                **_published(each),
+                "difficulty_tier": (difficulty or {}).get(each.instance_id),
+                **{f"is_{probe}": each.instance_id in names for probe, names in (probes or {}).items()},
+            }
+            for each in chosen
+        ]
+        _write(folder / "instances" / f"{domain}.json", told)
         _write(
             folder / "consensus" / f"{domain}.json", {each.instance_id: _consensus(each) for each in chosen}
         )

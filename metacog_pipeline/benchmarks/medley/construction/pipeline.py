@@ -129,7 +129,7 @@ def generate_sample(sample: Sample, seed: int) -> Generated:
             for claim in CLAIM_IDS
         }
 
-    return generate(opinions, verify, dataset="sample", prompt_versions=load_words().versions)
+    return generate(opinions, verify, dataset="sample", seed=seed, prompt_versions=load_words().versions)
 
 
 def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tuple[Instance, ...]:

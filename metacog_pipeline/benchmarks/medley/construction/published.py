@@ -14,12 +14,13 @@ from typing import Any
 
 from metacog_pipeline.benchmarks.medley.construction.families import published_family
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence
+from metacog_pipeline.benchmarks.medley.construction.probes import PROBES
 from metacog_pipeline.benchmarks.medley.construction.reading import read_json, read_object
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 
 _NAMES = ("instance_id", "claim_id", "majority_verdict")
-FLAGS = ("is_trap", "is_dose_response", "is_minimal_instruction", "is_counterfactual")
+FLAGS = tuple(f"is_{probe}" for probe in PROBES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.stages.construction import (
     needed_sources,
     stripped_ids,
 )
+from metacog_pipeline.benchmarks.medley.stages.gates import judge_gates
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement
 from metacog_pipeline.benchmarks.medley.stages.scores import instance_scores
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, settings
@@ -44,13 +45,14 @@ def _estimates(study: Study, observations: pl.DataFrame, *, by_run: bool) -> pl.
 
 
 def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the comparisons; how far judges agree is written beside."""
+    """Return the comparisons; how far judges agree, and the gates that hang on it, are written beside."""
     folder = study.home.estimates / BENCHMARK
     judgements = every_judgement(study, observations)
     found = pl.DataFrame(schema=AGREEMENT_SCHEMA)
     if judgements is not None:
         found = agreement(judgements, seed=study.study.seed)
     write_frame(found, folder / "agreement" / "agreement.parquet", "")
+    judge_gates(study, found)
     return comparisons.compare_scored(instance_scores(study, observations), seed=study.study.seed)
 
 

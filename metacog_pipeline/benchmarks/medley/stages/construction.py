@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.instance_scores import most_divided
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.masking import STRIPPED, applicable
+from metacog_pipeline.benchmarks.medley.stages.gates import keep_gates
 from metacog_pipeline.benchmarks.medley.stages.generator import read_whole
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, folder, settings
 from metacog_pipeline.errors import SourceError
@@ -55,6 +56,7 @@ def build(study: Study) -> Built:
     section = settings(study)
     done = _built(study)
     note_inputs(items_path(study.home.path), _inputs(study))
+    keep_gates(study, done.gates)
     shown = ("item_id", "domain", "is_known_answer", "vignette")
     return Built(
         facts={"rows": len(done.instances), "dataset": section.dataset, **done.counts},

@@ -16,6 +16,7 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import mark_of
 from metacog_pipeline.benchmarks.medley.construction.files import read_items
+from metacog_pipeline.benchmarks.medley.construction.gate_tables import gates_of
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.stages import generator_files as files
@@ -125,7 +126,7 @@ def read_whole(study: Study) -> Whole | None:
     """Return what was made; None where something must still run."""
     if not wanted(study) or stale(study):
         return None
-    gates = files.gates_of(files.stage_frame(study, "medley_gates"))
+    gates = gates_of(files.stage_frame(study, "medley_gates"))
     dropped = files.stage_frame(study, "medley_disagreement").filter(~pl.col("kept"))
     left_out = dict(dropped.select("draft_id", "reason").unique(maintain_order=True).iter_rows())
     return Whole(tuple(read_items(instances_path(study))), gates, left_out)

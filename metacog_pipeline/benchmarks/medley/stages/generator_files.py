@@ -15,7 +15,6 @@ from metacog_pipeline.benchmarks.medley.construction.assembly import Facts, Opin
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.filters import Ambiguity, difficulty
-from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.construction.selection import Scores, Selection
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
 from metacog_pipeline.benchmarks.medley.stages.settings import generator_folder
@@ -99,16 +98,6 @@ PANELS = pl.Schema(
 )
 VERIFICATION = pl.Schema(
     {"draft_id": pl.String, "claim_id": pl.String, "judge": pl.String, "verdict": pl.String}
-)
-GATES = pl.Schema(
-    {
-        "name": pl.String,
-        "rule": pl.String,
-        "severity": pl.String,
-        "status": pl.String,
-        "found": pl.String,
-        "wanted": pl.String,
-    }
 )
 
 
@@ -291,11 +280,6 @@ def verdicts_by_draft(frame: pl.DataFrame) -> dict[str, dict[str, tuple[str, ...
         given = () if row["verdict"] is None else (row["verdict"],)
         claims[row["claim_id"]] = (*claims.get(row["claim_id"], ()), *given)
     return found
-
-
-def gates_of(frame: pl.DataFrame) -> tuple[Gate, ...]:
-    """Return the gates of a frame."""
-    return tuple(Gate(**row) for row in frame.iter_rows(named=True))
 
 
 def _known_text(known: KnownAnswer | None) -> str | None:

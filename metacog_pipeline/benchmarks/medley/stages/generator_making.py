@@ -24,10 +24,12 @@ from metacog_pipeline.benchmarks.medley.construction.designs import designer_tas
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.files import write_items
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity
+from metacog_pipeline.benchmarks.medley.construction.gate_tables import gate_frame
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate
 from metacog_pipeline.benchmarks.medley.construction.generate import opinions_of as read_opinions
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
 from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks
+from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.selection import PANEL, PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.verdicts import (
     read_verdict,
@@ -247,9 +249,12 @@ def _gates(study: Study) -> Made:
         name = each.draft.draft_id
         made.append(assemble(each, given[name], panels[name], verdicts.get(name), dataset=who.dataset))
     instances = numbered(made)
-    tiers = files.stage_frame(study, "medley_drafts").select("draft_id", "tier")
+    tiers = dict(files.stage_frame(study, "medley_drafts").select("draft_id", "tier").iter_rows())
+    probes = draw_probes(instances, study.study.seed)
     evidence = Evidence(
-        difficulty=dict(tiers.iter_rows()),
+        difficulty=tiers,
+        traps=probes["trap"],
+        minimal_probes=probes["minimal_instruction"],
         verdicts=verdicts,
         families=who.families,
         prompt_versions=words().versions,
@@ -258,10 +263,9 @@ def _gates(study: Study) -> Made:
     found = evaluate(instances, evidence)
     broken = invariants.check(instances)
     write_items(instances_path(study), instances)
-    write_set(made_folder(study), instances, verdicts, [spec.name for spec in who.people[JUDGES]])
-    frame = files.frame_of(
-        ({name: getattr(gate, name) for name in files.GATES} for gate in found), files.GATES
-    )
+    names = [spec.name for spec in who.people[JUDGES]]
+    write_set(made_folder(study), instances, verdicts, names, probes=probes, difficulty=tiers)
+    frame = gate_frame(found)
     failed = [gate.render() for gate in found if gate.stops]
     checks = (
         Check("invariants_hold", not broken, {"violations": "; ".join(broken)}),
@@ -269,6 +273,7 @@ def _gates(study: Study) -> Made:
     )
     facts_of: dict[str, Fact] = {
         "instances": len(instances),
+        **{f"probes, {name.replace('_', ' ')}": len(ids) for name, ids in probes.items()},
         "gates that stop": len(failed),
         "folder": str(made_folder(study)),
     }

@@ -58,7 +58,7 @@ def mark(study: Study, stage: str) -> str:
         # What was made of incomplete answers is as good as stale once that will not do any more.
         own = [words().digest, people, incomplete_will_do(study) or all(each["complete"] for each in people)]
     elif stage == STAGES[-1]:
-        own = [words().digest, settings(study).anonymise]
+        own = [words().digest, settings(study).anonymise, study.study.seed]
     return sha256_hex(canonical_json([VERSION, stage, before, own]))
 
 
