@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster import AssetSelection, Definitions, define_asset_job, in_process_executor
 
-from assets import across, warehouse
+from assets import across, training, warehouse
 from assets.automation import automation
 from assets.benchmarks import ENABLED
 from assets.sensors import study_models
@@ -36,6 +36,15 @@ measure = [
     )
     for each in ENABLED
 ]
+train = (
+    [
+        define_asset_job(
+            training.JOB, AssetSelection.assets(*training.ASSETS), description="Evolve the study's model."
+        )
+    ]
+    if training.ASSETS
+    else []
+)
 publish = define_asset_job(
     PUBLISH,
     AssetSelection.assets(
@@ -45,8 +54,13 @@ publish = define_asset_job(
 )
 
 defs = Definitions(
-    assets=[*(made for each in ENABLED for made in each.assets), *across.ASSETS, *warehouse.ASSETS],
-    jobs=[*generate, *construct, *measure, publish],
+    assets=[
+        *(made for each in ENABLED for made in each.assets),
+        *training.ASSETS,
+        *across.ASSETS,
+        *warehouse.ASSETS,
+    ],
+    jobs=[*generate, *construct, *measure, *train, publish],
     sensors=[automation, study_models],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step
 )

@@ -6,9 +6,13 @@ import base64
 import io
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 from dagster import MarkdownMetadataValue, MetadataValue
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PREVIEW_ROWS = 10
 PREVIEW_CHARACTERS = 120
@@ -54,11 +58,15 @@ def calibration_plot(levels: pl.DataFrame) -> MarkdownMetadataValue:
         xlabel="confidence", ylabel="share correct", xlim=(0.7, 5.6), ylim=(-0.05, 1.05), xticks=range(1, 6)
     )
     axes.legend(fontsize=8, loc="upper left", frameon=False)
+    return picture(figure, "calibration")
+
+
+def picture(figure: Figure, title: str) -> MarkdownMetadataValue:
+    """Return a figure as a picture; ``title`` is read where it cannot be seen."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
-    return MetadataValue.md(
-        f"![calibration](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"
-    )
+    encoded = base64.b64encode(buffer.getvalue()).decode()
+    return MetadataValue.md(f"![{_cell(title)}](data:image/png;base64,{encoded})")
 
 
 def drawing(svg: str, title: str) -> MarkdownMetadataValue:
@@ -66,8 +74,8 @@ def drawing(svg: str, title: str) -> MarkdownMetadataValue:
     sized = re.search(r'viewBox="[\d.+-]+ [\d.+-]+ ([\d.]+) ([\d.]+)"', svg)
     width, height = sized.groups() if sized else ("640", "480")
     attributes = f'width="{width}" height="{height}" style="background:#fff;color:#1b1f24"'
-    picture = svg.replace("<svg", f"<svg {attributes}", 1)
-    encoded = base64.b64encode(picture.encode("utf-8", "replace")).decode()
+    sized_svg = svg.replace("<svg", f"<svg {attributes}", 1)
+    encoded = base64.b64encode(sized_svg.encode("utf-8", "replace")).decode()
     return MetadataValue.md(f"![{_cell(title)}](data:image/svg+xml;base64,{encoded})")
 
 

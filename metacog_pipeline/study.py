@@ -247,6 +247,45 @@ class SelfKnowledgeSection(_Section):
         return self.idk and "en" in self.languages
 
 
+class TrainingSection(_Section):
+    """``[training]``: teach a model to know what it knows, by an evolution strategy (needs the extra ``train``).
+
+    Without ``model`` the toy world of invented people is trained, a demonstration of a minute. ``model`` is the folder of a
+    causal language model in the layout of Hugging Face, ``questions`` and ``held_out`` files of questions (a study's
+    ``items/selfknowledge.parquet`` or JSON Lines), or ``"sample"``; all relative to the study file. Train on other
+    questions than the study measures. What is left out of ``sigma`` to ``schedule`` is as published, or for the toy as
+    fits its size; the seed is the study's.
+    """
+
+    model: Path | None = None
+    questions: str = Field(default="sample", min_length=1)
+    held_out: str | None = Field(default=None, min_length=1)
+    held_out_share: float = Field(default=0.3, gt=0, lt=1)
+    reward: str = Field(default="joint", min_length=1)
+    sigma: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    alpha: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    population: int | None = Field(default=None, ge=2, strict=True)
+    batch: int | None = Field(default=None, ge=1, strict=True)
+    generations: int | None = Field(default=None, ge=0, strict=True)
+    antithetic: bool | None = None
+    shaping: Literal["zscore", "ranks"] | None = None
+    schedule: Literal["constant", "linear", "cosine"] | None = None
+    language: Literal["en", "zh", "ko", "es"] = "en"
+    matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
+    yes_no: Literal["default", "reference", "strict"] = "default"
+    meta: Literal["text", "threshold"] = "text"
+    meta_chat: bool = True
+    max_tokens: int = Field(default=32, ge=1, strict=True)
+    rows: int = Field(default=64, ge=1, strict=True)
+    device: str = Field(default="cpu", pattern=r"^(?:cpu|auto|cuda(?::[0-9]{1,2})?)$")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    threads: int = Field(default=1, ge=1, strict=True)
+    workers: int = Field(default=1, ge=1, le=1024, strict=True)
+    engine: Literal["process", "ray"] = "process"
+    checkpoint_every: int = Field(default=60, ge=0, strict=True)
+    evaluate_every: int = Field(default=10, ge=0, strict=True)
+
+
 class Benchmarks(_Section):
     """``[benchmarks.*]``."""
 
@@ -272,6 +311,7 @@ class Study(_Section):
     judges: tuple[ModelSpec, ...] = ()
     analysts: tuple[ModelSpec, ...] = ()
     benchmarks: Benchmarks = Field(default_factory=Benchmarks)
+    training: TrainingSection | None = None
     path: Path
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.commands.options import quiet_option
-from metacog_pipeline.commands.train_more import evaluate, patch, sft
+from metacog_pipeline.commands.train_more import evaluate, patch, sft, train_study
 from metacog_pipeline.commands.train_options import (
     FOLDER,
     asking_from,
@@ -211,5 +211,5 @@ def _before_and_after(made: Trained) -> Rows:
     return Rows(("model", "n", *names), tuple((name, n, *each.values()) for name, n, each in found))
 
 
-for _each in (sft, patch, evaluate):
+for _each in (sft, patch, evaluate, train_study):
     train.add_command(_each)

@@ -173,3 +173,27 @@ def _rows(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> Rows:
         for label, each in found.items()
     )
     return Rows((first, "n", *names), rows)
+
+
+@click.command("study")
+@click.argument("study_file", metavar="STUDY", type=FOLDER)
+@quiet_option
+def train_study(study_file: Path, quiet: bool) -> None:
+    """Do what the study's [training] says: base, evolution, evaluation; what is done already is not done again."""
+    need_torch()
+    from metacog_pipeline.study import load_study
+    from metacog_pipeline.training import stage
+    from metacog_pipeline.training.toy.base import STEPS
+
+    study = load_study(study_file)
+    stage.section(study)
+    study.home.prepare()
+    with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:
+        stage.make_base(study, line.update)
+    with ProgressLine("evolution", stage.settings(study).generations, style_for(quiet), priced=False) as line:
+        made = stage.make_checkpoint(study, line.update)
+    table = stage.make_evaluation(study).table
+    assert table is not None
+    columns = ("model", "measure", "estimate", "low", "high", "n")
+    click.echo(render(Rows(columns, tuple(table.select(columns).iter_rows())), "table"), nl=False)
+    click.echo(f"wrote {made.facts['checkpoint']}")

@@ -18,7 +18,7 @@ from metacog_pipeline.files import canonical_json, sync_folder, write_text
 from metacog_pipeline.training.es import Commit, Settings
 from metacog_pipeline.training.rewards import Outcome
 
-COMMITS, RUN, CHECKPOINTS = "commits.jsonl", "run.json", "checkpoints"
+COMMITS, RUN, CHECKPOINTS, LAST = "commits.jsonl", "run.json", "checkpoints", "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,14 @@ class Log:
         except FileNotFoundError:
             return []
         return sorted(int(name) for name in names if len(name) == 6 and name.isdecimal())
+
+    def point(self, updates: int) -> Path:
+        """Make ``last`` in the run's folder lead to a checkpoint, at once, and return it."""
+        link, fresh = self.folder / LAST, self.folder / f".{LAST}.tmp"
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(self.checkpoint(updates).relative_to(self.folder), target_is_directory=True)
+        fresh.replace(link)
+        return link
 
     def sync(self) -> None:
         """Make new checkpoints durable."""

@@ -136,6 +136,7 @@ def train(
     last = len(earlier)
     if not log.checkpoint(last).is_dir():
         _save(log, engine, last)
+    log.point(last)
     held = earlier[-1].held_out if earlier else log.base()
     return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from metacog_pipeline.training.causal.questions import digest
 from metacog_pipeline.training.causal.recipe import CausalRecipe
@@ -26,6 +27,16 @@ class Means:
     gpus: float = 0.0
 
 
+def about(recipe: CausalRecipe) -> dict[str, Any]:
+    """Return what a run depends on beside settings and weights: questions, how they are asked, the type of the weights."""
+    return {
+        "training": digest(recipe.training),
+        "held_out": digest(recipe.held_out),
+        "asking": asdict(recipe.asking),
+        "dtype": recipe.dtype,
+    }
+
+
 def evolve(
     recipe: CausalRecipe,
     folder: Path,
@@ -42,13 +53,7 @@ def evolve(
     Arguments and errors as of :func:`metacog_pipeline.training.run.train`.
     """
     means = means or Means()
-    about = {
-        "training": digest(recipe.training),
-        "held_out": digest(recipe.held_out),
-        "asking": asdict(recipe.asking),
-        "dtype": recipe.dtype,
-    }
-    plan = Plan(folder, checkpoint_every, evaluate_every, about)
+    plan = Plan(folder, checkpoint_every, evaluate_every, about(recipe))
     scratch = scratch_folder(means.master, recipe.folder, folder, recipe.device)
     engine = open_engine(recipe, means.workers, means.engine, scratch, address=means.address, gpus=means.gpus)
     try:

@@ -31,7 +31,7 @@ from metacog_pipeline.training.toy.base import STEPS, train_base
 from metacog_pipeline.training.toy.board import board
 from metacog_pipeline.training.toy.recipe import SETTINGS, ToyRecipe, open_toy, save_toy
 from metacog_pipeline.training.toy.sft import train_meta
-from metacog_pipeline.training.toy.world import World, build_world
+from metacog_pipeline.training.toy.world import build_world
 from metacog_pipeline.training.worker import Worker
 from metacog_pipeline.warehouse.output import to_csv
 from metacog_pipeline.warehouse.query import Rows
@@ -86,7 +86,7 @@ def demonstrate(
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise StudyError(f"{folder}: not empty; go on with what is there (--resume) or take another folder")
     world = build_world(seed)
-    _base(folder / BASE, world, seed, base_steps, _told(progress, "base model", base_steps))
+    make_base(folder / BASE, seed, base_steps, _told(progress, "base model", base_steps))
     held_out = Questionnaire(world, world.held_out)
     answers = [(BASE, held_out.answers(open_toy(folder / BASE)))]
     runs: dict[str, Trained] = {}
@@ -110,14 +110,15 @@ def demonstrate(
     return Demonstration(rows, tuple(answers), runs, _pictures(folder, answers, runs))
 
 
-def _base(folder: Path, world: World, seed: int, steps: int, done: Callable[[int], None] | None) -> None:
-    """Train the base model unless it is there; its folder is whole or absent."""
+def make_base(folder: Path, seed: int, steps: int = STEPS, done: Callable[[int], None] | None = None) -> None:
+    """Train the base model unless it is there; its folder is whole or absent. On one thread: more only wait here."""
     if folder.is_dir():
         return
+    torch.set_num_threads(1)
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        save_toy(train_base(world, seed, steps, done), temporary)
+        save_toy(train_base(build_world(seed), seed, steps, done), temporary)
         temporary.chmod(0o755)
         temporary.rename(folder)
     except BaseException:
