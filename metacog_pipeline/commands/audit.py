@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.metacogbench import audit as auditing
 from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
+from metacog_pipeline.benchmarks.metacogbench.stages.judging import every_judgement
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
@@ -52,7 +53,8 @@ def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: 
     drawn = auditing.draw(_observations(study), n, seed, tiers or auditing.TIERS_BY_CUES)
     tasks = {item.item_id: item.stem for item in read_items(items_path(study.home.path))}
     shown = Rows(auditing.FOR_RATERS, tuple(auditing.for_raters(drawn, tasks)))
-    kept = Rows(auditing.KEY_COLUMNS, tuple(auditing.key_rows(drawn, seed)))
+    truth = auditing.key_table(drawn, seed, every_judgement(study, drawn))
+    kept = Rows(tuple(truth.columns), tuple(truth.iter_rows()))
     try:
         write_text(output, to_csv(shown))
         write_text(key, to_csv(kept))

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from metacog_pipeline.benchmarks.common.files import write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
-from metacog_pipeline.benchmarks.metacogbench.audit import draw, figures, for_raters, key_rows
+from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS, draw, figures, for_raters, key_table
 from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.cli import cli
@@ -90,7 +90,7 @@ def test_raters_see_neither_model_nor_verdict(make_observed: Make) -> None:
     sample = draw(make_observed("secret-model"), 10, seed=1)
     shown = str(for_raters(sample, {}))
     assert "secret-model" not in shown and "'pass'" not in shown and "'fail'" not in shown
-    assert "secret-model" in str(key_rows(sample, 1))
+    assert "secret-model" in str(key_table(sample, 1).rows())
 
 
 def test_figures_are_those_of_the_four_cells() -> None:
@@ -176,3 +176,20 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
     assert float(table["2a", "precision"]["estimate"]) == 1.0
     with pytest.raises(StudyError, match="exists already"):
         CliRunner().invoke(cli, arguments, catch_exceptions=False)
+
+
+def test_judges_are_held_against_the_labels_like_the_scorers(make_observed: Make) -> None:
+    sample = draw(make_observed(tiers=("2a",)), 10, 1, ("2a",))
+    said = sample.with_columns(judge=pl.lit("self"), verdict=pl.col("passed")).head(8)
+    truth = key_table(sample, 1, said.select("model", "run", "condition", "item_id", "judge", "verdict"))
+    assert truth.columns[-1] == "judge:self" and truth["judge:self"].null_count() == 2
+    rows = [{name: str(value or "") for name, value in row.items()} for row in truth.iter_rows(named=True)]
+    given = [
+        {"sample_id": row["sample_id"], "label": "yes" if row["verdict"] == "pass" else "no"} for row in rows
+    ]
+    found = {each.measure: each.found for each in figures(given, rows)}
+    assert found["accuracy judge self"].value == 1.0 and found["accuracy judge self"].n == 8
+    assert found["kappa judge self"].value == 1.0
+    unjudged = [{name: row[name] for name in KEY_COLUMNS} for row in rows]
+    assert not any("judge" in each.measure for each in figures(given, unjudged))
+    assert key_table(sample, 1).columns == list(KEY_COLUMNS)

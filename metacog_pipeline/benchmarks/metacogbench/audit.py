@@ -32,6 +32,7 @@ QUESTIONS: Mapping[str, str] = {
 }
 STRATUM = ("tier", "model", "condition", "passed")
 FOR_RATERS = ("sample_id", "tier", "asked", "task", "first_reply", "reply", "label")
+JUDGED_BY = "judge:"
 KEY_COLUMNS = (
     "sample_id",
     "tier",
@@ -112,9 +113,21 @@ def for_raters(sample: pl.DataFrame, tasks: Mapping[str, str]) -> list[tuple[obj
     ]
 
 
-def key_rows(sample: pl.DataFrame, seed: int) -> list[tuple[object, ...]]:
-    """Return the rows of the key, `KEY_COLUMNS`."""
-    return list(sample.with_columns(seed=pl.lit(seed)).select(KEY_COLUMNS).iter_rows())
+def key_table(sample: pl.DataFrame, seed: int, judgements: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return the key: `KEY_COLUMNS`, and what each judge said, columns ``judge:NAME`` (pass, fail or empty)."""
+    key = sample.with_columns(seed=pl.lit(seed)).select(KEY_COLUMNS)
+    if judgements is None or judgements.is_empty():
+        return key
+    said = judgements.with_columns(
+        judge=pl.concat_str(pl.lit(JUDGED_BY), "judge"),
+        said=pl.when(pl.col("verdict") == 1)
+        .then(pl.lit("pass"))
+        .when(pl.col("verdict") == 0)
+        .then(pl.lit("fail")),
+    )
+    where = ["model", "run", "condition", "item_id"]
+    wide = said.pivot("judge", index=where, values="said", aggregate_function="first")
+    return key.join(wide, on=where, how="left", maintain_order="left")
 
 
 def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
@@ -126,7 +139,7 @@ def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
         Rows of the raters' file: ``sample_id`` and ``label``, yes or no; further columns whose names begin with
         ``label_`` are of further raters, and ``label`` is then what was settled on. Rows without a label are left out.
     key
-        Rows of the key.
+        Rows of the key. What judges said, in columns ``judge:NAME``, is held against the labels like the scorers.
 
     Raises
     ------
@@ -157,6 +170,7 @@ def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
     for tier in (*tiers, *(["all"] if len(tiers) > 1 else [])):
         own = [name for name in truth if tier in ("all", known[name]["tier"])]
         found += _figures(tier, [known[name] for name in own], [truth[name] for name in own])
+        found += _judges(tier, [known[name] for name in own], [truth[name] for name in own])
         found += _between_raters(tier, own, raters)
     return found
 
@@ -207,6 +221,29 @@ def _figures(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterato
     yield Figure(tier, "kappa", cohen_kappa(said, truth), "scorer and label, by Cohen")
     yield Figure(tier, "ac1", _ac1(said, truth), "scorer and label, by Gwet")
     yield Figure(tier, "accuracy_reweighted", _reweighted(key, said, truth), "strata in their true sizes")
+
+
+def _judges(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterator[Figure]:
+    """Yield how far each judge agrees with the labels, over the replies it judged."""
+    for column in [name for name in key[0] if name and name.startswith(JUDGED_BY)]:
+        pairs = [
+            (row[column] == "pass", said)
+            for row, said in zip(key, truth, strict=True)
+            if row[column] in ("pass", "fail")
+        ]
+        judge = column.removeprefix(JUDGED_BY)
+        if pairs:
+            verdicts, labels = zip(*pairs, strict=True)
+            right = sum(a == b for a, b in pairs)
+            yield Figure(
+                tier,
+                f"accuracy judge {judge}",
+                proportion(right, len(pairs)),
+                "agreeing / judged and labelled",
+            )
+            yield Figure(
+                tier, f"kappa judge {judge}", cohen_kappa(verdicts, labels), "judge and label, by Cohen"
+            )
 
 
 def _reweighted(key: Sequence[Record], said: Sequence[bool], truth: Sequence[bool]) -> Estimate:
