@@ -13,17 +13,20 @@ from metacog_pipeline.warehouse.output import Stacked, fixed
 from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
-_MEASURES = {
+_SENSITIVITY = {
     "d_type2": "d′",
     "d_type2_clip": "d′, clipped",
     "d_type2_threshold": "d′ at P(yes) > P(no)",
     "d_type2_reference": "d′, published rules",
     "auroc2": "AUROC2",
+    "rmi": "RMI",
+}
+_YESES = {
+    "yes_ratio": "yes",
     "hit_rate": "yes when right",
     "false_alarm_rate": "yes when wrong",
-    "yfr": "failed yeses",
-    "nfr": "failed noes",
-    "rmi": "RMI",
+    "yfr": "yeses that fail",
+    "nfr": "noes that fail",
     "invalid_share": "neither",
 }
 _ASKED_ONCE = {
@@ -81,20 +84,21 @@ def _sensitivity(values: Values) -> str:
             if (point := _point(found.get("d_type2"))) is not None
         ]
         if points:
-            drawn = intervals(points, x=f"d′ of type 2, {title.lower()}")
+            drawn = intervals(points, x=f"d′ of type 2, {title.split()[0].lower()}")
             made.append(figure(drawn, f"{title}: d′ of type 2 with its 95 % interval."))
-        rows = tuple(
-            (model, condition, *(_interval(found.get(name)) for name in _MEASURES))
-            for (model, condition), found in own.items()
-        )
-        if rows:
-            columns = ("model", "condition", *_MEASURES.values())
-            made.append(table(Rows(columns, rows), f"{title}: what a yes knows"))
+        for shown, words in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
+            rows = tuple(
+                (model, condition, *(_interval(found.get(name)) for name in shown))
+                for (model, condition), found in own.items()
+            )
+            if rows:
+                columns = ("model", "condition", *shown.values())
+                made.append(table(Rows(columns, rows), f"{title}: {words}"))
     return paragraph(_D, "soft") + ("".join(made) or paragraph("No values yet."))
 
 
 def _curves(home: Path) -> str:
-    made = []
+    rocs, densities = [], []
     for world, title in _WORLDS.items():
         found = read_table(
             home,
@@ -106,13 +110,21 @@ def _curves(home: Path) -> str:
             by_condition.setdefault(condition, {})[model] = own
         for condition, series in sorted(by_condition.items()):
             if drawn := roc_figure(series, name=f"type-2 ROC, {condition}, {title}"):
-                made.append(
+                rocs.append(
                     figure(drawn, f"{title}, {condition}: marks are the spoken yes, lines the graded one.")
                 )
-            for model, own in series.items():
-                if drawn := density_figure(own, name=f"confidence of {model}, {condition}"):
-                    made.append(figure(drawn, f"{model}, {condition}: how sure a yes is, each area is 1."))
-    return f'<div class="figures">{"".join(made)}</div>' if made else paragraph("No values yet.")
+            made = [
+                figure(drawn, f"{model}, {condition}: how sure a yes is; each area is 1.")
+                for model, own in series.items()
+                if (drawn := density_figure(own, name=f"confidence of {model}, {condition}"))
+            ]
+            if made:
+                densities.append(folded(f"{title}: densities of confidence, {condition}", _grid(made)))
+    return _grid(rocs) + "".join(densities) if rocs else paragraph("No values yet.")
+
+
+def _grid(figures: Sequence[str]) -> str:
+    return f'<div class="figures">{"".join(figures)}</div>'
 
 
 def _asked_once(values: Values) -> str:
@@ -132,8 +144,9 @@ def _asked_once(values: Values) -> str:
             made.append(table(Rows(columns, rows), f"{title}: asked once"))
     said = (
         "One question with leave to say that the answer is not known. Alignment: right = not abstained; all alignment: "
-        "that, being right and saying yes when asked twice are all the same. It cannot exceed the alignment "
-        "of asking twice."
+        "that, being right and saying yes when asked twice are all the same. It cannot exceed the alignment of asking "
+        "twice. An abstaining reply hardly ever holds the right answer, which alone makes the d′ large: compare it between "
+        "models, not with that of asking twice."
     )
     return paragraph(said, "soft") + ("".join(made) or paragraph("Not asked."))
 

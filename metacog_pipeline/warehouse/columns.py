@@ -196,8 +196,8 @@ _SELF_KNOWLEDGE = BenchmarkBoard(
         "answer. d′: does a yes go with being right (0: not at all); AUROC2: does P(yes) of the first token, where\n"
         "log-probabilities are kept; alignment: right = yes; YFR, NFR: share of the yeses given to wrong, of the noes\n"
         "given to right answers; neither: replies that say neither yes nor no, which count in accuracy only. idk: the\n"
-        'question with leave to say "I don\'t know"; all align.: right = yes = not abstained. dual_zh, dual_ko,\n'
-        "dual_es: asked in that language.\n"
+        'question with leave to say "I don\'t know"; its d′ is large because an abstention is hardly ever right; all\n'
+        "align.: right = yes = not abstained. dual_zh, dual_ko, dual_es: asked in that language.\n"
     ),
     stands_in="*: by the rules of the published numbers: a yes anywhere in the reply, rates kept 1e-4 from 0 and 1.\n",
     about={

@@ -40,6 +40,7 @@ __all__ = ["COMPARISON_SCHEMA", "compare"]
 N_BOOT = 4_000
 MEASURES = ("accuracy", "d_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
 LEVEL = 0.05
+LARGE = "d′ under idk is large because an abstention is hardly ever right"
 #: Names under idk of what is computed alike under dual.
 IDK_NAMES = {"accuracy": "idk_accuracy", "raw_alignment": "idk_alignment", "d_type2": "idk_d_type2"}
 
@@ -101,8 +102,12 @@ def _family(pairs: Sequence[tuple[Row, Cell, Cell]], seed: int, n_boot: int) -> 
 def _pair(base: Row, a: Cell, b: Cell, seed: int, n_boot: int) -> Iterator[Row]:
     pair = pair_of(a, b)
     both_idk = a.condition == b.condition == IDK
-    measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES
+    one_idk = a.condition != b.condition == IDK
+    # An abstaining reply is hardly ever right: how often a no fails says nothing there.
+    measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES
     for row in differences(base, pair, measures, seed, n_boot):
+        if one_idk and row.measure == "d_type2" and row.status == "ok":
+            row = replace(row, note=f"{row.note}; {LARGE}")
         if both_idk and row.measure == "yes_ratio":
             continue  # the share of abstentions is 1 minus it
         yield replace(row, measure=IDK_NAMES.get(row.measure, row.measure)) if both_idk else row

@@ -22,6 +22,7 @@ items where these repeat; the others that of resampled items.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,6 +54,7 @@ Statistic = Callable[[Floats, Floats, Floats, Floats], Floats]
 NEVER_YES = "never said yes"
 NEVER_NO = "never said no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
+BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
 LOG_LINEAR = "log-linear, item bootstrap"
 LOG_LINEAR_WIDER = "log-linear, item bootstrap or delta, the wider"
 CLIPPED = f"clip {CLIP:g}, item bootstrap"
@@ -157,12 +159,12 @@ def _resampled(value: float, drawn: Floats, n: int, method: str) -> Estimate:
 def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: float) -> Estimate:
     """Return the estimate with the delta method's interval where that reaches further.
 
-    What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only.
+    What was never seen is never drawn: with a rate of 0 or 1 resamples vary in the other rate only. The status says so.
     """
     made = type2_dprime([hits], [alarms], [right], [wrong], "loglinear").estimate("d")
     if made.low is None or made.high is None:
-        return found
+        return replace(found, status=BY_CORRECTION)
     low = made.low if found.low is None else min(made.low, found.low)
     high = made.high if found.high is None else max(made.high, found.high)
     sem = max(made.sem or 0.0, found.sem or 0.0)
-    return Estimate(found.value, low, high, found.n, LOG_LINEAR_WIDER, OK, sem)
+    return Estimate(found.value, low, high, found.n, LOG_LINEAR_WIDER, BY_CORRECTION, sem)

@@ -90,6 +90,8 @@ def test_languages_of_a_model_and_ways_of_asking_are_compared(observer: Make, ro
     share = np.mean(np.array(right) == dual["yes"].to_numpy()) - np.mean(right)
     assert alignment["difference"] == pytest.approx(share)
     assert row(found, "dual_idk", "accuracy")["difference"] == 0.0
+    assert "hardly ever right" in str(row(found, "dual_idk", "d_type2")["note"])
+    assert found.filter(family="dual_idk", measure="nfr").is_empty()
     assert "idk" not in set(found.filter(family="languages_paired")["b"])
 
 

@@ -37,6 +37,7 @@ def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make) -> None:
     headline = found["d_type2"]
     assert headline["estimate"] == pytest.approx(0.31, abs=5e-3)
     assert headline["low"] < 0 < headline["high"]  # type: ignore[operator]
+    assert "correction" in str(headline["status"])
     assert headline["high"] - headline["low"] > 1.5  # type: ignore[operator]
 
 
