@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prep
 from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
 
+QUESTION = "question"  # a whole sentence; what it asks about is a cue of its own
 _STEM = 5  # characters that make two words of a family the same one ("delay", "delays", "delayed")
 WEAK = "weak"  # all weak cues together count as one, under this name
 
@@ -70,7 +71,9 @@ def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
     meant = [match for match in scope.raw_matches(text, words.cues["caution"]) if _meant(text, match, words)]
     found = {match.cue.id for match in meant}
     meant = [match for match in meant if not found.intersection(match.cue.suppressed_by)]
-    strong = _apart([match for match in meant if match.cue.strength == "strong"])
+    strong = [match for match in meant if match.cue.strength == "strong"]
+    asked = [match for match in strong if match.cue.category == QUESTION][:1]
+    strong = _apart([match for match in strong if match.cue.category != QUESTION])
     strong = [
         match
         for before, match in zip([None, *strong], strong, strict=False)
@@ -82,7 +85,7 @@ def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
         if match.cue.strength != "strong"
         and not any(match.start < each.end and each.start < match.end for each in strong)
     ]
-    return {_name(text, match): match.cue.strength for match in (*strong, *weak)}
+    return {_name(text, match): match.cue.strength for match in (*asked, *strong, *weak)}
 
 
 def _name(text: Prepared, match: Match) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.cues import scope
 from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
+
+
+_STAKE_LINE = re.compile(r"\s*(?:my |final )?(?:bet|wager|stake)\b", re.IGNORECASE)  # its number is no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ def names_slot(
     for end in text.sentence_ends:
         sentence = Prepared(text.text[start:end])
         start = end
+        if _STAKE_LINE.match(sentence.text):
+            continue
         if pattern.search(sentence.text) and not _any(sentence, words, "refusal"):
             return True
     return False

@@ -22,6 +22,11 @@ _OTHER = {"٪": "%", "٫": ".", "٬": ",", "⁄": "/", "∕": "/", "×": "×", "
 _BREAKS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 _FENCE = re.compile(r"^[ ]*(?:`{3,}|~{3,})[ ]*[\w+-]*[ ]*$", re.MULTILINE)
+# A value in a tag of its name, <bet>18</bet>, is that value behind its label.
+_VALUE_TAGS = re.compile(
+    r"<(answer|final[_-]?answer|bet|wager|stake|pre[_-]?confidence|post[_-]?confidence)>([^<>\n]{1,200})</\1>",
+    re.IGNORECASE,
+)
 _TAGS = re.compile(
     r"</?(?:b|i|u|em|strong|span|p|div|code|pre|mark|font|table|tbody|thead|tr|li|ul|ol|h[1-6])\s?[^<>\n]{0,80}>",
     re.IGNORECASE,
@@ -90,6 +95,7 @@ def without_markup(text: str) -> str:
     text = _RUNS.sub(" ", text)
     text = _BLANK_LINES.sub("\n\n", text)
     if "<" in text:
+        text = _VALUE_TAGS.sub(r"\n\1: \2\n", text)
         text = _TAGS.sub("", _CELL_TAGS.sub(" | ", _LINE_TAGS.sub("\n", text)))
     text = _FENCE.sub("", text).replace("`", "")
     text = _LIST_MARK.sub("", _HEADING.sub("", _QUOTE_MARK.sub("", text)))
