@@ -10,6 +10,8 @@ import click
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
+from metacog_pipeline.warehouse.dictionary import dictionary as data_dictionary
+from metacog_pipeline.warehouse.exporting import export_query
 from metacog_pipeline.warehouse.leaderboard import notes, render_board
 from metacog_pipeline.warehouse.output import FORMATS, Format, render
 from metacog_pipeline.warehouse.query import board as read_board
@@ -46,14 +48,26 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 @click.argument("query", required=False)
 @study_option
 @format_option
-def sql(query: str | None, study_file: Path, form: Format) -> None:
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the answer to this file instead: .parquet, .csv or .json.",
+)
+@click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
+def sql(query: str | None, study_file: Path, form: Format, output: Path | None, dictionary: bool) -> None:
     """Ask the leaderboard's DuckDB file one read-only query.
 
     Without a query it is read from standard input; on a terminal the tables are listed instead.
     """
     home = load_study(study_file).home.path
+    if dictionary:
+        click.echo(data_dictionary(), nl=False)
+        return
     if query is None:
         query = "show tables" if sys.stdin.isatty() else sys.stdin.read()
     if not query.strip():
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
+    if output is not None:
+        click.echo(f"{export_query(home, query, output)} rows: {output}")
+        return
     click.echo(render(run_query(home, query), form), nl=False)

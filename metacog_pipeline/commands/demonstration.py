@@ -13,6 +13,7 @@ from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.commands.running import launch
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
+from metacog_pipeline.report import build_report
 from metacog_pipeline.study import load_study
 from metacog_pipeline.warehouse.leaderboard import notes, render_board
 from metacog_pipeline.warehouse.query import board
@@ -52,6 +53,7 @@ def demo(folder: Path, quiet: bool) -> None:
     metacog = _own_name()
     click.echo(
         f"\nThis is the sample set with simulated respondents, not a result about any real model.\n"
+        f"Report:       {build_report(study.home.path, study.study.name)}\n"
         f"Study file:   {study_file}\n"
         f"DuckDB file:  {study.home.leaderboard}\n"
         f"Dagster UI:   {metacog} ui {study_file}\n"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
+import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import FOLDERS
@@ -23,6 +26,7 @@ _USER_FAULTS = (
     duckdb.PermissionException,
     UnicodeError,
 )
+T = TypeVar("T")
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
 
 
@@ -71,12 +75,30 @@ def run_query(home: Path, sql: str) -> Rows:
     StoreError
         If there is no leaderboard, or a Parquet file behind a view cannot be read.
     """
-    statement = _one_reading_statement(sql)
-    connection = connect(home)
-    try:
+
+    def rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:
         result = connection.execute(statement)
         columns = tuple(column[0] for column in result.description or ())
         return Rows(columns, tuple(tuple(row) for row in result.fetchall()))
+
+    return _queried(home, sql, rows)
+
+
+def query_table(home: Path, sql: str) -> pa.Table:
+    """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database."""
+
+    def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
+        relation = connection.sql(statement)
+        return pa.table({}) if relation is None else relation.to_arrow_table()
+
+    return _queried(home, sql, table)
+
+
+def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
+    statement = _one_reading_statement(sql)
+    connection = connect(home)
+    try:
+        return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
         if not isinstance(error, _USER_FAULTS) and (torn := torn_file_error(home, DATASETS)):

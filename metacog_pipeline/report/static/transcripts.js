@@ -102,7 +102,7 @@ function line(row) {
 // A cell that a spreadsheet would run as a formula gets a quote in front; numbers stay numbers.
 function field(name, value) {
   let text = value === null || value === undefined ? "" : String(value);
-  if (TEXT_COLUMNS.has(name) && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+  if (TEXT_COLUMNS.has(name) && /^[=+\-@\t\r\n＝＋－＠]/.test(text)) text = `'${text}`;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
