@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import polars as pl
 from dagster import (
     AssetCheckResult,
     AssetCheckSeverity,
     AssetExecutionContext,
     Failure,
+    MaterializeResult,
     MetadataValue,
 )
 
+from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.progress import Style
@@ -87,6 +91,13 @@ def answering_models(partition: Partition) -> dict[str, Fact]:
             f"{one_line(str(name), 80)}: {count}" for name, count in reported.items()
         )
     }
+
+
+def computed(compute: Callable[[Path], pl.DataFrame]) -> MaterializeResult:
+    """Return the table that ``compute`` makes in the study's home, as people see it."""
+    with one_line_failure():
+        found = compute(current_study().home.path)
+    return MaterializeResult(metadata={ROWS: found.height, "preview": preview(found)})
 
 
 def progress_lines(context: AssetExecutionContext, style: Style) -> Callable[[str], None]:

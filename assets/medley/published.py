@@ -3,9 +3,7 @@
 from dagster import MaterializeResult, asset
 
 from assets.automation import FOLLOW_WHAT_THERE_IS
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
-from assets.study_file import current_study
+from assets.reporting import computed
 from metacog_pipeline.benchmarks.medley.published import VERSION, audit_published
 
 
@@ -17,6 +15,4 @@ from metacog_pipeline.benchmarks.medley.published import VERSION, audit_publishe
 )
 def medley_published() -> MaterializeResult:
     """Table 1 and Tables S5 to S10: each number that can be computed from others of the paper, and whether it follows."""
-    with one_line_failure():
-        found = audit_published(current_study().home.path)
-    return MaterializeResult(metadata={ROWS: found.height, "preview": preview(found)})
+    return computed(audit_published)

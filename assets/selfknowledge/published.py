@@ -3,9 +3,7 @@
 from dagster import MaterializeResult, asset
 
 from assets.automation import FOLLOW_WHAT_THERE_IS
-from assets.reporting import ROWS, one_line_failure
-from assets.showing import preview
-from assets.study_file import current_study
+from assets.reporting import computed
 from metacog_pipeline.benchmarks.selfknowledge.published import VERSION, audit_published
 
 
@@ -17,6 +15,4 @@ from metacog_pipeline.benchmarks.selfknowledge.published import VERSION, audit_p
 )
 def selfknowledge_published() -> MaterializeResult:
     """Tables 1 to 7: each number computed again from its neighbours, and the whole answers that print so."""
-    with one_line_failure():
-        found = audit_published(current_study().home.path)
-    return MaterializeResult(metadata={ROWS: found.height, "preview": preview(found)})
+    return computed(audit_published)

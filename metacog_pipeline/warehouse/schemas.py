@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.across import stages as across
+from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.medley import instance_scores as medley_instances
-from metacog_pipeline.benchmarks.medley import published as medley_published
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
@@ -21,7 +21,6 @@ from metacog_pipeline.benchmarks.medley.construction import gate_tables as medle
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
 from metacog_pipeline.benchmarks.metacogbench import observe as metacogbench_observe
-from metacog_pipeline.benchmarks.metacogbench import published as metacogbench_published
 from metacog_pipeline.benchmarks.metacogbench import reliability as metacogbench_reliability
 from metacog_pipeline.benchmarks.metacogbench import rows as metacogbench_comparisons
 from metacog_pipeline.benchmarks.metacogbench import scoring as metacogbench_scoring
@@ -83,6 +82,7 @@ def _arrow(schema: pl.Schema) -> pa.Schema:
 DATASETS: Mapping[str, pa.Schema] = {
     "study/models.parquet": STUDY_MODELS,
     "study/partitions.parquet": STUDY_PARTITIONS,
+    "study/helpers*.parquet": STUDY_PARTITIONS,
     "transcripts/**/*.parquet": TRANSCRIPTS,
     "items/metamedqa*.parquet": metamedqa_items.ITEMS_SCHEMA,
     "observations/metamedqa/**/*.parquet": _arrow(metamedqa_observe.OBSERVATION_SCHEMA),
@@ -108,7 +108,7 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/medley/comparisons/*.parquet": _arrow(medley_comparisons.COMPARISON_SCHEMA),
     "estimates/medley/agreement/*.parquet": _arrow(medley_agreement.AGREEMENT_SCHEMA),
     "estimates/medley/gates/*.parquet": _arrow(medley_gates.KEPT_GATES),
-    "estimates/medley/published/audit*.parquet": _arrow(medley_published.AUDIT_SCHEMA),
+    "estimates/medley/published/audit*.parquet": _arrow(AUDIT_SCHEMA),
     "items/metacogbench*.parquet": metacogbench_items.ITEMS_SCHEMA,
     "observations/metacogbench/**/*.parquet": _arrow(metacogbench_observe.OBSERVATION_SCHEMA),
     "observations/metacogbench_judgements/**/*.parquet": _arrow(metacogbench_judgements.JUDGEMENT_SCHEMA),
@@ -119,14 +119,14 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/metacogbench/reliability/*.parquet": _arrow(metacogbench_reliability.RELIABILITY_SCHEMA),
     "estimates/metacogbench/lengths/*.parquet": _arrow(metacogbench_lengths.LENGTHS_SCHEMA),
     "estimates/metacogbench/judges/*.parquet": _arrow(metacogbench_judges.AGREEMENT_SCHEMA),
-    "estimates/metacogbench/published/audit*.parquet": _arrow(metacogbench_published.AUDIT_SCHEMA),
+    "estimates/metacogbench/published/audit*.parquet": _arrow(AUDIT_SCHEMA),
     "items/selfknowledge*.parquet": selfknowledge_items.ITEMS_SCHEMA,
     "observations/selfknowledge/**/*.parquet": _arrow(selfknowledge_observe.OBSERVATION_SCHEMA),
     "estimates/selfknowledge/runs/**/*.parquet": _arrow(selfknowledge_tables.ESTIMATE_SCHEMA),
     "estimates/selfknowledge/models/*.parquet": _arrow(selfknowledge_tables.ESTIMATE_SCHEMA),
     "estimates/selfknowledge/comparisons/*.parquet": _arrow(selfknowledge_tables.COMPARISON_SCHEMA),
     "estimates/selfknowledge/curves/*.parquet": _arrow(selfknowledge_tables.CURVE_SCHEMA),
-    "estimates/selfknowledge/published/audit*.parquet": _arrow(selfknowledge_published.AUDIT_SCHEMA),
+    "estimates/selfknowledge/published/audit*.parquet": _arrow(AUDIT_SCHEMA),
     "estimates/selfknowledge/published/rates*.parquet": _arrow(selfknowledge_published.RATES_SCHEMA),
     **{
         f"estimates/{across.FOLDER}/{Path(name).parent}/*.parquet": _arrow(schema)

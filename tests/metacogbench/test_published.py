@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.published import (
-    AUDIT_SCHEMA,
     audit_published,
     audit_tables,
     triples,

@@ -15,43 +15,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check, computed_from_published
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.aggregate import letter, mms, rule_based_share
-from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS
 from metacog_pipeline.benchmarks.medley.measures.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import PROFILES, profile
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.stats.ranks import spearman, spearman_p
 
 VERSION = "1"  # raised when the same tables would give another audit
 FILES = ("table_1.csv", "table_s7.csv", "table_s9.csv", "table_s10.csv", "claims.csv")
-AUDIT_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("place", "subject", "quantity", "method"), pl.String),
-        **dict.fromkeys(("published", "recomputed", "difference", "tolerance"), pl.Float64),
-        "follows": pl.Boolean,
-        "note": pl.String,
-    }
-)
 HALF_DIGIT = 0.05  # what one printed decimal hides
 _MODELS_OF_S7 = 11
 _TIERS = ["t1", "t2", "t3"]
 _CONCAVE = (
     "MMS is formed for each instance and bends down, so it may lie below what average tiers give, never above"
 )
-_Audit = tuple[str, str, str, str, float, float, float, float, bool, str | None]
 
 
 def audit_published(home: Path) -> pl.DataFrame:
     """Return the audit, computed once per home and kept in ``estimates/medley/published/audit.parquet``."""
-    path = home / "estimates" / "medley" / "published" / "audit.parquet"
-    folder = shipped("data", "published", "medley")
-    made_from = sha256_hex(canonical_json([VERSION, [(folder / name).read_text("utf-8") for name in FILES]]))
-    if mark_of(path) != made_from:
-        write_frame(audit_tables(folder), path, made_from)
-    return read_frame(path)
+    (found,) = computed_from_published(home, BENCHMARK, VERSION, FILES, [("audit", audit_tables)])
+    return found
 
 
 def audit_tables(data: Path) -> pl.DataFrame:
@@ -73,29 +59,10 @@ def audit_tables(data: Path) -> pl.DataFrame:
         *_ipsative(given["table_s10.csv"], table),
         *_claims(claims, table),
     ]
-    return pl.DataFrame(rows, schema=AUDIT_SCHEMA, orient="row")
+    return audit_frame(rows)
 
 
-def _check(
-    place: str,
-    subject: str,
-    quantity: str,
-    method: str,
-    published: float,
-    recomputed: float,
-    tolerance: float,
-    note: str | None = None,
-) -> _Audit:
-    difference = float(recomputed) - float(published)
-    follows = bool(abs(difference) <= tolerance + 1e-9)
-    return (
-        *(place, subject, quantity, method, float(published), float(recomputed), difference, tolerance),
-        follows,
-        None if follows else note,
-    )
-
-
-def _scores(table: pl.DataFrame) -> Iterator[_Audit]:
+def _scores(table: pl.DataFrame) -> Iterator[Check]:
     """MMS from the three tiers, with either balance, and MAS from the four abilities."""
     tiers = table.select(_TIERS).to_numpy() / 100
     for options, method in (
@@ -106,22 +73,22 @@ def _scores(table: pl.DataFrame) -> Iterator[_Audit]:
             table["model"], table["mms"], 100 * mms(tiers, options), strict=True
         ):
             above = "" if printed <= value else " (it lies above)"
-            yield _check("table 1", model, "mms", method, printed, value, 2 * HALF_DIGIT, _CONCAVE + above)
+            yield check("table 1", model, "mms", method, printed, value, 2 * HALF_DIGIT, _CONCAVE + above)
     means = table.select(pl.mean_horizontal(ABILITIES)).to_series()
     for model, printed, value in zip(table["model"], table["mas"], means, strict=True):
-        yield _check("table 1", model, "mas", "mean of the four abilities", printed, value, 2 * HALF_DIGIT)
+        yield check("table 1", model, "mas", "mean of the four abilities", printed, value, 2 * HALF_DIGIT)
 
 
-def _ranks(table: pl.DataFrame) -> Iterator[_Audit]:
+def _ranks(table: pl.DataFrame) -> Iterator[Check]:
     """The printed order against the printed MMS; models with equal MMS may stand in any order."""
     for rank, model, score in table.select("rank", "model", "mms").iter_rows():
         above = int((table["mms"] > score).sum())
         tied = int((table["mms"] == score).sum())
         nearest = min(max(rank, above + 1), above + tied)
-        yield _check("table 1", model, "rank", "order of MMS", rank, nearest, 0.0, "not in the order of MMS")
+        yield check("table 1", model, "rank", "order of MMS", rank, nearest, 0.0, "not in the order of MMS")
 
 
-def _changes(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[_Audit]:
+def _changes(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Check]:
     """Changes under the adversarial condition against their ends, the baseline against table 1, and the labels."""
     scores = dict(whole.select("model", "mms").iter_rows())
     other = (
@@ -130,17 +97,17 @@ def _changes(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[_Audit]:
     for row in table.iter_rows(named=True):
         model = row["model"]
         value = row["adversarial"] - row["baseline"]
-        yield _check(
+        yield check(
             "table S7", model, "adversarial_delta", "adversarial - baseline", row["adversarial_delta"], value,
             3 * HALF_DIGIT, other,
         )  # fmt: skip
-        yield _check(
+        yield check(
             "table S7", model, "baseline", "MMS of table 1", row["baseline"], scores[model], HALF_DIGIT / 50,
             "two values of MMS are printed for the same model",
         )  # fmt: skip
         named = profile(row["adversarial_delta"], row["stripped_delta"])
         printed = row["profile"].lower()
-        yield _check(
+        yield check(
             "table S7", model, "profile", "rule of both changes", _place(printed), _place(named), 0.0,
             f"labelled {printed}; by the rule that gives the others it is {named}",
         )  # fmt: skip
@@ -150,30 +117,30 @@ def _place(name: str) -> int:
     return PROFILES.index(name) + 1 if name in PROFILES else 0
 
 
-def _sums(table: pl.DataFrame) -> Iterator[_Audit]:
+def _sums(table: pl.DataFrame) -> Iterator[Check]:
     """Counts of claims: agree and disagree make the whole; the parts make the total."""
     rows = {row["category"]: row for row in table.iter_rows(named=True)}
     for name, row in rows.items():
         both = row["agree"] + row["disagree"]
-        yield _check("table S9", name, "claims", "agree + disagree", row["claims"], both, 0.0)
+        yield check("table S9", name, "claims", "agree + disagree", row["claims"], both, 0.0)
         share = 100 * row["agree"] / row["claims"]
-        yield _check("table S9", name, "agree_pct", "agree / claims", row["agree_pct"], share, 0.5)
+        yield check("table S9", name, "agree_pct", "agree / claims", row["agree_pct"], share, 0.5)
     parts = {"normal + known-answer": ("normal", "known_answer"), "five domains": DOMAINS}
     for method, names in parts.items():
         for quantity in ("claims", "agree", "disagree"):
             total = sum(rows[name][quantity] for name in names)
-            yield _check(
+            yield check(
                 "table S9", "all", quantity, method, rows["all"][quantity], total, 0.0,
                 "the parts do not add up to the total",
             )  # fmt: skip
     total = sum(rows[name]["claims"] for name in DOMAINS)
-    yield _check(
+    yield check(
         "table S9", "normal", "claims", "five domains, said to be of normal cases", rows["normal"]["claims"], total,
         0.0, "the rows of the domains count known-answer cases too",
     )  # fmt: skip
 
 
-def _ipsative(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[_Audit]:
+def _ipsative(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Check]:
     """Ipsative profiles against abilities minus the mean of ten dimensions, or of the four abilities."""
     both = table.join(whole, on="model", how="inner", maintain_order="left")
     scores = both.select(ABILITIES).to_numpy()
@@ -185,40 +152,40 @@ def _ipsative(table: pl.DataFrame, whole: pl.DataFrame) -> Iterator[_Audit]:
     for method, centre in centres.items():
         for i, model in enumerate(both["model"]):
             for j, name in enumerate(ABILITIES):
-                yield _check(
+                yield check(
                     "table S10", model, f"ipsative_{name}", method, both[f"ipsative_{name}"][i],
                     float(scores[i, j] - centre[i]), 3 * HALF_DIGIT, "another centre was subtracted",
                 )  # fmt: skip
 
 
-def _claims(claims: Mapping[str, float], table: pl.DataFrame) -> Iterator[_Audit]:
+def _claims(claims: Mapping[str, float], table: pl.DataFrame) -> Iterator[Check]:
     """Statements of the text against table 1."""
 
-    def check(quantity: str, method: str, value: float, tolerance: float, note: str) -> _Audit:
-        return _check("text", "all models", quantity, method, claims[quantity], value, tolerance, note)
+    def stated(quantity: str, method: str, value: float, tolerance: float, note: str) -> Check:
+        return check("text", "all models", quantity, method, claims[quantity], value, tolerance, note)
 
     scores, abilities = table["mms"].to_numpy(), table["mas"].to_numpy()
     rho = spearman(scores, abilities).value or 0.0
-    yield check("rho_mms_mas", "Spearman over table 1", rho, 0.0005, "made from scores with more digits")
+    yield stated("rho_mms_mas", "Spearman over table 1", rho, 0.0005, "made from scores with more digits")
     shifts = int((np.abs(_places(scores) - _places(abilities)) >= 5).sum())
-    yield check("models_shifting_5_ranks", "ranks of MMS and MAS", shifts, 0.0, "ties were ranked otherwise")
+    yield stated("models_shifting_5_ranks", "ranks of MMS and MAS", shifts, 0.0, "ties were ranked otherwise")
     weakest = table.select(ABILITIES).to_numpy().argmin(axis=1) == ABILITIES.index("evaluation")
     others = ", ".join(name for name, is_it in zip(table["model"], weakest, strict=True) if not is_it)
-    yield check(
+    yield stated(
         "models_evaluation_weakest", "lowest ability in table 1", int(weakest.sum()), 0.0,
         f"another ability is lowest in: {others}",
     )  # fmt: skip
     letters = [letter(score / 100) for score in scores]
     for grade in ("C", "D"):
-        yield check(
+        yield stated(
             f"models_of_letter_{grade}", "MMS of table 1", letters.count(grade), 0.0, "counted otherwise"
         )
     p = spearman_p(claims["predictor_rho"], _MODELS_OF_S7)
-    yield check("predictor_p", "t of ρ over 11 models", p, 0.0005, "another test")
+    yield stated("predictor_p", "t of ρ over 11 models", p, 0.0005, "another test")
     corrected = min(1.0, p * len(JUDGE_DIMENSIONS))
-    yield check("predictor_p_bonferroni", "p times ten", corrected, 0.005, "another correction")
+    yield stated("predictor_p_bonferroni", "p times ten", corrected, 0.005, "another correction")
     rules = 100 * rule_based_share(REFERENCE)
-    yield check("rule_based_pct", "weights of the parts", rules, 0.5, "rounded up")
+    yield stated("rule_based_pct", "weights of the parts", rules, 0.5, "rounded up")
 
 
 def _places(scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check, computed_from_published
 from metacog_pipeline.benchmarks.metacogbench.composites import (
     COMPOSITES,
     PARTS,
@@ -23,18 +23,9 @@ from metacog_pipeline.benchmarks.metacogbench.composites import (
     run_stats,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 
 VERSION = "1"  # raised when the same tables would give another audit
 FILES = ("table_3.csv", "table_4.csv", "table_5.csv", "table_6.csv", "table_7.csv", "claims.csv")
-AUDIT_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("place", "subject", "quantity", "method"), pl.String),
-        **dict.fromkeys(("published", "recomputed", "difference", "tolerance"), pl.Float64),
-        "follows": pl.Boolean,
-        "note": pl.String,
-    }
-)
 #: Tasks of each tier in the scaled set.
 TASKS: Mapping[str, int] = {"t1a": 33, "t2a": 30, "t2b": 30, "t3": 20}
 RUNS = 3
@@ -42,17 +33,12 @@ HALF_DIGIT = 0.0005  # what three printed decimals hide
 HALF_TENTH = 0.05  # what one printed decimal of a percentage hides
 HALF_POINT = 0.5  # what a whole percentage hides
 _EDGE = "only just: every part must have been rounded as far as possible in one direction"
-_Audit = tuple[str, str, str, str, float, float, float, float, bool, str | None]
 
 
 def audit_published(home: Path) -> pl.DataFrame:
     """Return the audit, computed once per home, kept in ``estimates/metacogbench/published/audit.parquet``."""
-    path = home / "estimates" / BENCHMARK / "published" / "audit.parquet"
-    folder = shipped("data", "published", BENCHMARK)
-    made_from = sha256_hex(canonical_json([VERSION, [(folder / name).read_text("utf-8") for name in FILES]]))
-    if mark_of(path) != made_from:
-        write_frame(audit_tables(folder), path, made_from)
-    return read_frame(path)
+    (found,) = computed_from_published(home, BENCHMARK, VERSION, FILES, [("audit", audit_tables)])
+    return found
 
 
 def audit_tables(data: Path) -> pl.DataFrame:
@@ -76,7 +62,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
         *_reachable(scaled),
         *_spreads(scaled),
     ]
-    return pl.DataFrame(rows, schema=AUDIT_SCHEMA, orient="row")
+    return audit_frame(rows)
 
 
 def triples(tasks: int, mean_pct: float, sd_pct: float, runs: int = RUNS) -> list[tuple[int, ...]]:
@@ -93,31 +79,13 @@ def triples(tasks: int, mean_pct: float, sd_pct: float, runs: int = RUNS) -> lis
 
 
 def _check(
-    place: str,
-    subject: str,
-    quantity: str,
-    method: str,
-    published: float,
-    recomputed: float,
-    tolerance: float,
-    note: str | None = None,
-) -> _Audit:
-    difference = float(recomputed) - float(published)
-    follows = bool(abs(difference) <= tolerance + 1e-9)
-    edge = follows and tolerance > 0 and abs(difference) > 0.95 * tolerance
-    said = _EDGE if edge else None if follows else note
-    return (
-        place,
-        subject,
-        quantity,
-        method,
-        float(published),
-        float(recomputed),
-        difference,
-        tolerance,
-        follows,
-        said,
-    )
+    place: str, subject: str, quantity: str, method: str, published: float, recomputed: float,
+    tolerance: float, note: str | None = None,
+) -> Check:  # fmt: skip
+    """Return the check, with a remark where the number follows by a hair."""
+    made = check(place, subject, quantity, method, published, recomputed, tolerance, note)
+    edge = made.follows and tolerance > 0 and abs(made.difference) > 0.95 * tolerance
+    return made._replace(note=_EDGE) if edge else made
 
 
 def _composites(
@@ -126,7 +94,7 @@ def _composites(
     tiers: Mapping[str, float],
     slack: Mapping[str, float],
     end: str,
-) -> Iterator[_Audit]:
+) -> Iterator[Check]:
     """Yield each composite from its tiers, and the overall score from the printed composites too."""
     printed = {name: float(row[f"{name}{end}"]) for name in COMPOSITES}
     hidden = composites(slack)
@@ -153,21 +121,21 @@ def _instead(printed: float, tiers: Mapping[str, float], name: str) -> str | Non
     )
 
 
-def _first_composites(table: pl.DataFrame) -> Iterator[_Audit]:
+def _first_composites(table: pl.DataFrame) -> Iterator[Check]:
     slack = {"t1a": 0.0, "t1b": HALF_DIGIT, "t2a": 0.0, "t2b": 0.0, "t3": 0.0}
     for row in table.iter_rows(named=True):
         tiers = {name: row[f"{name}_k"] / row[f"{name}_n"] for name in TASKS}
         yield from _composites("table 3", row, tiers | {"t1b": 1 - row["ece_pre"]}, slack, "")
 
 
-def _scaled_composites(table: pl.DataFrame) -> Iterator[_Audit]:
+def _scaled_composites(table: pl.DataFrame) -> Iterator[Check]:
     slack = dict.fromkeys(("t1a", "t1b", "t2a", "t2b", "t3"), HALF_DIGIT)
     for row in table.iter_rows(named=True):
         tiers = {name: row[f"{name}_pct_mean"] / 100 for name in TASKS}
         yield from _composites("table 7", row, tiers | {"t1b": 1 - row["ece_pre_mean"]}, slack, "_mean")
 
 
-def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[_Audit]:
+def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
     passed = dict(table.group_by("model").agg(pl.col("passed").sum()).iter_rows())
     for model, k in first.select("model", "t1a_k").iter_rows():
         yield _check("table 4", model, "t1a_k", "sum over tasks", k, passed[model], 0.0, "counted otherwise")
@@ -175,7 +143,7 @@ def _totals(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[_Audit]:
 
 def _calibration(
     table: pl.DataFrame, first: pl.DataFrame, claims: Mapping[tuple[str, str], Mapping[str, float | str]]
-) -> Iterator[_Audit]:
+) -> Iterator[Check]:
     """Yield the least ECE the group means allow, and what is said of changes."""
     printed = dict(first.select("model", "ece_pre").iter_rows())
     for (model,), groups in table.group_by("model", maintain_order=True):
@@ -212,7 +180,7 @@ def _calibration(
             )  # fmt: skip
 
 
-def _judge(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[_Audit]:
+def _judge(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
     """Yield the drops, and the rule-based scores against the model's row in table 3."""
     own = first.row(by_predicate=pl.col("model") == "gemini-flash", named=True)
     rates = {
@@ -236,7 +204,7 @@ def _judge(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[_Audit]:
         )
 
 
-def _reachable(table: pl.DataFrame) -> Iterator[_Audit]:
+def _reachable(table: pl.DataFrame) -> Iterator[Check]:
     """Yield whether whole numbers of tasks in three runs give each printed rate with its spread."""
     for row in table.iter_rows(named=True):
         for name, tasks in TASKS.items():
@@ -247,7 +215,7 @@ def _reachable(table: pl.DataFrame) -> Iterator[_Audit]:
                 continue
             nearest = round(mean / 100 * RUNS * tasks) * 100 / (RUNS * tasks)
             made = _check("table 7", row["model"], f"{name}_pct", method, mean, nearest, HALF_TENTH)
-            yield (*made[:8], False, _unreachable(mean, sd, tasks))
+            yield made._replace(follows=False, note=_unreachable(mean, sd, tasks))
 
 
 def _unreachable(mean: float, sd: float, tasks: int) -> str:
@@ -262,7 +230,7 @@ def _unreachable(mean: float, sd: float, tasks: int) -> str:
     return said
 
 
-def _spreads(table: pl.DataFrame) -> Iterator[_Audit]:
+def _spreads(table: pl.DataFrame) -> Iterator[Check]:
     """Yield whether the spread of each composite lies between what the spreads of its parts allow."""
     for row in table.iter_rows(named=True):
         spread = {name: row[f"{name}_pct_std"] / 100 for name in TASKS} | {"t1b": row["ece_pre_std"]}

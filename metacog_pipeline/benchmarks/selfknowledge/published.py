@@ -17,23 +17,14 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check, computed_from_published
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
 from metacog_pipeline.benchmarks.selfknowledge.measures import log_linear
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.stats.yes_no import CLIP
 
 VERSION = "1"  # raised when the same tables would give another audit
 FILES = (*(f"table_{i}.csv" for i in range(1, 8)), "figure_2.csv", "claims.csv")
-AUDIT_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("place", "subject", "quantity", "method"), pl.String),
-        **dict.fromkeys(("published", "recomputed", "difference", "tolerance"), pl.Float64),
-        "follows": pl.Boolean,
-        "note": pl.String,
-    }
-)
 RATES_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("place", "subject", "dataset"), pl.String),
@@ -65,20 +56,13 @@ VARIANTS: Mapping[str, str] = {
 }
 HALF = 0.005  # what two printed decimals hide
 NOT_STATED = "size not stated"
-_Audit = tuple[str, str, str, str, float, float, float, float, bool, str | None]
 _Row = Mapping[str, float | str]
 
 
 def audit_published(home: Path) -> pl.DataFrame:
     """Return the audit, computed once per home; it and the implied rates stay in ``estimates/selfknowledge/published``."""
-    folder = home / "estimates" / BENCHMARK / "published"
-    audit, rates = folder / "audit.parquet", folder / "rates.parquet"
-    data = shipped("data", "published", BENCHMARK)
-    made_from = sha256_hex(canonical_json([VERSION, [(data / name).read_text("utf-8") for name in FILES]]))
-    if mark_of(audit) != made_from or mark_of(rates) != made_from:
-        write_frame(rates_behind(data), rates, made_from)
-        write_frame(audit_tables(data), audit, made_from)
-    return read_frame(audit)
+    frames = [("audit", audit_tables), ("rates", rates_behind)]
+    return computed_from_published(home, BENCHMARK, VERSION, FILES, frames)[0]
 
 
 def audit_tables(data: Path) -> pl.DataFrame:
@@ -100,7 +84,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
         *_reachable(given),
         *_claims(given["claims.csv"], first),
     ]
-    return pl.DataFrame(rows, schema=AUDIT_SCHEMA, orient="row")
+    return audit_frame(rows)
 
 
 def rates_behind(data: Path) -> pl.DataFrame:
@@ -127,15 +111,6 @@ def _subject(row: _Row) -> str:
     return model_name(str(row["model"]), str(row["variant"]))
 
 
-def _check(
-    place: str, subject: str, quantity: str, method: str, published: float, recomputed: float,
-    tolerance: float, note: str | None = None,
-) -> _Audit:  # fmt: skip
-    difference = recomputed - published
-    follows = bool(abs(difference) <= tolerance + 1e-9)
-    return (place, subject, quantity, method, published, recomputed, difference, tolerance, follows, note)
-
-
 def derived(yes: float, yfr: float, nfr: float) -> dict[str, float]:
     """Return accuracy, raw alignment (percent) and d′ of three shares in 0..1."""
     accuracy = yes * (1 - yfr) + (1 - yes) * nfr
@@ -145,7 +120,7 @@ def derived(yes: float, yfr: float, nfr: float) -> dict[str, float]:
     return {"accuracy_pct": 100 * accuracy, "raw_alignment_pct": 100 * aligned, "d_prime": z[0] - z[1]}
 
 
-def _from_failures(place: str, table: pl.DataFrame) -> Iterator[_Audit]:
+def _from_failures(place: str, table: pl.DataFrame) -> Iterator[Check]:
     """Yield accuracy, raw alignment and d′ from the shares of yeses, failed yeses and failed noes."""
     for row in table.iter_rows(named=True):
         shares = [float(row[name]) for name in ("yes_ratio_pct", "yfr_pct", "nfr_pct")]
@@ -157,24 +132,24 @@ def _from_failures(place: str, table: pl.DataFrame) -> Iterator[_Audit]:
         for name, value in made.items():
             tolerance = HALF + max(abs(corner[name] - value) for corner in corners)
             method = "yes ratio, YFR and NFR"
-            yield _check(place, _subject(row), name, method, float(row[name]), value, tolerance)
+            yield check(place, _subject(row), name, method, float(row[name]), value, tolerance)
 
 
-def _alignments(table: pl.DataFrame, first: Mapping[str, _Row]) -> Iterator[_Audit]:
+def _alignments(table: pl.DataFrame, first: Mapping[str, _Row]) -> Iterator[Check]:
     for row in table.iter_rows(named=True):
         subject, aligned = _subject(row), float(row["all_alignment_pct"])
         most = float(first[subject]["raw_alignment_pct"])
-        yield _check(
+        yield check(
             "table 2", subject, "all_alignment_pct", "at most raw alignment, table 1", aligned,
             min(aligned, most), 2 * HALF,
         )  # fmt: skip
         printed, other = float(row["dual_accuracy_pct"]), float(first[subject]["accuracy_pct"])
-        yield _check("table 2", subject, "accuracy_pct", "the same in table 1", printed, other, 0.0)
+        yield check("table 2", subject, "accuracy_pct", "the same in table 1", printed, other, 0.0)
 
 
 def _alike(
     place: str, table: pl.DataFrame, first: Mapping[str, _Row], same: Mapping[str, str]
-) -> Iterator[_Audit]:
+) -> Iterator[Check]:
     """Yield the rows that table 1 has too; tables 4 and 5 are about its smallest model."""
     for row in table.iter_rows(named=True):
         if (variant := same.get(str(row["variant"]))) is None:
@@ -183,7 +158,7 @@ def _alike(
         subject = model_name("Qwen2.5 1.5B", str(row["variant"]))
         for name in ("d_prime", "raw_alignment_pct", "accuracy_pct"):
             method = "the same in table 1"
-            yield _check(place, subject, name, method, float(row[name]), float(other[name]), 0.0)
+            yield check(place, subject, name, method, float(row[name]), float(other[name]), 0.0)
 
 
 def _triples(given: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, str, str, _Row]]:
@@ -205,23 +180,24 @@ def _whole(dataset: str, row: _Row) -> list[Answers]:
     return whole_answers(QUESTIONS[dataset], d_prime, raw, accuracy)
 
 
-def _reachable(given: Mapping[str, pl.DataFrame]) -> Iterator[_Audit]:
+def _reachable(given: Mapping[str, pl.DataFrame]) -> Iterator[Check]:
     """Yield whether whole answers give the three printed numbers; a single set of them gives d′ to any digit."""
     for place, subject, dataset, row in _triples(given):
         found, printed = _whole(dataset, row), float(row["d_prime"])
         n = QUESTIONS[dataset]
         method = f"whole answers to {n:,} questions"
         if not found:
-            made = _check(place, subject, "d_prime", method, printed, printed, HALF)
-            yield (*made[:8], False, f"no whole answers to {n:,} questions print so")
+            made = check(place, subject, "d_prime", method, printed, printed, HALF)
+            yield made._replace(follows=False, note=f"no whole answers to {n:,} questions print so")
             continue
         if len(found) > 1:
             note = f"{len(found):,} sets of whole answers print so"
-            yield _check(place, subject, "d_prime", method, printed, printed, HALF, note)
+            yield check(place, subject, "d_prime", method, printed, printed, HALF)._replace(note=note)
             continue
         (only,) = found
         d_prime = derived(*_shares(only))["d_prime"]
-        yield _check(place, subject, "d_prime", method, printed, d_prime, HALF, _only(only))
+        made = check(place, subject, "d_prime", method, printed, d_prime, HALF)
+        yield made._replace(note=_only(only))
 
 
 def _shares(answers: Answers) -> tuple[float, float, float]:
@@ -261,7 +237,7 @@ def _behind(dataset: str, row: _Row) -> Iterator[tuple[object, ...]]:
         yield *rates, n, len(found), None, None, None, None
 
 
-def _claims(table: pl.DataFrame, first: Mapping[str, _Row]) -> Iterator[_Audit]:
+def _claims(table: pl.DataFrame, first: Mapping[str, _Row]) -> Iterator[Check]:
     """Yield the share of the gain in d′ that the text claims for a part of the changed weights, from its own d′."""
     base, tuned = (float(first[model_name("Qwen2.5 1.5B", name)]["d_prime"]) for name in ("original", "esma"))
     stated = {(str(row["subject"]), str(row["quantity"])): row for row in table.iter_rows(named=True)}
@@ -271,7 +247,7 @@ def _claims(table: pl.DataFrame, first: Mapping[str, _Row]) -> Iterator[_Audit]:
         reached = float(stated[subject, "d_prime"]["value"])
         share = 100 * (reached - base) / (tuned - base)
         slack = 100 * 2 * HALF / (tuned - base) + HALF * 100
-        yield _check(
-            str(row["place"]), subject, quantity, "d′ of the text and of table 1", float(row["value"]), share, slack,
-            f"d′ {reached:.2f} is {share:.0f} % of the way from {base:.2f} to {tuned:.2f}",
-        )  # fmt: skip
+        method = "d′ of the text and of table 1"
+        made = check(str(row["place"]), subject, quantity, method, float(row["value"]), share, slack)
+        way = f"d′ {reached:.2f} is {share:.0f} % of the way from {base:.2f} to {tuned:.2f}"
+        yield made._replace(note=way)

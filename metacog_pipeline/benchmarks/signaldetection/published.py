@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
+from metacog_pipeline.benchmarks.common.files import computed_once
 from metacog_pipeline.benchmarks.common.rows import number, table
 from metacog_pipeline.benchmarks.signaldetection.cells import RISKS
 from metacog_pipeline.benchmarks.signaldetection.contrasts import Fitted, efficiency_rows, fitted_counts
@@ -87,12 +87,13 @@ def refit_published(home: Path, seed: int) -> Refit:
     """
     folder = home / "estimates" / "signaldetection"
     paths = [folder / "published" / f"{name}.parquet" for name in ("metad", "criteria", "contrasts")]
-    made_from = _made_from(seed)
-    if any(mark_of(path) != made_from for path in paths):
-        refit = refit_tables(shipped("data", "published", "signaldetection"), seed, folder / "posteriors")
-        for frame, path in zip((refit.metad, refit.criteria, refit.contrasts), paths, strict=True):
-            write_frame(frame, path, made_from)
-    return Refit(*(read_frame(path) for path in paths))
+    data, posteriors = shipped("data", "published", "signaldetection"), folder / "posteriors"
+
+    def refit() -> list[pl.DataFrame]:
+        found = refit_tables(data, seed, posteriors)
+        return [found.metad, found.criteria, found.contrasts]
+
+    return Refit(*computed_once(paths, _made_from(seed), refit))
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:

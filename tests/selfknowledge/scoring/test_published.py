@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.benchmarks.selfknowledge.published import (
-    AUDIT_SCHEMA,
     FILES,
     RATES_SCHEMA,
     audit_published,

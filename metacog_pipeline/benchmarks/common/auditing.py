@@ -1,0 +1,79 @@
+"""Published numbers held against their own parts: one row a check, whether the number follows and what is said if not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.common.files import computed_once
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+
+AUDIT_SCHEMA = pl.Schema(
+    {
+        **dict.fromkeys(("place", "subject", "quantity", "method"), pl.String),
+        **dict.fromkeys(("published", "recomputed", "difference", "tolerance"), pl.Float64),
+        "follows": pl.Boolean,
+        "note": pl.String,
+    }
+)
+
+
+class Check(NamedTuple):
+    """One number; ``difference`` is recomputed minus published, ``tolerance`` what rounding of printed parts explains."""
+
+    place: str
+    subject: str
+    quantity: str
+    method: str
+    published: float
+    recomputed: float
+    difference: float
+    tolerance: float
+    follows: bool
+    note: str | None
+
+
+def check(
+    place: str,
+    subject: str,
+    quantity: str,
+    method: str,
+    published: float,
+    recomputed: float,
+    tolerance: float,
+    note: str | None = None,
+) -> Check:
+    """Return whether a number follows; ``note`` is said where it does not."""
+    published, recomputed = float(published), float(recomputed)
+    difference = recomputed - published
+    follows = bool(abs(difference) <= tolerance + 1e-9)
+    said = None if follows else note
+    return Check(
+        place, subject, quantity, method, published, recomputed, difference, tolerance, follows, said
+    )
+
+
+def audit_frame(checks: Iterable[Check]) -> pl.DataFrame:
+    """Return the checks in `AUDIT_SCHEMA`."""
+    return pl.DataFrame([tuple(each) for each in checks], schema=AUDIT_SCHEMA, orient="row")
+
+
+def computed_from_published(
+    home: Path,
+    benchmark: str,
+    version: str,
+    files: Sequence[str],
+    frames: Sequence[tuple[str, Callable[[Path], pl.DataFrame]]],
+) -> list[pl.DataFrame]:
+    """Return what is computed from a benchmark's published tables, once per home and version.
+
+    ``frames`` are names of files in ``estimates/<benchmark>/published`` and what makes them of the folder of the tables.
+    """
+    tables = shipped("data", "published", benchmark)
+    made_from = sha256_hex(canonical_json([version, [(tables / name).read_text("utf-8") for name in files]]))
+    folder = home / "estimates" / benchmark / "published"
+    paths = [folder / f"{name}.parquet" for name, _ in frames]
+    return computed_once(paths, made_from, lambda: [make(tables) for _, make in frames])

@@ -1,0 +1,74 @@
+"""A printed number follows when rounding explains the difference; what is computed of tables is computed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.benchmarks.common.auditing import (
+    AUDIT_SCHEMA,
+    audit_frame,
+    check,
+    computed_from_published,
+)
+from metacog_pipeline.benchmarks.common.files import computed_once
+
+FINITE = st.floats(-1e6, 1e6)
+
+
+@given(FINITE, FINITE, st.floats(0, 10))
+def test_a_number_follows_within_the_tolerance_and_is_remarked_on_only_beyond(
+    published: float, recomputed: float, tolerance: float
+) -> None:
+    made = check("table 1", "m", "d", "its parts", published, recomputed, tolerance, "otherwise")
+    assert made.difference == recomputed - published
+    assert made.follows == (abs(made.difference) <= tolerance + 1e-9)
+    assert made.note == (None if made.follows else "otherwise")
+
+
+def test_whole_numbers_are_kept_as_numbers_of_the_schema() -> None:
+    frame = audit_frame(
+        [check("t", "m", "n", "sum", 3, 4, 0.0, "no"), check("t", "m", "k", "sum", 3, 3, 0.0)]
+    )
+    assert frame.schema == AUDIT_SCHEMA
+    assert frame.select("difference", "follows", "note").rows() == [(1.0, False, "no"), (0.0, True, None)]
+    assert audit_frame([]).schema == AUDIT_SCHEMA
+
+
+def test_frames_are_computed_again_only_when_one_was_made_from_something_else(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    made: list[str] = []
+
+    def ask(mark: str) -> list[pl.DataFrame]:
+        def compute() -> list[pl.DataFrame]:
+            made.append(mark)
+            return [pl.DataFrame({"mark": [mark, name]}) for name in ("one", "two")]
+
+        return computed_once(paths, mark, compute)
+
+    first = ask("a")
+    assert [frame["mark"].to_list() for frame in first] == [["a", "one"], ["a", "two"]]
+    assert all(one.equals(other) for one, other in zip(ask("a"), first, strict=True)) and made == ["a"]
+    paths[1].unlink()
+    ask("a")
+    ask("b")
+    assert made == ["a", "a", "b"]
+
+
+def test_what_is_computed_of_published_tables_is_made_anew_for_another_version(tmp_path: Path) -> None:
+    seen: list[Path] = []
+
+    def make(tables: Path) -> pl.DataFrame:
+        seen.append(tables)
+        return pl.DataFrame({"files": [len(list(tables.glob("*.csv")))]})
+
+    for version in ("1", "1", "2"):
+        (found,) = computed_from_published(tmp_path, "medley", version, ["table_1.csv"], [("all", make)])
+    assert len(seen) == 2 and seen[0].name == "medley" and found.item() > 0
+    assert (tmp_path / "estimates" / "medley" / "published" / "all.parquet").exists()
+    with pytest.raises(FileNotFoundError):
+        computed_from_published(tmp_path, "medley", "1", ["none.csv"], [("all", make)])
