@@ -1,0 +1,118 @@
+"""Run by a benchmark in a process of its own: one generation on a random language model, its time and its peak memory.
+
+Prints one line of JSON. What counts is resident memory, read from the kernel, over that before the model was there; the
+peak is reset after the model has been opened, so that it is that of the strategy and not of the loader.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from metacog_pipeline.training.causal.interview import Asking
+from metacog_pipeline.training.causal.questions import Question
+from metacog_pipeline.training.causal.recipe import CausalRecipe
+from metacog_pipeline.training.es import Settings, commit_of
+from metacog_pipeline.training.worker import Worker
+
+SETTINGS = Settings(population=2, batch=8, generations=1, reward="joint")
+ASKING = Asking(max_tokens=2, rows=8)
+MEGABYTE = 1 << 20
+
+
+def make_model(folder: Path, dtype: torch.dtype) -> None:
+    """Write a random GPT-2 of 40 million weights, a third of them in one tensor."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(
+        models.BPE({token: place for place, token in enumerate(["<pad>", "<end>", *letters])}, [])
+    )
+    made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    words = transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="<end>")
+    config = transformers.GPT2Config(
+        vocab_size=20_000,
+        n_embd=640,
+        n_layer=5,
+        n_head=10,
+        n_positions=512,
+        bos_token_id=None,
+        eos_token_id=1,
+        pad_token_id=0,
+    )
+    torch.manual_seed(0)
+    transformers.AutoModelForCausalLM.from_config(config).to(dtype).save_pretrained(folder)
+    words.save_pretrained(folder)
+
+
+def resident(what: str) -> float:
+    """Return a figure of this process in MiB: VmRSS now, VmHWM at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / 1024
+
+
+def settle() -> float:
+    """Give back what is free, forget the peak, and return resident memory."""
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    return resident("VmRSS")
+
+
+def main(dtype: str, folder: Path) -> None:
+    """Measure and print."""
+    torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
+    kind = getattr(torch, dtype)
+    make_model(folder / "model", kind)
+    questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(16))
+    recipe = CausalRecipe(folder / "model", questions, (), ASKING, SETTINGS, dtype=dtype)
+    small = torch.nn.Linear(64, 64).to(kind)
+    small(torch.zeros(2, 64, dtype=kind))  # the libraries' own buffers are there before it counts
+    before = settle()
+    worker = Worker(recipe, folder)
+    size = worker.weights.size * kind.itemsize / MEGABYTE
+    individuals = SETTINGS.individuals(0)
+
+    def alone() -> None:
+        with torch.no_grad():
+            for _ in individuals:
+                worker.trainee.fitness(worker.trainee.model, 0)
+
+    def generation() -> None:
+        tried = worker.evaluate(0, individuals, SETTINGS.sigma)
+        worker.commit(commit_of(SETTINGS, 0, [each.fitness + k for k, each in enumerate(tried)]))
+
+    settle()
+    alone()
+    evaluation = resident("VmHWM")
+    times: dict[str, list[float]] = {"alone": [], "generation": []}
+    settle()
+    for name, step in (("alone", alone), ("generation", generation)) * 2:
+        begun = time.process_time()
+        step()
+        times[name].append(time.process_time() - begun)
+    peak = resident("VmHWM")
+    pure, whole = min(times["alone"]), min(times["generation"])
+    found = {
+        "weights": worker.weights.size,
+        "population": SETTINGS.population,
+        "batch": SETTINGS.batch,
+        "pure_s": pure,
+        "generation_s": whole,
+        "overhead": whole / pure - 1,
+        "peak_mb": peak - before,
+        "copies": (peak - before) / size,
+        "evaluation_copies": (evaluation - before) / size,
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

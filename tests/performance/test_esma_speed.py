@@ -1,0 +1,85 @@
+"""What the evolution strategy costs beside asking: time of a generation over time of its evaluations, and peak memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra train is not installed")
+
+from metacog_pipeline.training.es import Settings, commit_of  # noqa: E402
+from metacog_pipeline.training.toy.model import build_model  # noqa: E402
+from metacog_pipeline.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
+from metacog_pipeline.training.worker import Worker  # noqa: E402
+
+pytestmark = pytest.mark.bench
+
+Figure = Callable[[str, str, str, bool], None]
+OVERHEAD, COPIES = 0.15, 1.3
+MEMORY = Path(__file__).with_name("esma_memory.py")
+
+
+def spent(function: Callable[[], object]) -> float:
+    before = time.process_time()
+    function()
+    return time.process_time() - before
+
+
+def overhead(worker: Worker, settings: Settings, rounds: int) -> tuple[float, float]:
+    """Return seconds of a generation's evaluations alone, and the share the strategy adds; the least of some rounds."""
+    individuals = settings.individuals(0)
+
+    def alone() -> None:
+        with torch.no_grad():
+            for _ in individuals:
+                worker.trainee.fitness(worker.trainee.model, 0)
+
+    def generation() -> None:
+        tried = worker.evaluate(0, individuals, settings.sigma)
+        fitness = [each.fitness + 1e-3 * k for k, each in enumerate(tried)]
+        worker.commit(commit_of(settings, 0, fitness))
+
+    alone()
+    pairs = [(spent(alone), spent(generation)) for _ in range(rounds)]
+    pure, whole = (min(each) for each in zip(*pairs, strict=True))
+    return pure, whole / pure - 1
+
+
+def test_a_generation_of_the_toy(tmp_path: Path, figure: Figure) -> None:
+    save_toy(build_model(0), tmp_path)
+    pure, more = overhead(Worker(ToyRecipe(0, tmp_path, SETTINGS)), SETTINGS, 12)
+    measured = f"{1000 * pure * (1 + more):.0f} ms, of which evaluation {1000 * pure:.0f} ms: {more:.1%} more"
+    what = f"a generation of the toy, {SETTINGS.population} × {SETTINGS.batch} questions in one pass of 8 words each"
+    figure(what, f"≤ {OVERHEAD:.0%} over its evaluations", measured, more <= OVERHEAD)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_memory_and_time_of_a_language_model(dtype: str, tmp_path: Path, figure: Figure) -> None:
+    done = subprocess.run(
+        [sys.executable, str(MEMORY), dtype, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=580,
+        cwd=Path.cwd(),
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    weights = f"{found['weights'] / 1e6:.0f} million weights in {dtype}"
+    figure(
+        f"a generation with {weights}, {found['population']} × {found['batch']} questions",
+        f"≤ {OVERHEAD:.0%} over its evaluations",
+        f"{found['generation_s']:.1f} s CPU, of which evaluation {found['pure_s']:.1f} s: {found['overhead']:.1%} more",
+        found["overhead"] <= OVERHEAD,
+    )
+    figure(
+        f"peak memory of evaluating and updating {weights}, over what was there before the model",
+        f"≤ {COPIES} copies of the model",
+        f"{found['copies']:.2f} copies ({found['peak_mb']:.0f} MB; evaluation alone {found['evaluation_copies']:.2f})",
+        found["copies"] <= COPIES,
+    )
