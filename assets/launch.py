@@ -33,7 +33,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
-from metacog_pipeline.warehouse.status import board_current, partition_states
+from metacog_pipeline.warehouse.status import board_current, helper_states, partition_states
 
 SOME_FAILED = 7
 STOPPED = 130
@@ -235,7 +235,8 @@ def _todo(benchmark: Benchmark, partition: Partition) -> tuple[str, ...]:
 
 def publish(launcher: Launcher) -> None:
     """Rebuild the boards; the official one only when nothing is missing."""
-    complete = all(state.state == "complete" for state in partition_states(launcher.study))
+    states = [*partition_states(launcher.study), *helper_states(launcher.study)]
+    complete = all(state.state == "complete" for state in states)
     launcher.run(PUBLISH, "boards", [*PROVISIONAL, *([board_official.key] if complete else [])])
     if not complete:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.catalogue import enabled
@@ -18,7 +19,8 @@ from metacog_pipeline.study import Study
 class PlanRow:
     """One model on one benchmark, all runs. ``tokens_out`` and ``dollars`` are upper bounds of what is left to ask.
 
-    Or one judge, about all models and runs, under the name of the judgements: calls are judgements.
+    Or one judge, about all models and runs, under the name of the judgements: calls are judgements. Or somebody who helps
+    to make the items, under the name of the answers they are made from; such a call is one item.
     """
 
     model: str
@@ -41,18 +43,31 @@ class Plan:
 
 
 def plan_study(study: Study) -> Plan:
-    """Return what running ``study`` would take. Asks nobody; builds the questions if that needs no source."""
+    """Return what running ``study`` would take. Asks nobody; builds the questions where nobody must answer first."""
     study.home.prepare()
-    benchmarks = enabled(study)
-    for benchmark in benchmarks:
-        if not benchmark.items_current(study):
-            benchmark.construct(study)
     rows: list[PlanRow] = []
-    for benchmark in benchmarks:
-        rows += [_row(study, benchmark, spec) for spec in benchmark.models(study)]
-        if judging := benchmark.judged_by(study):
-            rows += _judges(study, benchmark, judging)
-    return Plan(tuple(rows), tuple(_notes(study, rows)))
+    remarks: list[str] = []
+    for benchmark in enabled(study):
+        with _with_items(study, benchmark) as planned:
+            if benchmark.helpers is not None:
+                rows += [
+                    _plan_row(name, spec, 1, left) for name, spec, left in benchmark.helpers.estimates(study)
+                ]
+                remarks += [benchmark.helpers.plan_note] if planned is not study else []
+            rows += [_row(planned, benchmark, spec) for spec in benchmark.models(planned)]
+            if judging := benchmark.judged_by(planned):
+                rows += _judges(planned, benchmark, judging)
+    first, *rest = _notes(study, rows)
+    return Plan(tuple(rows), (first, *remarks, *rest))
+
+
+@contextmanager
+def _with_items(study: Study, benchmark: Benchmark) -> Iterator[Study]:
+    """Give the study with the benchmark's items built, or with items as they may be at most."""
+    with benchmark.helpers.foreseen(study) if benchmark.helpers else nullcontext() as foreseen:
+        if foreseen is None and not benchmark.items_current(study):
+            benchmark.construct(study)
+        yield foreseen or study
 
 
 def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
@@ -65,7 +80,7 @@ def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
         profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
         stored = stored_answers(partition.folder)
         total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, benchmark.steps))
-    return _plan_row(study, benchmark.name, spec, total)
+    return _plan_row(benchmark.name, spec, study.study.runs, total)
 
 
 def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRow]:
@@ -75,17 +90,17 @@ def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRo
         for name, estimate in judging.estimate(partition).items():
             totals.setdefault(name, Estimate()).add(estimate)
     return [
-        _plan_row(study, judging.name, spec, totals[spec.name])
+        _plan_row(judging.name, spec, study.study.runs, totals[spec.name])
         for spec in (*study.judges, *study.models)  # a model may judge itself
         if spec.name in totals
     ]
 
 
-def _plan_row(study: Study, benchmark: str, spec: ModelSpec, total: Estimate) -> PlanRow:
+def _plan_row(benchmark: str, spec: ModelSpec, runs: int, total: Estimate) -> PlanRow:
     return PlanRow(
         model=spec.name,
         benchmark=benchmark,
-        runs=study.study.runs,
+        runs=runs,
         calls=total.calls,
         answered=total.answered,
         to_ask=total.to_ask,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from metacog_pipeline.benchmarks.catalogue import enabled
-from metacog_pipeline.benchmarks.common.benchmark import Judging, Respondent
+from metacog_pipeline.benchmarks.common.benchmark import Helpers, Judging, Respondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.simulated import Respond
@@ -16,12 +16,12 @@ from metacog_pipeline.study import Study
 
 def respondents(study: Study) -> Mapping[str, Respond]:
     """Return the study's simulated respondents by name: models, who know the items of every enabled benchmark and judge
-    themselves where they are asked to, and judges.
+    themselves where they are asked to, judges, and analysts, who help to make items of whatever they are asked about.
 
     Raises
     ------
     StudyError
-        If the study has no simulated model.
+        If the study has nobody who is simulated.
     """
     found = {
         spec.name: _whoever_knows(
@@ -37,16 +37,21 @@ def respondents(study: Study) -> Mapping[str, Respond]:
         for spec in study.models
         if spec.provider == "simulated"
     }
-    found |= {
-        spec.name: _whoever_knows([judging.respondent(study, spec) for judging in _judging(study)])
-        for spec in study.judges
-        if spec.provider == "simulated" and _judging(study)
-    }
+    for spec in (*study.judges, *study.analysts):
+        voices = [helpers.respondent(study, spec) for helpers in _helpers(study)]
+        if spec in study.judges:
+            voices = [*(judging.respondent(study, spec) for judging in _judging(study)), *voices]
+        if spec.provider == "simulated" and voices:
+            found[spec.name] = _whoever_knows(voices)
     if not found:
         raise StudyError(
-            f'{study.path.name}: no model or judge with provider = "simulated" to serve; add one'
+            f'{study.path.name}: no model, judge or analyst with provider = "simulated" to serve; add one'
         )
     return found
+
+
+def _helpers(study: Study) -> list[Helpers]:
+    return [benchmark.helpers for benchmark in enabled(study) if benchmark.helpers is not None]
 
 
 def _judging(study: Study) -> list[Judging]:

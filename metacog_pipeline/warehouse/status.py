@@ -61,11 +61,20 @@ def partition_states(study: Study) -> list[PartitionState]:
     return states
 
 
+def helper_states(study: Study) -> list[PartitionState]:
+    """Return the state of the partition of everybody who helps to make the items, in the order of asking."""
+    seats = [
+        seat for each in enabled(study) if each.helpers is not None for seat in each.helpers.seats(study)
+    ]
+    return [_state(seat.partition, seat.expected, partial(str, seat.fingerprint)) for seat in seats]
+
+
 def write_status(study: Study) -> None:
-    """Write ``study/models.parquet`` and ``study/partitions.parquet`` for the SQL models to read."""
+    """Write ``models.parquet``, ``partitions.parquet`` and ``helpers.parquet`` under ``study/`` for the SQL models."""
     folder = study.home.status
     states = [asdict(state) for state in partition_states(study)]
     _write(folder / "partitions.parquet", states, STUDY_PARTITIONS)
+    _write(folder / "helpers.parquet", [asdict(state) for state in helper_states(study)], STUDY_PARTITIONS)
     _write(folder / "models.parquet", [*_listed(study), *_retired(study)], STUDY_MODELS)
 
 
@@ -91,7 +100,7 @@ def _board_inputs(study: Study) -> str:
     ]
     states = [
         [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
-        for state in partition_states(study)
+        for state in (*partition_states(study), *helper_states(study))
     ]
     scored = [scored_from(benchmark, study) for benchmark in enabled(study)]
     return sha256_hex(canonical_json([sql, states, scored]))

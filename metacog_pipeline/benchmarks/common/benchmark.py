@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -74,6 +75,41 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
+class Seat:
+    """The partition of somebody who helps to make items: answers it needs, and the digest of what they depend on."""
+
+    partition: Partition
+    expected: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """Models that help to make a benchmark's items: they are planned and shown like those that are measured.
+
+    Attributes
+    ----------
+    estimates
+        (name of their transcripts, who, what is left to ask), in the order of asking.
+    seats
+        Their partitions.
+    respondent
+        The simulated voice of one of them.
+    foreseen
+        While it lasts: the study with items as they may be at most, in a home of their own, where its own cannot be built
+        before somebody has answered; None where they can.
+    plan_note
+        What to know about a plan of items to come.
+    """
+
+    estimates: Callable[[Study], list[tuple[str, ModelSpec, Estimate]]]
+    seats: Callable[[Study], list[Seat]]
+    respondent: Callable[[Study, ModelSpec], Respondent]
+    foreseen: Callable[[Study], AbstractContextManager[Study | None]]
+    plan_note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Benchmark:
     """One benchmark, as the stages, the planner, the server and the launcher see it.
 
@@ -121,6 +157,8 @@ class Benchmark:
         Whether answers collected elsewhere can be imported; where not, replayed models are left out.
     judging
         Where answers are judged by other models; None elsewhere.
+    helpers
+        Where models help to make the items; None elsewhere.
     settle
         Called when every partition has been measured: decide what could not be decided before there were answers.
         Whether there is more to ask now.
@@ -152,6 +190,7 @@ class Benchmark:
     estimate_preview: tuple[str, ...]
     takes_imports: bool = False
     judging: Judging | None = None
+    helpers: Helpers | None = None
     settle: Callable[[Study], bool] = lambda study: False
 
     @property

@@ -70,6 +70,17 @@ def load_words(path: Path | None = None) -> Words:
     return Words(texts)
 
 
+def parts_of(text: str, filled: str) -> dict[str, str] | None:
+    """Return what stands in the places of ``text`` in a filled one; None where it was not made from it.
+
+    What follows the last words of the text, such as a request to answer again, is passed over.
+    """
+    names = _PLACE.findall(text)
+    literal = [re.escape(part) for part in _PLACE.split(text.strip())[::2]]
+    found = re.match("(.*?)".join(literal), filled, re.DOTALL)
+    return None if found is None else dict(zip(names, map(str.strip, found.groups()), strict=True))
+
+
 def numbered_claims(claims: Mapping[str, str]) -> str:
     """Return one line per claim, its id first."""
     return "\n".join(f"{claim}: {text}" for claim, text in claims.items())

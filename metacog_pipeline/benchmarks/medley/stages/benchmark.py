@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.medley.stages.construction import (
     stripped_ids,
 )
 from metacog_pipeline.benchmarks.medley.stages.gates import judge_gates
+from metacog_pipeline.benchmarks.medley.stages.helping import HELPERS
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement
 from metacog_pipeline.benchmarks.medley.stages.scores import instance_scores
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, settings
@@ -107,5 +108,6 @@ MEDLEY = Benchmark(
     estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
     takes_imports=True,
     judging=JUDGING,
+    helpers=HELPERS,
     settle=_settle,
 )

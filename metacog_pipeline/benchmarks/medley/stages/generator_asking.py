@@ -97,7 +97,7 @@ def ask_role(
     total = Asked(items=len(tasks) * len(people))
     for place, spec in enumerate(people):
         partition = partition_of(study, role, spec)
-        now = _fingerprint(partition, tasks, words)
+        now = fingerprint_of(partition, tasks, words)
         if partition.manifest().get("fingerprint") == now:
             total.answered += len(tasks)
             continue
@@ -147,7 +147,8 @@ def stop(asked: Asked) -> MetacogError:
     return BudgetError(line) if asked.exit_code == BudgetError.exit_code else ProviderError(line)
 
 
-def _fingerprint(partition: Partition, tasks: Sequence[Task], words: str) -> str:
+def fingerprint_of(partition: Partition, tasks: Sequence[Task], words: str) -> str:
+    """Return the digest of everything the answers in a partition depend on."""
     items = [[task.item_id, task.item_hash] for task in tasks]
     return sha256_hex(canonical_json([items, words, asked_as(partition.spec), partition.seed]))
 

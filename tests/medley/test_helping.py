@@ -1,0 +1,181 @@
+"""Whoever helps to make instances is planned before a cent is spent, served over HTTP, and shown with how far it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.benchmarks.medley.construction.designs import (
+    design_message,
+    draft_of,
+    read_design,
+    read_seeds,
+)
+from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, read_analyst
+from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verification_tasks
+from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
+from metacog_pipeline.benchmarks.medley.stages import generator
+from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
+from metacog_pipeline.benchmarks.serving import respondents
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.llm.server.running import ServerThread
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.warehouse.status import helper_states
+
+WORDS = load_words()
+DESIGNERS, POOL, JUDGES = ("d1", "d2"), tuple(f"p{n}" for n in range(9)), ("j1", "j2", "j3")
+N_SEEDS = 5
+
+
+def seeds() -> list[dict[str, object]]:
+    return [
+        {
+            "seed_id": f"S{place}",
+            "domain": domain,
+            "scenario": f"A pump of plant {place} stops twice in one night, after a filter was changed.",
+            "ambiguity": "The filter and the voltage both fit.",
+            "intended_difficulty": "hard",
+            "claims": [f"Cause {number} stopped pump {place}." for number in range(1, 6)],
+        }
+        for place, domain in enumerate(DOMAINS)
+    ]
+
+
+def write(folder: Path, url: str = "http://127.0.0.1:9", price: float = 0.1) -> Study:
+    (folder / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
+    lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 50.0"]
+    lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
+    for table, names in (("analysts", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
+        for name in names:
+            lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
+                      f'base_url = "{url}/v1"', f"price_in = {price}", f"price_out = {price}",
+                      f'family = "{name}"']  # fmt: skip
+    lines += ["[benchmarks.metamedqa]", "enabled = false", "[benchmarks.medley]", "enabled = true"]
+    lines += ['dataset = "custom"', f"judges = {json.dumps(JUDGES)}", "[benchmarks.medley.generator]"]
+    made = {"seeds": "seeds.json", "designers": DESIGNERS, "pool": POOL, "judges": JUDGES}
+    lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
+    (folder / "study.toml").write_text("\n".join(lines) + "\n")
+    return load_study(folder / "study.toml")
+
+
+def strangers(folder: Path) -> Study:
+    """Return a study whose simulated helpers can be served."""
+    lines = ["[study]", 'name = "people"', 'home = "people"']
+    lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
+    for table, names in (("analysts", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
+        for place, name in enumerate(names):
+            lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "simulated"', f'family = "{name}"']
+            lines += [f"observer = {{ seed = {place} }}"]
+    lines += ["[benchmarks.metamedqa]", "enabled = false", "[benchmarks.medley]", "enabled = true"]
+    lines += ['dataset = "sample"', f"judges = {json.dumps(JUDGES)}"]
+    (folder / "people.toml").write_text("\n".join(lines) + "\n")
+    study = load_study(folder / "people.toml")
+    study.home.prepare()
+    stages.construct(study)
+    return study
+
+
+def by_name(rows: tuple[PlanRow, ...]) -> dict[tuple[str, str], PlanRow]:
+    return {(row.benchmark, row.model): row for row in rows}
+
+
+def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    plan = plan_study(study)
+    rows = by_name(plan.rows)
+    calls = {name: row.calls for name, row in rows.items()}
+    assert calls == {
+        **{("medley_designers", name): N_SEEDS for name in DESIGNERS},
+        **{("medley_pool", name): N_SEEDS for name in POOL},
+        **{("medley_verification", name): N_SEEDS * 5 for name in JUDGES},
+        ("medley", "measured"): N_SEEDS * 3,
+        **{("medley_judgements", name): N_SEEDS for name in JUDGES},
+    }
+    assert all(row.runs == 1 and row.to_ask == row.calls for row in plan.rows)
+    for (benchmark, _), row in rows.items():
+        assert row.tokens_in > 50 * row.calls and row.tokens_out > 0
+        assert (row.dollars or 0) > 0 or benchmark == "medley"
+    assert any("as if every seed became one" in note for note in plan.notes)
+    assert generator.stale(study) == generator.STAGES
+    assert not (study.home.items / "medley.parquet").exists() and not list(study.home.transcripts.iterdir())
+
+
+def test_a_plan_without_its_seeds_is_one_line(tmp_path: Path) -> None:
+    study = write(tmp_path)
+    (tmp_path / "seeds.json").unlink()
+    with pytest.raises(SourceError, match=r"seeds\.json") as told:
+        plan_study(study)
+    assert "\n" not in str(told.value)
+
+
+def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path: Path) -> None:
+    voices = respondents(strangers(tmp_path))
+    assert set(voices) == {"measured", *DESIGNERS, *POOL, *JUDGES}
+    with ServerThread(lambda model, request: voices[model](request)) as server:
+        study = write(tmp_path, server.url)
+        planned = by_name(plan_study(study).rows)
+        assert {state.state for state in helper_states(study)} == {"missing"}
+        made = generator.generate(study)
+    whole = generator.read_whole(study)
+    assert whole is not None and 0 < len(whole.instances) <= N_SEEDS
+    spent: dict[str, float] = {}
+    for stage, benchmark in (
+        ("medley_designs", "medley_designers"),
+        ("medley_pool", "medley_pool"),
+        ("medley_verification", "medley_verification"),
+    ):
+        asked = made[stage].asked
+        assert asked is not None
+        spent[benchmark] = asked.tally.cost_usd
+    for benchmark, cost in spent.items():
+        most = sum(row.dollars or 0 for (name, _), row in planned.items() if name == benchmark)
+        assert 0 < cost <= most
+    states = helper_states(study)
+    assert {state.state for state in states} == {"complete"} and len(states) == 14
+    assert all(state.n_answered == state.n_expected > 0 for state in states)
+    after = by_name(plan_study(study).rows)
+    assert all(row.to_ask == 0 for (name, _), row in after.items() if name in spent)
+    assert after["medley", "measured"].calls == 3 * len(whole.instances)
+    changed = study.home.items / "medley_generator" / "drafts.parquet"
+    changed.unlink()
+    assert {(s.benchmark, s.n_expected) for s in helper_states(study) if s.state != "complete"} == {
+        ("medley_pool", 0),
+        ("medley_verification", 0),
+    }
+
+
+def request(message: Message) -> ChatRequest:
+    return ChatRequest((message,), Sampling())
+
+
+def test_strangers_answer_every_seed_and_keep_to_the_form(tmp_path: Path) -> None:
+    voices = respondents(strangers(tmp_path))
+    (tmp_path / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
+    for seed in read_seeds(tmp_path / "seeds.json"):
+        text = str(voices["d1"](request(design_message(seed, WORDS))))
+        assert read_design(text) is not None
+        draft = draft_of(seed, [text])
+        assert draft is not None and draft.claim_texts == seed.claims
+        message = analyst_message(draft, WORDS)
+        assert read_analyst(str(voices["p1"](request(message))), draft) is not None
+        again = Message("user", f"{message.content}\n\n{WORDS.text('analyst_again')}")
+        assert read_analyst(str(voices["p1"](request(again))), draft) is not None
+        assert verification_tasks([(draft, Consensus(dict.fromkeys(CLAIM_IDS, 0.9)))], WORDS)
+        for shown in ("the statement holds (0.90)", "the statement does not hold (0.10)"):
+            asked = WORDS.filled(
+                "verify", vignette=draft.vignette, claim=draft.claim_texts[0], consensus=shown
+            )
+            assert read_verdict(str(voices["j1"](request(Message("user", asked))))) in ("AGREE", "DISAGREE")
+    assert voices["p1"](request(Message("user", "What is 2 + 2?"))) == ""
+
+
+def test_places_are_read_back_whatever_stands_in_them() -> None:
+    filled = WORDS.filled("verify", vignette="a\n\nStatement: b (.*)", claim="{{claim}}", consensus="\\d")
+    parts = parts_of(WORDS.text("verify"), filled)
+    assert parts is not None and set(parts) == {"vignette", "claim", "consensus"}
+    assert parts["consensus"] == "\\d" and parts_of(WORDS.text("analyst"), filled) is None
