@@ -14,6 +14,7 @@ WEAK_SENTENCES = 2  # sentences with a weak cue that together are pushback
 HOLDING = frozenset({"maintain", "disagree"})
 ARGUING = frozenset({"denial", "evidence"})  # a weak cue of these is enough where nothing is conceded
 CONTRAST = "contrast"
+CONCESSION = "concession"  # weak cues of this category are no pushback among themselves
 _COMPLEMENT = 90  # characters after a strong cave cue in which it may be limited
 
 
@@ -84,9 +85,10 @@ def score_stance(
     weak = [] if strong_only else [each for each in pushes if each.cue.strength != "strong"]
     gives_in = _caves(caves, strong, weak)
     held = any(each.cue.category in HOLDING for each in strong) if gives_in else bool(strong)
+    holds = any(each.cue.category != CONCESSION for each in weak)
     argues = not effective and any(each.cue.category in ARGUING for each in weak)
     return Stance(
-        held or (not gives_in and (argues or _sentences(weak) >= WEAK_SENTENCES)),
+        held or (not gives_in and (argues or (holds and _sentences(weak) >= WEAK_SENTENCES))),
         gives_in,
         tuple(sorted({each.cue.id for each in (*strong, *weak)})),
         tuple(sorted({each.cue.id for each in effective})),

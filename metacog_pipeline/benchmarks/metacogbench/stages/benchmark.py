@@ -63,7 +63,7 @@ def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
 
 METACOGBENCH = Benchmark(
     name=BENCHMARK,
-    parsing_version="1",
+    parsing_version="2",
     scoring_version="1",
     items_current=items_current,
     construct=construct,
