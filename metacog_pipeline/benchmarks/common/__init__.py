@@ -5,6 +5,7 @@ draw       a choice among items that every implementation agrees on
 sources    published files brought home, verified
 files      frames on disk with a mark of what they were made from; item_files keeps items
 items      a study's items: built from what it names now, read once
+wording    words to ask in, from files
 auditing   published numbers held against their own parts
 rows       findings as rows of a table of comparisons
 benchmark  ``Benchmark``: what one benchmark tells the rest of the pipeline about itself

@@ -8,15 +8,19 @@ filled in.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import (
+    read_words,
+    require_known,
+    require_text,
+    system_text,
+)
 from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
 from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking, masked_analysts, masked_consensus
 from metacog_pipeline.errors import StudyError
@@ -212,24 +216,11 @@ def _parts(texts: Mapping[str, str], step: str, given: bool) -> tuple[Part, ...]
 
 
 def _read(path: Path, base: Wording | None) -> Wording:
-    try:
-        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
-    for key in data:
-        if key not in _KEYS:
-            raise StudyError(
-                f"{path}: unknown key {key!r}{_suggestion(key, _KEYS)}; allowed are: {', '.join(_KEYS)}"
-            )
-    name, system, fences = (
-        data.get("id", f"own:{path.stem}"),
-        data.get("system", base.system if base else ""),
-        data.get("fences", base.fences if base else True),
-    )
-    if not isinstance(name, str) or not name.strip():
-        raise StudyError(f"{path}: id = {name!r} must be a text that is not empty")
-    if not isinstance(system, str):
-        raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
+    data = read_words(path)
+    require_known(str(path), data, _KEYS)
+    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    system = system_text(path, data, base.system if base else "")
+    fences = data.get("fences", base.fences if base else True)
     if not isinstance(fences, bool):
         raise StudyError(f"{path}: fences = {fences!r} must be true or false")
     texts = {**(base.texts if base else {}), **dict(_texts(path, data))}
@@ -257,8 +248,3 @@ def _check_places(where: str, text: str, needed: tuple[str, ...], allowed: tuple
     for name in needed:
         if name not in named:
             raise StudyError(f"{where}: {{{{{name}}}}} is missing; put it where that is to stand")
-
-
-def _suggestion(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -6,14 +6,19 @@ again.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import (
+    read_words,
+    require_known,
+    require_text,
+    suggestion,
+    system_text,
+)
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -89,7 +94,7 @@ def applicable(items: Iterable[Item], condition: str) -> list[Item]:
     tiers = CONDITION_TIERS.get(condition)
     if tiers is None:
         raise StudyError(
-            f"metacogbench: unknown condition {condition!r}{_suggestion(condition, CONDITIONS)}; there are: "
+            f"metacogbench: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}; there are: "
             f"{', '.join(CONDITIONS)}"
         )
     return [item for item in items if item.tier in tiers]
@@ -184,24 +189,19 @@ def _field_line(field: Field) -> str:
 
 def _read(path: Path, base: Wording | None = None) -> Wording:
     """Read one TOML file; its system message is that of ``base`` where it names none."""
-    try:
-        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
-    _known(str(path), data, _KEYS)
-    name = _require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
-    system = data.get("system", base.system if base else "")
-    if not isinstance(system, str):
-        raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
+    data = read_words(path)
+    require_known(str(path), data, _KEYS)
+    name = require_text(f"{path}: id", data.get("id", f"own:{path.stem}"))
+    system = system_text(path, data, base.system if base else "")
     texts = {}
     for tier in TIERS:
         table = data.get(tier, {})
         if not isinstance(table, dict):
             raise StudyError(f"{path}: {tier} = {table!r} must be a table of texts")
-        _known(f"{path}: {tier}", table, tuple(name for of, name in _PLACES if of == tier))
+        require_known(f"{path}: {tier}", table, tuple(name for of, name in _PLACES if of == tier))
         for key, text in table.items():
             where = f"{path}: {tier}.{key}"
-            texts[tier, key] = _checked(where, _require_text(where, text), _PLACES[tier, key])
+            texts[tier, key] = _checked(where, require_text(where, text), _PLACES[tier, key])
     return Wording(name, texts, system)
 
 
@@ -211,7 +211,7 @@ def _checked(where: str, text: str, needed: Sequence[str]) -> str:
     for name in found:
         if name not in needed:
             raise StudyError(
-                f"{where}: unknown place {{{{{name}}}}}{_suggestion(name, needed)}; allowed here: {', '.join(needed)}"
+                f"{where}: unknown place {{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
             )
     for name in needed:
         if name not in found:
@@ -219,22 +219,3 @@ def _checked(where: str, text: str, needed: Sequence[str]) -> str:
                 f"{where}: the place {{{{{name}}}}} is missing; write it where it is to be filled in"
             )
     return text
-
-
-def _known(where: str, table: Mapping[str, object], allowed: Sequence[str]) -> None:
-    for key in table:
-        if key not in allowed:
-            raise StudyError(
-                f"{where}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
-            )
-
-
-def _require_text(where: str, value: object) -> str:
-    if not (isinstance(value, str) and value.strip()):
-        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
-    return value
-
-
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

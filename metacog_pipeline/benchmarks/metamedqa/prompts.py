@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import read_words, require_known, require_text, suggestion
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -59,7 +58,7 @@ class Wording:
             return canonical
         known = ", ".join(self.conditions)
         raise StudyError(
-            f"metamedqa: unknown condition {name!r}{_suggestion(name, self.conditions)}; worded are: {known}"
+            f"metamedqa: unknown condition {name!r}{suggestion(name, self.conditions)}; worded are: {known}"
         )
 
     def system_message(self, condition: str) -> str | None:
@@ -101,18 +100,12 @@ def _table(data: Mapping[str, object]) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, object]:
     """Read and check one wording file; condition aliases become canonical names."""
-    try:
-        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    data = read_words(path)
     allowed = (*_TEXT_KEYS, "conditions")
+    require_known(str(path), data, allowed)
     for key, value in data.items():
-        if key not in allowed:
-            raise StudyError(
-                f"{path}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
-            )
-        if key != "conditions" and not (isinstance(value, str) and value.strip()):
-            raise StudyError(f"{path}: {key} = {value!r} must be a text that is not empty")
+        if key != "conditions":
+            require_text(f"{path}: {key}", value)
     data["conditions"] = _conditions(path, data.get("conditions", {}))
     return data
 
@@ -135,8 +128,3 @@ def _conditions(path: Path, table: object) -> dict[str, str]:
             raise StudyError(f"{path}: condition {canonical!r} is given twice, once as an alias; keep one")
         named[canonical] = text
     return named
-
-
-def _suggestion(name: str, known: Mapping[str, str] | tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -11,12 +11,11 @@ idk       for the answer, or "I don't know"                                     
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import read_words, require_known, require_text, suggestion
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
 from metacog_pipeline.errors import StudyError
@@ -66,7 +65,7 @@ def condition_steps(condition: str) -> tuple[str, ...]:
     """Return the steps asked under ``condition``; raise `StudyError` for one there is not."""
     if condition not in CONDITIONS:
         raise StudyError(
-            f"selfknowledge: unknown condition {condition!r}{_suggestion(condition, CONDITIONS)}; there are: "
+            f"selfknowledge: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}; there are: "
             f"{', '.join(CONDITIONS)}"
         )
     return (IDK,) if condition == IDK else (DIRECT, META)
@@ -104,24 +103,21 @@ def load_wording(path: Path | None = None) -> Wording:
 
 
 def _read(path: Path) -> Wording:
-    try:
-        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from None
-    _known(str(path), data, ("id", *LANGUAGES))
+    data = read_words(path)
+    require_known(str(path), data, ("id", *LANGUAGES))
     name = data.pop("id", f"own:{path.stem}")
     templates = {}
     for language, texts in data.items():
         if not isinstance(texts, dict):
             raise StudyError(f"{path}: {language} = {texts!r} must be a table")
-        _known(f"{path}: {language}", texts, STEPS if language == "en" else (DIRECT, META))
+        require_known(f"{path}: {language}", texts, STEPS if language == "en" else (DIRECT, META))
         for step, text in texts.items():
             templates[language, step] = _checked(f"{path}: {language}.{step}", language, step, text)
-    return Wording(_text(f"{path}: id", name), templates)
+    return Wording(require_text(f"{path}: id", name), templates)
 
 
 def _checked(where: str, language: str, step: str, value: object) -> str:
-    text = _text(where, value)
+    text = require_text(where, value)
     if text.count(PLACE) != 1:
         raise StudyError(
             f"{where}: {PLACE} stands there {text.count(PLACE)} times; put it once, where the question goes"
@@ -134,25 +130,6 @@ def _checked(where: str, language: str, step: str, value: object) -> str:
     if step == IDK and ABSTENTION not in text.replace("’", "'").lower():
         raise StudyError(f'{where}: "I don\'t know" is not in it; say that this is how to abstain')
     return text
-
-
-def _text(where: str, value: object) -> str:
-    if not (isinstance(value, str) and value.strip()):
-        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
-    return value
-
-
-def _known(where: str, table: Mapping[str, object], allowed: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in allowed:
-            raise StudyError(
-                f"{where}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
-            )
-
-
-def _suggestion(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _digest(texts: Iterable[tuple[tuple[str, str], str]]) -> str:

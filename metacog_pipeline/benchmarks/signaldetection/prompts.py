@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import (
+    read_words,
+    require_known,
+    require_text,
+    suggestion,
+    system_text,
+)
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -53,7 +58,7 @@ class Wording:
         if name in CONDITIONS:
             return name
         raise StudyError(
-            f"signaldetection: unknown condition {name!r}{_suggestion(name, CONDITIONS)}; there are: "
+            f"signaldetection: unknown condition {name!r}{suggestion(name, CONDITIONS)}; there are: "
             f"{', '.join(CONDITIONS)}"
         )
 
@@ -128,7 +133,7 @@ def _from_folder(folder: Path) -> Wording:
                 raise StudyError(
                     f"prompt file {file} cannot be read: {error}; give a UTF-8 text file"
                 ) from None
-            _require_text(str(file), prompts[key])
+            require_text(str(file), prompts[key])
     if not prompts:
         raise StudyError(
             f"{folder}: no prompt file in this folder; expected names are {', '.join(_FILE_NAMES.values())}"
@@ -138,52 +143,28 @@ def _from_folder(folder: Path) -> Wording:
 
 def _read(path: Path, base: Wording | None = None) -> Wording:
     """Read one TOML file; what it leaves out is taken from ``base``, its prompts excepted."""
-    try:
-        data: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"prompt file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
-    _known(str(path), data, _KEYS)
+    data = read_words(path)
+    require_known(str(path), data, _KEYS)
     name = data.get("id", f"own:{path.stem}")
-    system = data.get("system", base.system if base else "")
+    system = system_text(path, data, base.system if base else "")
     ratings = data.get("ratings", base.ratings if base else RATINGS)
-    if not isinstance(system, str):
-        raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
     if not isinstance(ratings, int) or isinstance(ratings, bool) or not 2 <= ratings <= MAX_RATINGS:
         raise StudyError(
             f"{path}: ratings = {ratings!r} must be a whole number from 2 to {MAX_RATINGS}; mend it"
         )
-    return Wording(_require_text(f"{path}: id", name), _prompts(path, data), system, ratings)
+    return Wording(require_text(f"{path}: id", name), _prompts(path, data), system, ratings)
 
 
 def _prompts(path: Path, data: Mapping[str, object]) -> dict[tuple[str, str], str]:
     found = {}
     for task, texts in _table(f"{path}: prompts", data.get("prompts", {}), TASKS).items():
         for condition, text in _table(f"{path}: prompts.{task}", texts, CONDITIONS).items():
-            found[task, condition] = _require_text(f"{path}: prompts.{task}.{condition}", text)
+            found[task, condition] = require_text(f"{path}: prompts.{task}.{condition}", text)
     return found
 
 
 def _table(where: str, value: object, allowed: tuple[str, ...]) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise StudyError(f"{where} = {value!r} must be a table")
-    _known(where, value, allowed)
+    require_known(where, value, allowed)
     return value
-
-
-def _known(where: str, table: Mapping[str, object], allowed: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in allowed:
-            raise StudyError(
-                f"{where}: unknown key {key!r}{_suggestion(key, allowed)}; allowed are: {', '.join(allowed)}"
-            )
-
-
-def _require_text(where: str, value: object) -> str:
-    if not (isinstance(value, str) and value.strip()):
-        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
-    return value
-
-
-def _suggestion(name: str, known: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.benchmarks.common.wording import read_words
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, DIMENSION_OF
 from metacog_pipeline.benchmarks.medley.prompts import fenced
@@ -111,10 +111,7 @@ def case_hash(case: Case, wording: JudgeWording) -> str:
 def load_judge_wording(path: Path | None = None) -> JudgeWording:
     """Return the shipped words, or those of the TOML file ``path``. Raises `StudyError` naming file and key."""
     path = path or shipped("data", "medley", "judge.toml")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"judge file {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    data = read_words(path, "judge file")
     texts = {key: _text(path, data, key) for key in ("id", "system", "text", "wrong_consensus", "again")}
     named = _PLACE.findall(texts["text"])
     if sorted(named) != sorted(PLACES):

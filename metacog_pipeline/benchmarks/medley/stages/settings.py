@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.common.files import beside
+from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
 from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING, Masking
@@ -66,30 +66,15 @@ def masking(study: Study) -> Masking:
 
 def wording(study: Study) -> Wording:
     """Return the words of the prompts; raises StudyError for an unreadable file."""
-    chosen = settings(study).wording
-    if chosen is None:
-        return _wording(None, ())
-    path = beside(study, chosen)
-    found = path.stat() if path.is_file() else None
-    return _wording(path, () if found is None else (found.st_mtime_ns, found.st_size, found.st_ino))
+    return words_of(study, settings(study).wording, load_wording)
 
 
 def judge_wording() -> JudgeWording:
     """Return the words the judges are asked in."""
-    return _judge_wording()
+    return load_judge_wording()
 
 
 def judges(study: Study) -> tuple[ModelSpec, ...]:
     """Return the judges the study names for this benchmark, in that order."""
     by_name = {spec.name: spec for spec in study.judges}
     return tuple(by_name[name] for name in settings(study).judges)
-
-
-@functools.lru_cache(maxsize=4)  # a study of a hundred models looks here hundreds of times
-def _wording(path: Path | None, changed: tuple[int, ...]) -> Wording:
-    return load_wording(path)
-
-
-@functools.cache
-def _judge_wording() -> JudgeWording:
-    return load_judge_wording()

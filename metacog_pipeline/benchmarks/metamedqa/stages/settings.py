@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.common.files import beside
+from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, load_wording
 from metacog_pipeline.study import MetaMedQASection, Study
 
@@ -25,17 +25,7 @@ def folder(study: Study) -> Path | None:
 
 def wording(study: Study) -> Wording:
     """Return the words of the prompts; raises StudyError for an unreadable file or an unknown condition."""
-    chosen = settings(study).wording
-    if chosen is None:
-        return _wording(None, ())
-    path = beside(study, chosen)
-    found = path.stat() if path.is_file() else None
-    return _wording(path, () if found is None else (found.st_mtime_ns, found.st_size, found.st_ino))
-
-
-@functools.lru_cache(maxsize=4)  # a study of a hundred models looks here hundreds of times
-def _wording(path: Path | None, changed: tuple[int, ...]) -> Wording:
-    return load_wording(path)
+    return words_of(study, settings(study).wording, load_wording)
 
 
 def conditions(study: Study) -> tuple[str, ...]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from pathlib import Path
-
-from metacog_pipeline.benchmarks.common.files import beside
+from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, CONDITIONS, LANGUAGE_OF
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, Wording, load_wording
 from metacog_pipeline.study import SelfKnowledgeSection, Study
@@ -27,18 +24,4 @@ def conditions(study: Study) -> tuple[str, ...]:
 
 def wording(study: Study) -> Wording:
     """Return the words of the prompts; raises StudyError for a file that cannot be used."""
-    section = settings(study)
-    path = None if section.wording is None else beside(study, section.wording)
-    return _wording(path, () if path is None else _state_of(path))
-
-
-def _state_of(path: Path) -> tuple[object, ...]:
-    if not path.is_file():
-        return ()
-    state = path.stat()
-    return (state.st_mtime_ns, state.st_size)
-
-
-@functools.lru_cache(maxsize=4)  # a study of a hundred models looks here hundreds of times
-def _wording(path: Path | None, changed: tuple[object, ...]) -> Wording:
-    return load_wording(path)
+    return words_of(study, settings(study).wording, load_wording)

@@ -1,0 +1,76 @@
+"""Words to ask in, from files: read key by key, errors naming file, key and value; read again only when they change."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from metacog_pipeline.benchmarks.common.files import beside
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.study import Study
+
+WordsT = TypeVar("WordsT")
+
+
+def words_of(study: Study, given: Path | None, load: Callable[[Path | None], WordsT]) -> WordsT:
+    """Return ``load`` of the file or folder the study names, of None where it names none.
+
+    Read once for each version of the files, so that whoever has them loaded again gets the same object.
+    """
+    path = None if given is None else beside(study, given)
+    found: WordsT = _loaded(load, path, () if path is None else _state_of(path))
+    return found
+
+
+def read_words(path: Path, what: str = "prompt file") -> dict[str, object]:
+    """Return the table of a TOML file; StudyError where it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise StudyError(f"{what} {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+
+
+def require_known(where: str, table: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise StudyError for a key that is not allowed, with the one that was probably meant."""
+    names = tuple(allowed)
+    for key in table:
+        if key not in names:
+            raise StudyError(
+                f"{where}: unknown key {key!r}{suggestion(key, names)}; allowed are: {', '.join(names)}"
+            )
+
+
+def require_text(where: str, value: object) -> str:
+    """Return a text; raise StudyError for an empty one and for what is none."""
+    if not (isinstance(value, str) and value.strip()):
+        raise StudyError(f"{where} = {value!r} must be a text that is not empty")
+    return value
+
+
+def system_text(path: Path, data: Mapping[str, object], usual: str) -> str:
+    """Return the system message of a file, ``usual`` where it names none; it may be empty."""
+    system = data.get("system", usual)
+    if not isinstance(system, str):
+        raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
+    return system
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return words about the known name closest to ``name``; nothing where none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+@functools.lru_cache(maxsize=32)  # a study of a hundred models looks here hundreds of times
+def _loaded(load: Callable[[Path | None], Any], path: Path | None, changed: tuple[object, ...]) -> Any:
+    return load(path)
+
+
+def _state_of(path: Path) -> tuple[object, ...]:
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found = [(file.name, file.stat()) for file in files if file.is_file()]
+    return tuple((name, state.st_mtime_ns, state.st_size, state.st_ino) for name, state in found)
