@@ -72,7 +72,7 @@ def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
     found = {match.cue.id for match in meant}
     meant = [match for match in meant if not found.intersection(match.cue.suppressed_by)]
     strong = [match for match in meant if match.cue.strength == "strong"]
-    asked = [match for match in strong if match.cue.category == QUESTION][:1]
+    asked = [match for match in strong if match.cue.category == QUESTION][:2]
     strong = _apart([match for match in strong if match.cue.category != QUESTION])
     strong = [
         match
