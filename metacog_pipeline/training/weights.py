@@ -92,6 +92,7 @@ class Weights:
         self._blocks = tuple(_blocks(tensors, block or usual))
         longest = max(each.count for each in self._blocks)
         self._held = _Memory(self.size) if scratch is None else _File(self.size, scratch, longest)
+        self._made: tuple[int, int] | None = None  # whose noise stands in the buffer
         self._eps, self._sum = (torch.empty(longest, device=self.device) for _ in range(2))
         with torch.no_grad():
             for each in self._blocks:
@@ -102,9 +103,9 @@ class Weights:
         """Write the master plus sigma times the individual's noise into the model."""
         scale = _single(individual.sign * sigma)
         for each in self._blocks:
-            eps = self._noise(each, individual.seed)
-            eps.mul_(scale).add_(self._held.read(each).to(self.device))
-            _write(each, eps)
+            moved = self._sum[: each.count]
+            torch.mul(self._noise(each, individual.seed), scale, out=moved)
+            _write(each, moved.add_(self._held.read(each).to(self.device)))
 
     @torch.no_grad()
     def restore(self) -> None:
@@ -129,6 +130,7 @@ class Weights:
                 for seed, weight in wanted:
                     # Two roundings, never a fused one: the same on every device.
                     total.add_(self._noise(each, seed).mul_(weight))
+                    self._made = None
                 master = total.add_(master)
                 self._held.write(each, master.cpu())
             _write(each, master)
@@ -177,6 +179,9 @@ class Weights:
 
     def _noise(self, block: _Block, seed: int) -> Tensor:
         eps = self._eps[: block.count]
+        if self._made == (block.start, seed):  # the other one of an antithetic pair, in a model of one block
+            return eps
+        self._made = (block.start, seed)
         if eps.device.type == "cpu":
             flat = eps.numpy()
             for piece in block.pieces:

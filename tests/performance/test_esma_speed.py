@@ -14,8 +14,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 from metacog_pipeline.training.es import Settings, commit_of  # noqa: E402
+from metacog_pipeline.training.toy.board import ACCURACY, D  # noqa: E402
 from metacog_pipeline.training.toy.model import build_model  # noqa: E402
 from metacog_pipeline.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
+from metacog_pipeline.training.toy.worlds import changes, table  # noqa: E402
 from metacog_pipeline.training.worker import Worker  # noqa: E402
 
 pytestmark = pytest.mark.bench
@@ -57,6 +59,32 @@ def test_a_generation_of_the_toy(tmp_path: Path, figure: Figure) -> None:
     measured = f"{1000 * pure * (1 + more):.0f} ms, of which evaluation {1000 * pure:.0f} ms: {more:.1%} more"
     what = f"a generation of the toy, {SETTINGS.population} × {SETTINGS.batch} questions in one pass of 8 words each"
     figure(what, f"≤ {OVERHEAD:.0%} over its evaluations", measured, more <= OVERHEAD)
+
+
+def test_the_toy_in_five_worlds(tmp_path: Path, figure: Figure) -> None:
+    found, seconds = changes(tmp_path, range(5), ("joint", "direct"))
+    print(f"\n{table(found)}")
+    gains = {
+        reward: [each.gain(D) for each in found if each.reward == reward] for reward in ("joint", "direct")
+    }
+    moved = max(abs(each.gain(ACCURACY)) for each in found if each.reward == "joint")
+    listed = {reward: ", ".join(f"{gain:+.2f}" for gain in each) for reward, each in gains.items()}
+    what = "the toy in 5 worlds, 308 people held out: gain of d′ under the joint reward"
+    figure(
+        what,
+        "≥ 0.8 in each",
+        f"{listed['joint']}; {seconds:.0f} CPU s a world, both rewards",
+        min(gains["joint"]) >= 0.8,
+    )
+    figure(
+        "the same, under the reward for answers alone",
+        "≤ 0.3 in each",
+        listed["direct"],
+        max(gains["direct"]) <= 0.3,
+    )
+    figure(
+        "the same, change of accuracy under the joint reward", "≤ 0.05", f"{moved:.3f} at most", moved <= 0.05
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
