@@ -189,3 +189,19 @@ def test_without_an_inverted_consensus_followers_cannot_be_told_apart():
     told = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.4}
     assert character(told) is None
     assert character({}) is None
+
+
+def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
+    kin = frozenset(f"I{i:03d}" for i in range(10))
+    helped = np.where(np.arange(N) < 10, 0.8, 0.4) + 0.01 * noise(1)
+    tables = [scored("a", helped), scored("b", noise(2)), scored("c", noise(3))]
+    found = compare_scored(
+        pl.concat(tables), seed=1, n_boot=50, related={"a": kin, "b": kin, "c": frozenset()}
+    ).filter(family="analyst_overlap")
+    rows = {row["model"]: row for row in found.to_dicts()}
+    assert list(rows) == ["a", "b", "c", None]
+    assert rows["a"]["value"] == 1 and rows["a"]["statistic"] == 200 and rows["a"]["verdict"] == "significant"
+    assert rows["b"]["verdict"] == "not_significant" and rows["b"]["p_adjusted"] >= rows["b"]["p"]
+    assert rows["c"]["value"] is None and "without values" in rows["c"]["status"]
+    assert rows[None]["n"] == 3 and "2 against 1" in rows[None]["note"]
+    assert compare(*tables).filter(family="analyst_overlap").is_empty()

@@ -15,6 +15,9 @@ family                      value
                             the ten; ``low`` and ``high`` are the range when one model is left out
 ``cognitive_map``           adversarial Δ of ``model``; ``statistic`` its stripped Δ; ``a`` the quadrant, ``verdict`` the
                             profile
+``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
+                            others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
+                            models with a relative among the analysts against those without
 ``character``               ``verdict`` says what ``model`` behaves like
 ==========================  =======================================================================================
 
@@ -26,7 +29,7 @@ observers never meet measured models.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -47,6 +50,7 @@ from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.ranks import spearman_rows
+from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import (
     LOCATIONS,
     N_BOOT,
@@ -57,6 +61,9 @@ from metacog_pipeline.stats.robust import (
 )
 
 __all__ = ["COMPARISON_SCHEMA", "compare", "compare_scored"]
+
+#: {model: the instances that show an analyst of its family}
+Related = Mapping[str, frozenset[str]]
 
 _ALPHA = 0.05
 _NO_SPREAD = "no spread over resamples"
@@ -78,8 +85,13 @@ def compare(
     return compare_scored(scored, seed=seed, n_boot=n_boot)
 
 
-def compare_scored(scored: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return what `compare` does, from rows of `instance_scores.INSTANCE_SCHEMA` of all models and runs."""
+def compare_scored(
+    scored: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT, related: Related | None = None
+) -> pl.DataFrame:
+    """Return what `compare` does, from rows of `instance_scores.INSTANCE_SCHEMA` of all models and runs.
+
+    ``related`` are {model: the instances that show an analyst of its family}; without it overlap is not looked at.
+    """
     groups: dict[tuple[str, str, bool], list[Cell]] = {}
     for cell in cells_of(scored, by_run=False):
         groups.setdefault((cell.dataset, cell.variant, cell.source == "simulated"), []).append(cell)
@@ -94,6 +106,7 @@ def compare_scored(scored: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> 
             if condition == NORMAL:
                 normal = replace(base, condition=condition)
                 rows += [
+                    *_overlap(own, normal, related),
                     *_ranks(own, normal, seed, n_boot),
                     *_firmness(own, normal),
                     *_components(own, normal),
@@ -158,6 +171,39 @@ def _ranks(cells: Sequence[Cell], base: Row, seed: int, n_boot: int) -> Iterator
             low=float(found.low[place]), high=float(found.high[place]), n=cell.items.height,
             note=f"first in {100 * found.share[place, 0]:.0f} % of resamples",
         )  # fmt: skip
+
+
+def _overlap(cells: Sequence[Cell], base: Row, related: Related | None) -> list[Row]:
+    """Return whether models score otherwise where they meet an analyst of their own family."""
+    if related is None:
+        return []
+    rows = []
+    for cell in cells:
+        kin = related.get(cell.model, frozenset())
+        shown = cell.items["instance_id"].is_in(list(kin)).to_numpy()
+        values = cell.items["mms"].to_numpy()
+        row = replace(
+            base, model=cell.model, a="instances with an analyst of its family", b="instances without"
+        )
+        rows.append(_contrast(row, values[shown], values[~shown]))
+    adjusted = holm([row.p for row in rows])
+    rows = [
+        replace(row, p_adjusted=p, verdict=None if p is None else _verdict(p))
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+    whole = location(_matrix(cells)[0])
+    has_kin = np.array([bool(related.get(cell.model)) for cell in cells])
+    between = replace(base, a="models with an analyst of their family", b="models without")
+    return [*rows, _contrast(between, whole[has_kin], whole[~has_kin])]
+
+
+def _contrast(row: Row, first: Floats, second: Floats) -> Row:
+    found = mann_whitney(first, second)
+    return replace(
+        row, family="analyst_overlap", measure="mms", value=found.r, statistic=found.u, p=found.p,
+        n=found.n_first + found.n_second, status=found.status,
+        note=f"{found.n_first} against {found.n_second}; {found.method}",
+    )  # fmt: skip
 
 
 def _firmness(cells: Sequence[Cell], base: Row) -> Iterator[Row]:

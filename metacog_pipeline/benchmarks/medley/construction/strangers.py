@@ -1,8 +1,8 @@
 """Simulated helpers for cases nobody has seen before: they design, judge and verify whatever they are asked about.
 
 They know nothing. Whether a statement is right, and where the crowd leans, is drawn from its words, alike for all; each
-adds chance of its own, less of it with a high ``accuracy``. They show that a generator's calls, costs and failures work over a
-real connection; what they say is worth nothing.
+adds chance of its own, less of it with a high ``accuracy``. They show that a generator's calls, costs and failures work
+over a real connection; what they say is worth nothing.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.medley.stages.construction import (
 from metacog_pipeline.benchmarks.medley.stages.gates import judge_gates
 from metacog_pipeline.benchmarks.medley.stages.helping import HELPERS
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING, every_judgement
+from metacog_pipeline.benchmarks.medley.stages.overlap import related
 from metacog_pipeline.benchmarks.medley.stages.scores import instance_scores
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, settings
 from metacog_pipeline.study import Study
@@ -54,7 +55,9 @@ def _compare(study: Study, observations: pl.DataFrame) -> pl.DataFrame:
         found = agreement(judgements, seed=study.study.seed)
     write_frame(found, folder / "agreement" / "agreement.parquet", "")
     judge_gates(study, found)
-    return comparisons.compare_scored(instance_scores(study, observations), seed=study.study.seed)
+    return comparisons.compare_scored(
+        instance_scores(study, observations), seed=study.study.seed, related=related(study)
+    )
 
 
 def _settle(study: Study) -> bool:
