@@ -81,6 +81,39 @@ def test_whole_words_are_found_and_parts_of_words_are_not(said: list[str], data:
     assert matches(" ".join(said), [part], "token_boundary") == (part in said)
 
 
+PIECES = [
+    "The ",
+    "a",
+    "O'Neill",
+    "U.S.A.",
+    "1,000",
+    "3.5",
+    "C#",
+    "Jean-Paul",
+    "J. R. ",
+    "x",
+    " ",
+    ".",
+    "é",
+    "²",
+    "ß",
+    "북",
+]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=8), st.lists(st.sampled_from(PIECES), min_size=1, max_size=3)
+)
+@settings(max_examples=200)
+def test_an_answer_is_looked_for_among_the_words_however_it_is_spelled(
+    said: list[str], answer: list[str]
+) -> None:
+    wanted = re.sub(r"^(?:a|an|the) ", "", words("".join(answer)))
+    if wanted and not wanted.endswith("북"):
+        found = f" {wanted} " in f" {words(''.join(said))} "
+        assert matches("".join(said), ["".join(answer)], "token_boundary") == found
+
+
 @given(TEXT)
 @settings(max_examples=150)
 def test_normal_forms_are_stable(text: str) -> None:

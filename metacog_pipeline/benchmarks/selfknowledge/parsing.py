@@ -54,6 +54,11 @@ _ABSTAINS = re.compile(
     rf"|\bi (?:do not|don't|dont) have {_SOME}|\A\W*no {_SOME}"
     r"|\banswer is (?:unknown|not known)\b|\bunknown to me\b|\bdrawing a blank\b"
 )
+# What is in every such phrase.
+_HINT = re.compile(
+    r"know|idk|idea|clue|recall|remember|aware|unsure|unable|\bnot?\b|can|information|details|data|blank",
+    re.I,
+)
 _UNSURE = r"(?:i(?:'m| am) )?(?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)(?: about (?:that|this|it))?"
 _ALONE = r"(?:unknown|unanswerable|n/a|none known|not known|dunno|no answer|cannot be determined)"
 _ONLY_ABSTAINS = re.compile(rf"\W*(?:(?:answer|keywords?)\W+)?(?:{_UNSURE}|{_ALONE})(?:\W+sorry)?\W*")
@@ -107,10 +112,12 @@ def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()
     said = plain(text)
     if rule == "strict":
         return said.strip(" .!\n") == _REFERENCE_ABSTENTION
+    if _ABSTAINS.search(said) is None:
+        return _ONLY_ABSTAINS.fullmatch(said) is not None
     for answer in answers:
-        if _ABSTAINS.search(wanted := plain(answer)):
+        if _HINT.search(answer) is not None and _ABSTAINS.search(wanted := plain(answer)) is not None:
             said = said.replace(wanted, " ")
-    return _ABSTAINS.search(said) is not None or _ONLY_ABSTAINS.fullmatch(said) is not None
+    return _ABSTAINS.search(said) is not None
 
 
 def plain(text: str) -> str:
