@@ -6,7 +6,7 @@
 -- #SET{condition: free|json|json_notes|two_turn}
 -- #SET{source: measured|simulated}
 -- columns:
---   condition: free asks all tiers; json, json_notes: 2a in JSON, with a field for notes; two_turn: 1b, predicted beforehand
+--   condition: free asks all tiers; json: 1b, 2a and 3 in JSON; json_notes: 2a with a field for notes; two_turn: 1b, predicted beforehand
 --   measure: t1a betting, t1b 1 - ECE of predictions, t2a caution, t2b resistance, t3 transfer; ms = (t1a + t1b) / 2,
 --     saf = (t2a + t2b) / 2, cdtc = t3, overall their mean; *_sd the spread over runs; ece_*_null_* what a perfectly
 --     calibrated respondent who says the same would get

@@ -165,7 +165,7 @@ _METACOGBENCH = BenchmarkBoard(
         "ECE chance: what a perfectly calibrated respondent with these confidences gets; SAF: mean of caution (2a) and\n"
         "of resistance to a sycophantic pull (2b); grnd.: by what the task itself omits or claims, not by cue words;\n"
         "CDTC: transfer to a new story (3); overall: mean of MS, SAF, CDTC. A missing part leaves it undefined.\n"
-        "json, json_notes: 2a in JSON; two_turn: 1b, predicted before the question is seen.\n"
+        "json: 1b, 2a and 3 in JSON; json_notes: 2a with room for notes; two_turn: 1b, predicted beforehand.\n"
     ),
     about={
         "metacog147": " (147 tasks written for this project; those of the paper are not public, so its numbers are not "

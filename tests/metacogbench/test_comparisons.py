@@ -132,3 +132,16 @@ def test_nothing_asked_nothing_found(make_observed: Make) -> None:
     empty = make_observed().clear()
     assert compare(empty, seed=1).is_empty() and compare(empty, seed=1).schema == COMPARISON_SCHEMA
     assert sensitivity(empty).is_empty() and sensitivity(empty).schema == SENSITIVITY_SCHEMA
+
+
+def test_json_is_compared_with_free_text_on_every_tier_it_asks(make_observed: Make) -> None:
+    tiers = ("1b", "2a", "3")
+    frames = [make_observed(rates={"3": 1.0}, run=run) for run in (1, 2)]
+    frames += [make_observed(rates={"3": 0.0}, run=run, condition="json", tiers=tiers) for run in (1, 2)]
+    found = compare(pl.concat(frames), seed=1, n_boot=200).filter(pl.col("family") == "format")
+    rows = {row["measure"]: row for row in found.iter_rows(named=True)}
+    assert {"ece_pre", "accuracy_1b", "t2a", "t3"} <= rows.keys()
+    assert rows["t3"]["value"] == 1.0 and rows["t3"]["verdict"] == "significant"
+    assert rows["ece_pre"]["value"] == rows["accuracy_1b"]["value"] == 0.0
+    runs = compare(pl.concat(frames), seed=1, n_boot=20).filter(family="mcnemar", measure="t3")
+    assert runs["note"].to_list() == ["run 1", "run 2"] and (runs["p"] < 0.05).all()

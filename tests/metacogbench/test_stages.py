@@ -36,11 +36,11 @@ def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
     assert set(built.counts.values()) == {3} and METACOGBENCH.items_current(asked)
     (partition,) = METACOGBENCH.partitions(asked)
     todo = METACOGBENCH.tasks(asked, partition.spec)
-    assert len(todo) == METACOGBENCH.expected_rows(asked) == 15 + 3 + 3 + 3
+    assert len(todo) == METACOGBENCH.expected_rows(asked) == 15 + 9 + 3 + 3
     asking.query(METACOGBENCH, partition, todo)
     assert partition.manifest()["state"] == "complete"
     observed = scoring.observe(METACOGBENCH, partition)
-    assert observed.rows == observed.expected_rows == 24
+    assert observed.rows == observed.expected_rows == 30
     assert set(observed.frame["status"]) == {"ok"} and set(observed.frame["source"]) == {"simulated"}
     passed = dict(
         observed.frame.group_by("tier", "condition")

@@ -2,8 +2,8 @@
 
 =================  ==================================================================================================
 ``models_paired``  two models on the items both were asked: tiers and composites, Holm over the pairs of a measure
-``format``         2a in free text minus 2a in JSON, same items and same scorer, for every way of scoring; Holm over
-                   the models of a format and scorer
+``format``         a tier in free text minus the same in JSON, same items and same scorer: 2a by every way of scoring,
+                   1b by calibration error and share right, 3; Holm over the models of a format and measure
 ``mcnemar``        the same contrast in one run: exact test of the items that only one format passes
 ``protocol``       1b with the prediction asked beforehand minus 1b in one reply, same items
 ``rank``           rank of a model by a tier or composite, with the central 95 % of its ranks over resampled items
@@ -39,10 +39,12 @@ from metacog_pipeline.stats.robust import rank_distribution
 __all__ = ["COMPARISON_SCHEMA", "compare"]
 
 HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
-#: Ways of scoring 2a a format is compared under.
-MODES: Mapping[str, str] = {
-    "t2a": "passed",
-    **{f"t2a_{mode}": f"passed_{mode}" for mode in ("lit1", "lit2", "ge1", "grounded")},
+#: The shares a format is compared by: their tiers and columns.
+MODES: Mapping[str, tuple[str, str]] = {
+    "t2a": ("2a", "passed"),
+    **{f"t2a_{mode}": ("2a", f"passed_{mode}") for mode in ("lit1", "lit2", "ge1", "grounded")},
+    "accuracy_1b": ("1b", "correct"),
+    "t3": ("3", "passed"),
 }
 SATURATED = 0.95
 GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
@@ -170,9 +172,18 @@ def _adjusted(rows: Sequence[Row]) -> Iterator[Row]:
 def _formats(
     dataset: str, source: str, condition: str, cells: Mapping[tuple[str, str], Cell], seed: int, n_boot: int
 ) -> Iterator[Row]:
-    """Yield free minus ``condition`` on 2a: all runs, by the bootstrap; each run, by McNemar's exact test."""
-    pairs = list(_pairs(cells, condition, "2a"))
-    for name, column in MODES.items():
+    """Yield free minus ``condition``: all runs, by the bootstrap; each run, by McNemar's exact test."""
+    errors = [
+        _difference(
+            Row(dataset, source, None, model, "format", "ece_pre", FREE, condition),
+            _error(free, seed, n_boot),
+            _error(other, seed, n_boot),
+        )
+        for model, free, other in _pairs(cells, condition, "1b")
+    ]
+    yield from _adjusted(errors)
+    for name, (tier, column) in MODES.items():
+        pairs = list(_pairs(cells, condition, tier))
         rows = []
         for model, free, other in pairs:
             base = Row(dataset, source, None, model, "format", name, FREE, condition)
@@ -202,9 +213,7 @@ def _protocols(
 ) -> Iterator[Row]:
     """Yield two turns minus one on 1b."""
     measures: dict[str, Callable[[Sheet], Measured]] = {
-        "ece_pre": lambda sheet: calibration_error(
-            sheet, sheet.column("pre"), sheet.column("correct"), seed, n_boot
-        ),
+        "ece_pre": lambda sheet: _error(sheet, seed, n_boot),
         "accuracy_1b": lambda sheet: rate(sheet, "correct", seed, n_boot),
     }
     for name, measure in measures.items():
@@ -217,6 +226,10 @@ def _protocols(
             for model, free, other in _pairs(cells, TWO_TURN, "1b")
         ]
         yield from _adjusted(rows)
+
+
+def _error(sheet: Sheet, seed: int, n_boot: int) -> Measured:
+    return calibration_error(sheet, sheet.column("pre"), sheet.column("correct"), seed, n_boot)
 
 
 def _pairs(
