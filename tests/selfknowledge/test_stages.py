@@ -169,6 +169,8 @@ def test_items_that_are_not_built_yet_are_named(tmp_path: Path) -> None:
         ('matching = "fuzzy"', "token_boundary"),
         ('yes_no = "lenient"', "strict"),
         ('decoding = "beam"', "checkpoint"),
+        ('idk = "no"', "idk"),
+        ('folder = "mine"', "comes with the package"),
         ("limit = 0", "limit"),
         ("limt = 3", 'did you mean "limit"'),
     ],
