@@ -85,7 +85,7 @@ def _headline(row: dict[str, object], name: str) -> object:
 
 
 def _dollars(value: object) -> object:
-    return f"${value:.2f}" if isinstance(value, float) else None
+    return Stacked(f"${value:.2f}") if isinstance(value, float) else None
 
 
 def _drift(home: Path) -> Iterator[str]:

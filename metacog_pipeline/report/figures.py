@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INK = "#010203"
 #: Told apart by people with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _WIDTH_IN = 5.4
 _LONGEST_LABEL = 32
 
@@ -79,19 +79,31 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
     return svg(figure, f"{y} against {x}")
 
 
-def ladder(rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[str], x: str) -> str:
-    """Return one line per row with a mark for each of ``steps``, joined in that order."""
+def ladder(
+    rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[str], x: str, apart: float = 0.0
+) -> str:
+    """Return one line per row with a mark for each of ``steps``, joined in that order.
+
+    ``apart`` sets the steps of a row below each other, where their intervals would lie on one another; in rows.
+    """
     figure, axes = canvas(1.2 + 0.42 * max(1, len(rows)))
-    colours = dict(zip(steps, PALETTE, strict=False))
-    markers = dict(zip(steps, MARKERS, strict=False))
+    colours = {step: PALETTE[i % len(PALETTE)] for i, step in enumerate(steps)}
+    markers = {step: MARKERS[i % len(MARKERS)] for i, step in enumerate(steps)}
     for place, (_, points) in enumerate(rows):
-        there = [points[step] for step in steps if step in points]
-        axes.plot([each.value for each in there], [place] * len(there), color=INK, linewidth=0.6, zorder=1)
+        levels = {step: place + apart * (i - (len(steps) - 1) / 2) for i, step in enumerate(steps)}
+        there = [step for step in steps if step in points]
+        axes.plot(
+            [points[step].value for step in there],
+            [levels[step] for step in there],
+            color=INK,
+            linewidth=0.6,
+            zorder=1,
+        )
         for step in steps:
             if step in points:
                 axes.errorbar(
                     [points[step].value],
-                    [place],
+                    [levels[step]],
                     xerr=points[step].arms,
                     fmt=markers[step],
                     color=colours[step],

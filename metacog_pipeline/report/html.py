@@ -16,11 +16,12 @@ _DIGITS = re.compile(r"-?[0-9.]+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the page: ``body`` is HTML, made by the functions of this module."""
+    """One part of the page: ``body`` is HTML, made by the functions of this module; ``about`` a benchmark, or none."""
 
     anchor: str
     title: str
     body: str
+    about: str = ""
 
 
 def words(text: object) -> str:
@@ -52,6 +53,11 @@ def table(rows: Rows, caption: str) -> str:
         f"<caption>{words(caption)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def linked(address: str, text: str) -> str:
+    """Return a link; ``address`` is one of this package's own."""
+    return f'<a href="{words(address)}">{words(text)}</a>'
 
 
 def folded(summary: str, body: str) -> str:

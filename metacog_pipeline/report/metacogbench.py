@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from metacog_pipeline.report import formats
 from metacog_pipeline.report.figures import Point, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals, plane
@@ -40,7 +41,7 @@ def parts(home: Path) -> Iterator[Part]:
     yield Part("metacog-modes", "Ways of scoring, side by side", _modes(home))
     yield Part("metacog-lengths", "Pass rates at matched length", _lengths(home))
     yield Part("metacog-judges", "Judges beside the rules", _judges(home))
-    yield Part("metacog-formats", "What the format changes", _formats(home))
+    yield Part("metacog-formats", "What the format changes", formats.body(home))
     yield Part("metacog-thresholds", "Other thresholds", _thresholds(home))
     yield Part("metacog-published", "Printed numbers against their own parts", _published(home))
 
@@ -236,22 +237,6 @@ def _modes(home: Path) -> str:
     return paragraph(said, "soft") + ("".join(made) or paragraph("No values yet."))
 
 
-def _formats(home: Path) -> str:
-    found = read_table(
-        home,
-        "select source, model, measure, a, b, value, low, high, p_adjusted, verdict from metacogbench_comparisons "
-        "where family in ('format', 'protocol') order by source, model, family, b, measure",
-    ).rows
-    rows = tuple(
-        (row[1], row[2], f"{row[3]} - {row[4]}", _interval(row[5:8]), _shown(row[8]), _said(row[9]))
-        for row in found
-    )
-    if not rows:
-        return paragraph("Asked under one format only.", "soft")
-    columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
-    return table(Rows(columns, rows), "Differences on the same tasks")
-
-
 def _thresholds(home: Path) -> str:
     found = read_table(
         home,
@@ -354,7 +339,3 @@ def _range(low: object, high: object) -> object:
     if not isinstance(low, float) or not isinstance(high, float):
         return None
     return Stacked(f"{fixed(low, 3)} to {fixed(high, 3)}")
-
-
-def _said(verdict: object) -> str:
-    return str(verdict or "untested").replace("_", " ")

@@ -10,6 +10,8 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 sy
 main, header { max-width: 80rem; margin: 0 auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 1.5rem 0 .25rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.25rem 0 .5rem; border-bottom: 1px solid var(--line); padding-bottom: .25rem; }
+h2 small { color: var(--soft); font-size: .875rem; font-weight: 400; }
+nav details, nav summary { display: inline-block; margin: 0 1rem .25rem 0; } nav details[open] { display: block; }
 p { max-width: 46rem; overflow-wrap: anywhere; }
 p.soft, figcaption, caption { color: var(--soft); font-size: .875rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
