@@ -68,13 +68,13 @@ def settle() -> float:
     return resident("VmRSS")
 
 
-def main(dtype: str, folder: Path) -> None:
+def main(dtype: str, folder: Path, width: int = 640, layers: int = 5) -> None:
     """Measure and print."""
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
     kind = getattr(torch, dtype)
-    # 40 million weights, a third of them in one tensor; and a small one, so that all libraries are there before it counts.
-    make_model(folder / "model", kind, 20_000, 640, 5)
+    # 38 million weights unless told otherwise, a third of them in one tensor; and a small one, so that all libraries are there before it counts.
+    make_model(folder / "model", kind, 20_000, width, layers)
     make_model(folder / "small", kind, 300, 40, 1)
     questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(16))
     recipe = CausalRecipe(folder / "model", questions, (), ASKING, SETTINGS, dtype=dtype)
@@ -122,4 +122,4 @@ def main(dtype: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:]))
