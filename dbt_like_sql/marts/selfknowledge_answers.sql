@@ -5,7 +5,8 @@
 -- #NOT_NULL(dataset, condition, model, run, item_id, status)
 -- #SET{source: measured|simulated}
 -- columns:
---   question, ground_truths: in the language of the condition
+--   question: in the language of the condition
+--   ground_truths: the accepted answers in that language
 --   prediction: the reply to the direct question
 --   meta_answer: the reply to "do you know it?", null under idk
 --   direct_correctness: 1 or 0, null without an answer
