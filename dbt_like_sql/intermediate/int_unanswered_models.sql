@@ -1,7 +1,8 @@
 -- One row: one listed model, benchmark and condition for which nothing was scored: it is still named on the board.
 -- Key: benchmark, condition, model.
--- Source: int_benchmarks, int_listed_models, stg_study_partitions, int_metamedqa_cells, int_signaldetection_cells,
--- int_signaldetection_question_sets, medley_estimates, metacogbench_estimates, selfknowledge_estimates, int_estimates.
+-- Source: int_benchmarks, int_listed_models, stg_study_partitions, stg_study_boards, int_metamedqa_cells,
+-- int_signaldetection_cells, int_signaldetection_question_sets, medley_estimates, metacogbench_estimates,
+-- selfknowledge_estimates, int_estimates.
 -- #UNIQUE(benchmark, condition, model)
 -- #NOT_NULL(benchmark, condition, model, n_failed)
 -- columns:
@@ -25,7 +26,9 @@ with
         union
         select 'signaldetection', 'A confidence' where not exists (select 1 from int_signaldetection_question_sets)
         union
-        select 'medley', 'normal reference'
+        select benchmark, condition from stg_study_boards
+        union
+        select 'medley', 'normal reference' where not exists (select 1 from stg_study_boards where benchmark = 'medley')
         union
         select 'metacogbench', 'free'
         union

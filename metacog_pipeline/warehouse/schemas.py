@@ -72,6 +72,11 @@ STUDY_PARTITIONS = pa.schema(
     ]
 )
 
+#: One row per benchmark that lets the study decide under which condition a model stands before it is scored.
+STUDY_BOARDS = pa.schema(
+    [pa.field("benchmark", pa.string(), nullable=False), pa.field("condition", pa.string(), nullable=False)]
+)
+
 
 def _arrow(schema: pl.Schema) -> pa.Schema:
     """Return what Polars writes for ``schema``."""
@@ -83,6 +88,7 @@ DATASETS: Mapping[str, pa.Schema] = {
     "study/models.parquet": STUDY_MODELS,
     "study/partitions.parquet": STUDY_PARTITIONS,
     "study/helpers*.parquet": STUDY_PARTITIONS,
+    "study/boards*.parquet": STUDY_BOARDS,
     "transcripts/**/*.parquet": TRANSCRIPTS,
     "items/metamedqa*.parquet": metamedqa_items.ITEMS_SCHEMA,
     "observations/metamedqa/**/*.parquet": _arrow(metamedqa_observe.OBSERVATION_SCHEMA),

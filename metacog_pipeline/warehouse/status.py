@@ -20,7 +20,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
-from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
+from metacog_pipeline.warehouse.schemas import STUDY_BOARDS, STUDY_MODELS, STUDY_PARTITIONS
 
 BOARD_NOTE = "board.sha256"
 
@@ -70,11 +70,12 @@ def helper_states(study: Study) -> list[PartitionState]:
 
 
 def write_status(study: Study) -> None:
-    """Write ``models.parquet``, ``partitions.parquet`` and ``helpers.parquet`` under ``study/`` for the SQL models."""
+    """Write what the SQL models read of the study itself: models, partitions, helpers and boards, under ``study/``."""
     folder = study.home.status
     states = [asdict(state) for state in partition_states(study)]
     _write(folder / "partitions.parquet", states, STUDY_PARTITIONS)
     _write(folder / "helpers.parquet", [asdict(state) for state in helper_states(study)], STUDY_PARTITIONS)
+    _write(folder / "boards.parquet", _boards(study), STUDY_BOARDS)
     _write(folder / "models.parquet", [*_listed(study), *_retired(study)], STUDY_MODELS)
 
 
@@ -137,6 +138,14 @@ def _message(manifest: Mapping[str, object], state: str) -> str | None:
 def _count(manifest: Mapping[str, object], key: str) -> int:
     value = manifest.get(key, 0)
     return value if isinstance(value, int) else 0
+
+
+def _boards(study: Study) -> list[dict[str, object]]:
+    return [
+        {"benchmark": each.name, "condition": each.first_board(study)}
+        for each in enabled(study)
+        if each.first_board is not None
+    ]
 
 
 def _listed(study: Study) -> list[dict[str, object]]:

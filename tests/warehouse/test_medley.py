@@ -19,10 +19,12 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.benchmarks.medley.scoring import estimates
+from metacog_pipeline.study import load_study
 from metacog_pipeline.warehouse import build, run_query
 from metacog_pipeline.warehouse.leaderboard import render_board
 from metacog_pipeline.warehouse.query import board, read_table
 from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
+from metacog_pipeline.warehouse.status import write_status
 
 MakeMedley = Callable[..., Path]
 CONDITIONS = ("normal", "adversarial", "stripped")
@@ -303,3 +305,18 @@ def test_the_gates_of_the_asked_set_are_a_table(make_medley: MakeMedley) -> None
     assert rows(home, "select distinct dataset from medley_gates") == [("published",)]
     assert rows(home, "select found from medley_gates where name = 'G15'") == [("one judge only",)]
     assert rows(home, "select name from medley_gates limit 3") == [("G1",), ("G2",), ("G3",)]
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_a_model_that_said_nothing_is_listed_under_the_variant_of_its_study(
+    variant: str, tmp_path: Path
+) -> None:
+    lines = ['[study]\nname = "s"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "openai"\nmodel = "a"']
+    lines += ["[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true"]
+    (tmp_path / "s.toml").write_text("\n".join([*lines, f'variant = "{variant}"\n']))
+    study = load_study(tmp_path / "s.toml")
+    study.home.prepare()
+    write_status(study)
+    build(study.home.path)
+    found = rows(study.home.path, "select distinct condition from int_unanswered_models")
+    assert found == [(f"normal {variant}",)]

@@ -159,6 +159,8 @@ class Benchmark:
         Where answers are judged by other models; None elsewhere.
     helpers
         Where models help to make the items; None elsewhere.
+    first_board
+        The board's condition a model stands under before anything of it is scored, where the study decides that.
     settle
         Called when every partition has been measured: decide what could not be decided before there were answers.
         Whether there is more to ask now.
@@ -191,6 +193,7 @@ class Benchmark:
     takes_imports: bool = False
     judging: Judging | None = None
     helpers: Helpers | None = None
+    first_board: Callable[[Study], str] | None = None
     settle: Callable[[Study], bool] = lambda study: False
 
     @property
