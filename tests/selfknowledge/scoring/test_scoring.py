@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge import scoring
 from metacog_pipeline.benchmarks.selfknowledge.layout import ESTIMATE_SCHEMA
+from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
+from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 Make = Callable[..., pl.DataFrame]
 
@@ -188,8 +191,6 @@ def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Mak
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
 def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None:
-    from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
-    from metacog_pipeline.stats.type2_dprime import type2_dprime
 
     correct, yes = np.array([c for c, _ in pairs], int), np.array([y for _, y in pairs], int)
     found = type2_dprime(*table_of(correct, yes))
@@ -202,3 +203,37 @@ def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None
         assert found.hit_rate[0] == pytest.approx(said * (1 - yfr) / acc)
     if acc < 1:
         assert found.false_alarm_rate[0] == pytest.approx(said * yfr / (1 - acc))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=25))
+def test_all_alignment_never_exceeds_raw_alignment(answers: list[tuple[bool, bool, bool, bool]]) -> None:
+    columns = [[int(each) for each in column] for column in zip(*answers, strict=True)]
+    correct, yes, idk_correct, abstained = columns
+    n = len(correct)
+    shared = {"benchmark": "selfknowledge", "dataset": "sample", "model": "alpha", "run": 1, "status": "ok"}
+    shared |= {"answerable": 1, "matching": "inclusion", "source": "measured"}
+    items = [f"q{i}" for i in range(n)]
+    frames = [
+        pl.DataFrame(
+            [
+                {**dict.fromkeys(OBSERVATION_SCHEMA), **shared, "item_id": items[i], **own(i)}
+                for i in range(n)
+            ],
+            schema=OBSERVATION_SCHEMA,
+        )
+        for own in (
+            lambda i: {
+                "condition": "dual",
+                "correct": correct[i],
+                "correct_strict": correct[i],
+                "yes": yes[i],
+            },
+            lambda i: {"condition": "idk", "correct": idk_correct[i], "abstained": abstained[i]},
+        )
+    ]
+    made = scoring.score(pl.concat(frames), seed=1, n_boot=20)
+    dual, idk = values(made, condition="dual"), values(made, condition="idk")
+    assert idk["all_alignment"]["estimate"] <= dual["raw_alignment"]["estimate"]  # type: ignore[operator]
+    expected = np.mean([c == y == 1 - k for c, y, k in zip(correct, yes, abstained, strict=True)])
+    assert idk["all_alignment"]["estimate"] == pytest.approx(expected)
