@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
+from metacog_pipeline.benchmarks.common.item_files import ItemT
 from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.partition import Outcome, Progress
 from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
-from metacog_pipeline.querying.types import Task
+from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import read_partition
+
+
+def item_tasks(
+    asked: Mapping[str, Iterable[ItemT]], ask_item: Callable[[ItemT, str, str, Ask], Awaitable[None]]
+) -> list[Task]:
+    """Return one task per condition and item asked under it, in the order of ``asked``.
+
+    ``ask_item(item, condition, mode, ask)`` asks the steps of one.
+    """
+    hashes: dict[str, str] = {}
+
+    def task(item: ItemT, condition: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await ask_item(item, condition, mode, ask)
+
+        if item.item_id not in hashes:
+            hashes[item.item_id] = item.item_hash
+        return Task(item.item_id, hashes[item.item_id], condition, run)
+
+    return [task(item, condition) for condition, items in asked.items() for item in items]
+
+
+def mode_ladder(spec: ModelSpec, modes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the answer modes to try, best first; a mode that is none of ``modes`` means the whole ladder."""
+    if spec.answer_mode in modes:
+        return (spec.answer_mode,)
+    return ("text",) if spec.provider == "simulated" else modes
 
 
 def query(

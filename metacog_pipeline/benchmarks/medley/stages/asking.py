@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.asking import imported_files
+from metacog_pipeline.benchmarks.common.asking import imported_files, item_tasks, mode_ladder
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.importing import Imported, replayed_partition
 from metacog_pipeline.benchmarks.common.scoring import source_word
@@ -37,9 +37,7 @@ from metacog_pipeline.transcripts.store import kept_records
 
 def modes(spec: ModelSpec) -> tuple[str, ...]:
     """Return the answer modes to try, best first; a mode this benchmark does not have means the whole ladder."""
-    if spec.answer_mode in MODES:
-        return (spec.answer_mode,)
-    return ("text",) if spec.provider == "simulated" else MODES
+    return mode_ladder(spec, MODES)
 
 
 def tasks(study: Study, spec: ModelSpec) -> list[Task]:
@@ -52,16 +50,10 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     if spec.provider == "replay" and (alone := to_replay(instances(study), _kept(study, spec))) is not None:
         wanted = {NORMAL: alone}
 
-    def task(item: Instance, item_hash: str, condition: str) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, words, spec, masking=hidden)
+    async def ask_one(item: Instance, condition: str, mode: str, ask: Ask) -> None:
+        await ask_item(item, condition, mode, ask, words, spec, masking=hidden)
 
-        return Task(item.item_id, item_hash, condition, run)
-
-    hashes = {item.item_id: item.item_hash for item in instances(study)}
-    return [
-        task(item, hashes[item.item_id], condition) for condition, items in wanted.items() for item in items
-    ]
+    return item_tasks(wanted, ask_one)
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.asking import item_tasks
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.metacogbench.items import Item
@@ -33,19 +34,11 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     words = wording(study)
     lexicon(study)  # cues that cannot be used stop a study before a cent is spent
 
-    def task(item: Item, item_hash: str, condition: str) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, words, spec)
+    async def ask_one(item: Item, condition: str, mode: str, ask: Ask) -> None:
+        await ask_item(item, condition, mode, ask, words, spec)
 
-        return Task(item.item_id, item_hash, condition, run)
-
-    asked = items(study)
-    hashes = {item.item_id: item.item_hash for item in asked}
-    return [
-        task(item, hashes[item.item_id], condition)
-        for condition in conditions(study)
-        for item in applicable(asked, condition)
-    ]
+    every = items(study)
+    return item_tasks({name: applicable(every, name) for name in conditions(study)}, ask_one)
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.asking import imported_files
+from metacog_pipeline.benchmarks.common.asking import imported_files, item_tasks
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.importing import Imported, replayed_partition
 from metacog_pipeline.benchmarks.common.scoring import source_word
@@ -44,14 +44,10 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     """Return one task per item and condition."""
     words = wording(study)
 
-    def task(item: Item, item_hash: str, condition: str) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, words, spec)
+    async def ask_one(item: Item, condition: str, mode: str, ask: Ask) -> None:
+        await ask_item(item, condition, mode, ask, words, spec)
 
-        return Task(item.item_id, item_hash, condition, run)
-
-    hashed = [(item, item.item_hash) for item in selected_items(study)]
-    return [task(item, digest, condition) for condition in conditions(study) for item, digest in hashed]
+    return item_tasks(dict.fromkeys(conditions(study), selected_items(study)), ask_one)
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:

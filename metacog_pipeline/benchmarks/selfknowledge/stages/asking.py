@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.asking import item_tasks
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.selfknowledge.items import Item, asked
@@ -32,19 +33,11 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     words = wording(study)
     greedy = settings(study).decoding == "greedy"
 
-    def task(item: Item, item_hash: str, condition: str) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, words, spec, send_temperature=greedy)
-
-        return Task(item.item_id, item_hash, condition, run)
+    async def ask_one(item: Item, condition: str, mode: str, ask: Ask) -> None:
+        await ask_item(item, condition, mode, ask, words, spec, send_temperature=greedy)
 
     every = items(study)
-    hashes = {item.item_id: item.item_hash for item in every}
-    return [
-        task(item, hashes[item.item_id], condition)
-        for condition in conditions(study)
-        for item in asked(every, condition)
-    ]
+    return item_tasks({name: asked(every, name) for name in conditions(study)}, ask_one)
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:

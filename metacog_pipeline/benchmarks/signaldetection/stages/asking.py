@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.common.asking import item_tasks, mode_ladder
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.signaldetection.items import Item
@@ -21,23 +22,17 @@ from metacog_pipeline.study import Study
 
 def modes(spec: ModelSpec) -> tuple[str, ...]:
     """Return the answer modes to try, best first; a mode this benchmark does not have means the whole ladder."""
-    if spec.answer_mode in MODES:
-        return (spec.answer_mode,)
-    return ("text",) if spec.provider == "simulated" else MODES
+    return mode_ladder(spec, MODES)
 
 
 def tasks(study: Study, spec: ModelSpec) -> list[Task]:
     """Return one task per item and condition."""
     words = wording(study)
 
-    def task(item: Item, item_hash: str, condition: str) -> Task:
-        async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, words, spec)
+    async def ask_one(item: Item, condition: str, mode: str, ask: Ask) -> None:
+        await ask_item(item, condition, mode, ask, words, spec)
 
-        return Task(item.item_id, item_hash, condition, run)
-
-    hashed = [(item, item.item_hash) for item in items(study)]
-    return [task(item, digest, condition) for condition in conditions(study) for item, digest in hashed]
+    return item_tasks(dict.fromkeys(conditions(study), items(study)), ask_one)
 
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Provenance
+from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import UNITS
 
 Params = dict[str, Any]
 Answer = dict[str, Any]
@@ -17,29 +18,7 @@ ATTEMPTS = 4000
 RANDOM_REPLIES = 200
 MOST_RANDOM_PASSES = 0.10  # share of random replies that may pass by luck
 SLACK = 1e-9
-_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
+_WORDS = [*UNITS, "twenty"]
 PLACES = [
     "Aldery",
     "Brask",
