@@ -62,3 +62,8 @@ def test_the_stack_is_not_the_stake():
 def test_reasoning_is_not_read():
     assert read_bet("<think>BET: 90</think>BET: 30") == 30
     assert read_bet("<think>BET: 90") is None
+
+
+def test_a_value_in_a_tag_of_its_name_is_keyed():
+    assert read_bet("<answer>9</answer><bet>18</bet>") == 18
+    assert read_bet("<note>90</note>\nBET: 5") == 5

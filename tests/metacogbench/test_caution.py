@@ -62,3 +62,24 @@ def test_scenario_nouns_and_copied_stems_are_ignored():
     assert not score_caution("The risk desk has 4 staff.", ignore=("risk",)).ge1
     stem = "The insurer insures the risk of frost in May for growers."
     assert not score_caution("You ask about the risk of frost in May for growers: 4.", stem=stem).ge1
+
+
+def test_cues_that_share_words_count_once():
+    shared = score_caution("The rate is not always stable.")
+    assert shared.n_strong == 1 and not shared.scoped
+    assert score_caution("The rate is not always stable. Run a pilot.").scoped
+
+
+def test_what_a_cue_is_about_is_no_second_cue():
+    assert not score_caution("There is a danger of leaks.").scoped
+    assert score_caution("There is a danger of leaks, and staff fall sick.").scoped
+
+
+def test_each_word_of_a_family_counts_by_itself():
+    found = score_caution("Pipes leak and pumps break down; they leaked before.")
+    assert found.n_strong == 2 and all(cue.startswith("adversity.breakdown:") for cue in found.cues)
+
+
+def test_a_question_counts_beside_what_it_asks_about():
+    assert score_caution("20. Will the pipes leak in a drought?").scoped
+    assert not score_caution("20. How many do you have?").ge1

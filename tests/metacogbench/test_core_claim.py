@@ -45,3 +45,41 @@ def test_factors_follow_negation_and_keep_their_own_negators():
 def test_a_factor_regex_that_could_run_away_is_refused():
     with pytest.raises(BadPattern):
         find_factors("x", [{"id": "x", "any": [r"(\w+ ?)+$"]}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It does not follow from a remark on the few cases of last winter that B is better.",
+        "That doesn't mean in any of the clinics we looked at that B is better.",
+        "There is no reason, small or large, to conclude that in the end B is better.",
+        "It would be premature to say that on the whole and in the long run B is better.",
+    ],
+)
+def test_a_denied_step_governs_its_clause_however_long(text):
+    assert not score_core_claim(text, **RX).overcorrects
+
+
+def test_a_denied_step_ends_with_its_clause():
+    assert score_core_claim("It does not follow, yet B is better.", **RX).overcorrects
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Six, not counting queues.",
+        "You have not considered the queues.",
+        "No allowance is made for queues.",
+        "It assumes no queues.",
+        "This says nothing about queues.",
+    ],
+)
+def test_a_factor_said_to_be_missing_is_named(text):
+    assert find_factors(text, FACTOR) == ("queue",)
+
+
+@pytest.mark.parametrize(
+    "text", ["We need not consider queues.", "Queues are not a concern.", "There are no queues."]
+)
+def test_a_factor_waved_away_is_not(text):
+    assert find_factors(text, FACTOR) == ()

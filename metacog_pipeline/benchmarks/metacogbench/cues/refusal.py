@@ -10,7 +10,6 @@ from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
 
-
 _STAKE_LINE = re.compile(r"\s*(?:my |final )?(?:bet|wager|stake)\b", re.IGNORECASE)  # its number is no answer
 
 
