@@ -17,8 +17,8 @@ LARGEST = 1e140
 MOST_DRAWN = 1e18
 
 
-def floats(name: str, values: ArrayLike, ndim: int = 1) -> Floats:
-    """Return ``values`` as a finite float array of ``ndim`` dimensions.
+def floats(name: str, values: ArrayLike, ndim: int = 1, *, gaps: bool = False) -> Floats:
+    """Return ``values`` as a finite float array of ``ndim`` dimensions; with ``gaps`` NaN may stand in it.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def floats(name: str, values: ArrayLike, ndim: int = 1) -> Floats:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} holds something that is no number: {error}") from None
     _check_ndim(name, array, ndim)
-    if array.size and not bool((np.abs(array) <= LARGEST).all()):
+    if array.size and not bool(((np.abs(array) <= LARGEST) | (gaps & np.isnan(array))).all()):
         raise ValueError(f"{name} holds values that are not finite or beyond ±{LARGEST:g}")
     return array
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, counts, ratio, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, floats, ratio, whole
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
@@ -176,12 +176,4 @@ def _estimate(
 
 
 def _ratings(ratings: ArrayLike) -> Floats:
-    try:
-        values = np.asarray(ratings, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"ratings hold something that is no number: {error}") from None
-    if values.ndim != 2:
-        raise ValueError(f"ratings have shape {values.shape}: 2 dimensions needed")
-    if bool((np.abs(values) > 1e140).any()):
-        raise ValueError("ratings hold values that are infinite or beyond ±1e140")
-    return values
+    return floats("the table of ratings", ratings, 2, gaps=True)

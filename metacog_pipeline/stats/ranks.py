@@ -56,7 +56,7 @@ def average_ranks(values: ArrayLike) -> Floats:
 
     NaN means "no value": it gets the rank NaN and moves no other. Infinite values are a ValueError.
     """
-    table = _rows("values", values)
+    table = floats("values", values, 2, gaps=True)
     below, equal = np.zeros(table.shape), np.zeros(table.shape)
     for column in table.T[:, :, None]:
         below += column < table
@@ -72,7 +72,7 @@ def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
     x, y
         Shape ``(rows, k)``; a pair with a NaN in either is left out.
     """
-    across, up = _rows("x", x), _rows("y", y)
+    across, up = floats("x", x, 2, gaps=True), floats("y", y, 2, gaps=True)
     if across.shape != up.shape:
         raise ValueError(f"x has shape {across.shape} and y {up.shape}: they must be equal")
     rho, n, enough, spread = _rho(across, up)
@@ -164,15 +164,3 @@ def _two_sided(rho: Floats, n: Ints | NDArray[np.int64]) -> Floats:
     t = np.abs(rho[loose]) * np.sqrt(df[loose] / rest[loose])
     p[loose] = 2 * stdtr(df[loose], -t)
     return p
-
-
-def _rows(name: str, values: ArrayLike) -> Floats:
-    try:
-        table = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} holds something that is no number: {error}") from None
-    if table.ndim != 2:
-        raise ValueError(f"{name} has shape {table.shape}: (rows, values) needed")
-    if np.isinf(table).any() or bool((np.abs(table) > 1e140).any()):
-        raise ValueError(f"{name} holds values that are infinite or beyond ±1e140")
-    return table

@@ -7,7 +7,6 @@ same items (Efron & Tibshirani 1993, *An Introduction to the Bootstrap*).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_rows
 
@@ -233,12 +232,4 @@ def _competition_ranks(scores: Floats) -> Ints:
 
 
 def _table(values: ArrayLike) -> Floats:
-    try:
-        table = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"values hold something that is no number: {error}") from None
-    if table.ndim != 2:
-        raise ValueError(f"values have shape {table.shape}: (rows, items) needed")
-    if not bool((np.isnan(table) | (np.abs(table) <= 1e140)).all()) or math.inf in table:
-        raise ValueError("values are infinite or beyond ±1e140")
-    return table
+    return floats("the table (rows, items)", values, 2, gaps=True)
