@@ -1,0 +1,85 @@
+"""MetaMedQA on the page: accuracy by confidence, recalls, system messages, the printed statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from metacog_pipeline.report import build_report
+from metacog_pipeline.warehouse import build
+
+MakeHome = Callable[..., Path]
+RECALLS = {"accuracy": 0.7, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0}
+
+
+def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, str]) -> Path:
+    home = make_home(models, benchmark="metamedqa", silent=True)
+    shared = {"benchmark": "metamedqa", "dataset": "published", "run": 1}
+    told = {"n": 10, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "method": "wilson", "status": "ok"}
+    seen, estimates, tests = [], [], []
+    for model, source in models.items():
+        for i in range(10):
+            for condition in ("baseline", "role"):
+                seen.append(
+                    {**shared, "condition": condition, "model": model, "item_id": f"i{i}", "position": i,
+                     "kind": "Original", "target": "A", "answer": "A" if i % 2 else "B", "confidence": 1 + i % 5,
+                     "correct": i % 2, "status": "ok", "mode": "text", "source": source, "tags": [],
+                     "answer_id": f"{model}{condition}{i}"}
+                )  # fmt: skip
+        for condition in ("baseline", "role"):
+            estimates += [
+                {**shared, **told, "run": None, "condition": condition, "model": model, "source": source,
+                 "measure": name, "estimate": value, "low": value - 0.1, "high": value + 0.1}
+                for name, value in RECALLS.items()
+            ]  # fmt: skip
+        tests.append(
+            {"benchmark": "metamedqa", "dataset": "published", "source": source, "model": model, "measure": "accuracy",
+             "family": "paired_conditions", "a": "role", "b": "baseline", "difference": 0.125, "low": 0.025,
+             "high": 0.225, "p": 0.01, "p_adjusted": 0.0123, "stars": "*", "n": 10, "note": "", "status": "ok"}
+        )  # fmt: skip
+    write(home, "observations/metamedqa/**/*.parquet", seen)
+    write(home, "estimates/metamedqa/models/*.parquet", estimates)
+    write(home, "estimates/metamedqa/comparisons/*.parquet", tests)
+    build(home)
+    return home
+
+
+def section(text: str, anchor: str) -> str:
+    return text.split(f'<section id="{anchor}">')[1].split("</section>")[0]
+
+
+def test_each_question_has_its_part_with_figures_and_numbers(make_home: MakeHome, write) -> None:
+    text = build_report(medical(make_home, write, {"alpha": "measured"})).read_text("utf-8")
+    assert "<svg" in section(text, "metamedqa-confidence") and "alpha" in section(
+        text, "metamedqa-confidence"
+    )
+    recall = section(text, "metamedqa-recall")
+    assert "0.400" in recall and "0.300 to 0.500" in recall and "GPT-4o" in recall
+    prompts = section(text, "metamedqa-prompts")
+    assert "role - baseline" in prompts and "0.0123" in prompts and "Table 4" in prompts
+    assert re.search(r"29 of 36 statements hold", section(text, "metamedqa-published"))
+
+
+def test_published_stand_beside_measured_and_never_beside_simulated(make_home: MakeHome, write) -> None:
+    home = medical(make_home, write, {"alpha": "measured", "toy": "simulated"})
+    text = build_report(home).read_text("utf-8")
+    beside = section(text, "beside")
+    assert "alpha" in beside and "GPT-4o" in beside and "as printed" in beside and "toy" not in beside
+    pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", text, re.DOTALL)
+    assert sum("toy" in piece for piece in pieces) >= 4
+    assert not any("toy" in piece and ("alpha" in piece or "GPT-4o" in piece) for piece in pieces)
+
+
+def test_the_audit_counts_every_check_of_the_benchmarks_asked(make_home: MakeHome) -> None:
+    text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
+    audit = section(text, "audit")
+    assert re.findall(r'<td class="number">(\d+)</td>', audit) == ["36", "29", "6"]
+    assert 'href="#metamedqa-published"' in audit and "medley" not in audit
+
+
+def test_nothing_answered_yet_says_so(make_home: MakeHome) -> None:
+    text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
+    assert "No answers yet." in section(text, "metamedqa-confidence")
+    assert "Asked under one system message only." in section(text, "metamedqa-prompts")
+    assert 'id="cost"' not in text

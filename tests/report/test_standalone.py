@@ -1,0 +1,103 @@
+"""Figures as files, the methods page, MetaMedQA's parts, cost per point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from metacog_pipeline.report import build_report
+from metacog_pipeline.report.cost import money, per_unit
+from metacog_pipeline.report.figures import Point, ladder
+from metacog_pipeline.report.html import Part, figure
+from metacog_pipeline.report.levels import MOST_LINES, levels
+from metacog_pipeline.report.methods import write_methods
+from metacog_pipeline.report.standalone import INK, PAPER, standalone, with_files
+from metacog_pipeline.warehouse.columns import BOARDS
+
+MakeHome = Callable[..., Path]
+NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
+
+
+def test_every_figure_is_a_file_with_its_own_ink_and_ground(make_home: MakeHome) -> None:
+    page = build_report(make_home())
+    source = page.read_text("utf-8")
+    linked = re.findall(r'<a href="(figures/[^"]+)"', source)
+    assert len(linked) == source.count("<figure>") == len(set(linked)) > 0
+    for address in linked:
+        text = (page.parent / address).read_text("utf-8")
+        root = ElementTree.fromstring(text.encode())
+        assert root.tag.endswith("}svg") and root.get("width") and root.get("height")
+        assert "currentColor" not in text and INK in text and PAPER in text
+
+
+def test_figures_that_are_no_longer_there_lose_their_files(make_home: MakeHome) -> None:
+    page = build_report(make_home())
+    old = page.parent / "figures" / "gone-1.svg"
+    old.write_text("<svg/>")
+    build_report(page.parent.parent)
+    assert not old.exists()
+
+
+def test_a_hostile_caption_and_name_stay_text_in_page_and_file(tmp_path: Path) -> None:
+    drawn = ladder([(NASTY, {"a": Point(1.0, 0.5, 1.5)})], steps=["a"], x=NASTY)
+    (part,) = with_files([Part("x", "x", figure(drawn, NASTY))], tmp_path)
+    assert "<script" not in part.body and part.body.count("<figure>") == part.body.count("</figure>") == 1
+    ElementTree.fromstring((tmp_path / "figures" / "x-1.svg").read_bytes())
+    ElementTree.fromstring(standalone(drawn).encode())
+
+
+def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path: Path) -> None:
+    write_methods(tmp_path, NASTY)
+    source = (tmp_path / "methods.html").read_text("utf-8")
+    assert "<script" not in source and "url(" not in source and "src=" not in source
+    ids = set(re.findall(r' id="([^"]+)"', source))
+    assert set(re.findall(r'href="#([^"]+)"', source)) == ids
+    text = re.sub(r"<[^>]+>", "", source)
+    for name in (
+        *(
+            "d′",
+            "meta-d′",
+            "M-ratio",
+            "AUROC2",
+            "ECE",
+            "Brier",
+            "YFR",
+            "NFR",
+            "MMS",
+            "MAS",
+            "MS",
+            "SAF",
+            "CDTC",
+        ),
+        *("Holm", "Wilson", "DeLong"),
+    ):
+        assert name in text, name
+    assert set(BOARDS) - {"signaldetection"} <= ids
+
+
+@pytest.mark.parametrize("names", [[], [1], list(range(1, 13))])
+def test_any_number_of_models_and_steps_can_be_drawn(names: list[int]) -> None:
+    lines = {f"m{n}": [(1 + n % 5, Point(0.5, 0.4, 0.6))] for n in names}
+    drawn = levels(lines, x="x", y="y", line="l")
+    assert sum(f">m{n}<" in drawn for n in names) == min(len(names), MOST_LINES)
+    steps = [f"s{n}" for n in range(12)]
+    ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))
+
+
+def test_a_point_costs_what_was_paid_over_the_points_there_are() -> None:
+    assert per_unit(8.0, 0.8, 100) == pytest.approx(0.1)
+    assert (
+        per_unit(8.0, 0.0, 100) is None
+        and per_unit(8.0, -0.5, 10) is None
+        and per_unit(8.0, None, 10) is None
+    )
+    assert [money(x) for x in (0.0, 12.345, 0.01234, 0.00000001)] == [
+        "$0.00",
+        "$12.35",
+        "$0.012",
+        "< $0.0001",
+    ]
