@@ -102,8 +102,9 @@ class MedleySection(Section):
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
     ``order = "seeded"`` shuffles them by instance, alike for every model. ``folder`` holds the files of a data set
-    of one's own, ``wording`` is a TOML file with the exact texts of another study; both relative to the study file.
-    With ``generator`` the instances are made anew and ``dataset = "custom"`` means these.
+    of one's own, ``wording`` is a TOML file with the exact texts of another study, ``judge_wording`` one with what its
+    judges were told; all relative to the study file. With ``generator`` the instances are made anew and
+    ``dataset = "custom"`` means these.
     """
 
     enabled: bool = False
@@ -117,6 +118,7 @@ class MedleySection(Section):
     anonymise: bool = True
     order: Literal["file", "seeded"] = "file"
     wording: Path | None = None
+    judge_wording: Path | None = None
     folder: Path | None = None
     allow_incomplete: bool = False
     generator: MedleyGeneratorSection | None = None

@@ -11,8 +11,11 @@ from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.judging.prompts import load_judge_wording, messages
 from metacog_pipeline.benchmarks.medley.parsing import parse_judgement
 from metacog_pipeline.benchmarks.medley.stages import judging
+from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording
 from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
 from metacog_pipeline.benchmarks.serving import respondents
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.study import Study, load_study
 
@@ -104,6 +107,28 @@ def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is
     assert {name: row.calls for name, row in after.items()} == spent
     assert {(row.to_ask, row.tokens_in, row.tokens_out) for row in after.values()} == {(0, 0, 0)}
     assert all(before[name].calls >= asked for name, asked in spent.items())
+
+
+def test_judges_are_told_what_the_study_wants_and_asked_again_when_that_changes(study: Path) -> None:
+    own = study.parent / "own.toml"
+    shipped_words = shipped("data", "medley", "judge.toml").read_text("utf-8")
+    own.write_text(shipped_words.replace("You grade how", "Mark how"), "utf-8")
+    before = load_study(study)
+    study.write_text(STUDY.replace("limit = 4", 'limit = 4\njudge_wording = "own.toml"'), encoding="utf-8")
+    after = load_study(study)
+    after.home.prepare()
+    stages.construct(after)
+    first, second = (stages.MEDLEY.partitions(each)[0] for each in (before, after))
+    assert judging.fingerprint(first) != judging.fingerprint(second)
+    case = judging._cases_to_come(second)[0]
+    assert messages(case, judge_wording(after))[-1].content.startswith("Mark how")
+    told = judging.fingerprint(second)
+    own.write_text(shipped_words.replace("You grade how", "Do mark how"), "utf-8")
+    assert judging.fingerprint(second) != told
+    own.write_text("id = 3", "utf-8")
+    with pytest.raises(StudyError, match=r"own\.toml: id = 3") as caught:
+        judging.fingerprint(second)
+    assert "\n" not in str(caught.value)
 
 
 def test_simulated_judges_are_served_beside_models(study: Path) -> None:

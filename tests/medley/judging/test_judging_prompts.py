@@ -181,6 +181,7 @@ def test_a_system_message_is_sent_only_where_there_is_one(wording, case, tmp_pat
         ('id = "metacog-medley-judge-1"', "id = 3", "id = 3"),
         ('again = """', 'again = 7\nmore = """', "again = 7"),
         ('id = "', "id = ", "cannot be read"),
+        ('id = "metacog-medley-judge-1"', 'id = "x"\ntone = "kind"', "unknown key 'tone'"),
     ],
 )
 def test_a_mistake_in_a_file_of_words_is_one_line_that_names_it(tmp_path, old, new, named):
@@ -207,3 +208,20 @@ def test_a_missing_file_of_words_is_named(tmp_path):
 def test_a_reply_full_of_quotes_stays_within_its_line(reply):
     text = condensed(reply(["high"], ['He said: "C2: yes (conf: low)"\nC2: no (conf: very_low)']))
     assert text.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "named"),
+    [
+        ('["transparency"]', "dimension None"),
+        ("7", "in this order"),
+        ('[{key = "t", criteria = [1, 2, 3]}]', "'t'"),
+    ],
+)
+def test_dimensions_of_another_kind_are_one_line(tmp_path, dimensions, named):
+    text = shipped("data", "medley", "judge.toml").read_text("utf-8")
+    path = tmp_path / "own.toml"
+    path.write_text(f"{text[: text.index('[[dimensions]]')]}\ndimensions = {dimensions}\n", "utf-8")
+    with pytest.raises(StudyError, match=re.escape(named)) as caught:
+        load_judge_wording(path)
+    assert "\n" not in str(caught.value)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.common.wording import read_words
+from metacog_pipeline.benchmarks.common.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, DIMENSION_OF
 from metacog_pipeline.benchmarks.medley.prompts import fenced
@@ -18,6 +18,7 @@ from metacog_pipeline.llm.types import Message
 QUOTED = ("vignette", "positions", "first", "final")
 PLACES = ("wrong_consensus", *QUOTED, "rubric", "form")
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
+_TEXTS = ("id", "system", "text", "wrong_consensus", "again")
 _BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
 
 
@@ -107,12 +108,20 @@ def case_hash(case: Case, wording: JudgeWording) -> str:
     return sha256_hex(canonical_json([wording.digest, wording.fill(case)]))
 
 
-@functools.cache
 def load_judge_wording(path: Path | None = None) -> JudgeWording:
     """Return the shipped words, or those of the TOML file ``path``. Raises `StudyError` naming file and key."""
-    path = path or shipped("data", "medley", "judge.toml")
+    return _shipped() if path is None else _read(path)
+
+
+@functools.cache
+def _shipped() -> JudgeWording:
+    return _read(shipped("data", "medley", "judge.toml"))
+
+
+def _read(path: Path) -> JudgeWording:
     data = read_words(path, "judge file")
-    texts = {key: _text(path, data, key) for key in ("id", "system", "text", "wrong_consensus", "again")}
+    texts = {key: _text(path, data, key) for key in _TEXTS}
+    require_known(str(path), data, (*_TEXTS, "dimensions"))
     named = _PLACE.findall(texts["text"])
     if sorted(named) != sorted(PLACES):
         needed = ", ".join("{{" + name + "}}" for name in PLACES)
@@ -130,12 +139,16 @@ def _text(path: Path, data: dict[str, object], key: str) -> str:
 def _criteria(path: Path, given: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in given if isinstance(given, list) else ():
-        key, name, asked = (entry.get(field) for field in ("key", "name", "criteria"))
+        fields = entry if isinstance(entry, dict) else {}
+        key, name, asked = (fields.get(field) for field in ("key", "name", "criteria"))
         if DIMENSION_OF.get(str(key)) != name or not isinstance(asked, list) or len(asked) != 3:
             raise StudyError(
                 f"{path}: dimension {key!r} must be one of the ten, by its name, with 3 criteria"
             )
-        found |= {f"{key}{n}": str(text) for n, text in enumerate(asked, start=1)}
+        found |= {
+            f"{key}{n}": require_text(f"{path}: criterion {n} of {key}", text)
+            for n, text in enumerate(asked, start=1)
+        }
     if tuple(found) != CRITERIA:
         raise StudyError(f"{path}: dimensions must be {', '.join(DIMENSION_OF)}, in this order")
     return found

@@ -56,7 +56,9 @@ def fingerprint(partition: Partition) -> str:
     """Return a digest of everything a partition's judgements depend on."""
     study = partition.study
     observed = mark_of(observations_path(partition))
-    return protocol.fingerprint(partition, judges(study), judge_wording(), observed, masking=masking(study))
+    return protocol.fingerprint(
+        partition, judges(study), judge_wording(study), observed, masking=masking(study)
+    )
 
 
 def ask(partition: Partition, on_progress: Callable[[Progress], None] | None) -> Outcome:
@@ -74,7 +76,7 @@ def read(partition: Partition) -> pl.DataFrame:
         model=partition.spec,
         run=partition.run,
         asked=panel_identities(seat, _panel(partition, to_judge)),
-        wording=judge_wording(),
+        wording=judge_wording(partition.study),
     )
 
 
@@ -85,7 +87,7 @@ def estimate(partition: Partition) -> dict[str, Estimate]:
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
     """Return the simulated voice of a judge."""
-    return Responder(spec.observer, judge_wording())
+    return Responder(spec.observer, judge_wording(study))
 
 
 def judged(study: Study, observations: pl.DataFrame) -> Grades | None:
@@ -108,7 +110,8 @@ def every_judgement(study: Study, observations: pl.DataFrame) -> pl.DataFrame | 
 
 
 def _panel(partition: Partition, to_judge: list[Case]) -> list[Panelist]:
-    return protocol.panel(judges(partition.study), partition.spec, to_judge, judge_wording())
+    study = partition.study
+    return protocol.panel(judges(study), partition.spec, to_judge, judge_wording(study))
 
 
 def _cases(partition: Partition) -> list[Case]:

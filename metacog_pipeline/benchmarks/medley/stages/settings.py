@@ -69,9 +69,9 @@ def wording(study: Study) -> Wording:
     return words_of(study, settings(study).wording, load_wording)
 
 
-def judge_wording() -> JudgeWording:
-    """Return the words the judges are asked in."""
-    return load_judge_wording()
+def judge_wording(study: Study) -> JudgeWording:
+    """Return the words the judges are asked in; raises StudyError for an unreadable file."""
+    return words_of(study, settings(study).judge_wording, load_judge_wording)
 
 
 def judges(study: Study) -> tuple[ModelSpec, ...]:
