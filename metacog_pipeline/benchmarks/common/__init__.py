@@ -11,6 +11,7 @@ rows       findings as rows of a table of comparisons
 benchmark  ``Benchmark``: what one benchmark tells the rest of the pipeline about itself
 asking     items → kept answers of one partition
 importing  answers collected elsewhere → kept answers; answer_files reads them
+thinking   replies without what was thought aloud before them
 observing  kept answers → the calls that count, and what those say that brought no whole answer
 judging    observations → judgements by other models
 scoring    kept answers → observations → estimates of one run → pooled estimates, comparisons

@@ -5,7 +5,8 @@ Each question is asked twice in separate contexts: for its answer, and whether t
 layout of Tables 1 to 7 (d′ of type 2, raw alignment, failure ratios of yes and no).
 
 Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``protocol`` (in which calls), ``matching``
-(whether an answer is right), ``parsing`` (what a yes, a no and an abstention look like), ``observe`` (one row per item
-and condition), ``scoring`` (estimates), ``comparisons``. ``simulate`` answers instead of a model, ``sources`` fetches
-the published question sets, ``construction`` reads them and the shipped facts.
+(whether an answer is right), ``parsing`` (what a yes, a no and an abstention look like; ``answer_words``),
+``confidence`` (how sure a yes is), ``observe`` (one row per item and condition), ``scoring`` (estimates),
+``comparisons``. ``simulate`` answers instead of a model, ``sources`` fetches the published question sets,
+``construction`` reads them and the shipped facts.
 """
