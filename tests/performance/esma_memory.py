@@ -24,7 +24,7 @@ from metacog_pipeline.training.causal.recipe import CausalRecipe
 from metacog_pipeline.training.es import Settings, commit_of
 from metacog_pipeline.training.worker import Worker
 
-SETTINGS = Settings(population=2, batch=8, generations=1, reward="joint")
+SETTINGS = Settings(population=2, batch=32, generations=1, reward="joint")
 ASKING = Asking(max_tokens=2, rows=1)
 MEGABYTE = 1 << 20
 
@@ -73,10 +73,11 @@ def main(dtype: str, folder: Path, width: int = 640, layers: int = 5) -> None:
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
     kind = getattr(torch, dtype)
-    # 38 million weights unless told otherwise, a third of them in one tensor; and a small one, so that all libraries are there before it counts.
+    # 38 million weights unless told otherwise, a third of them in one tensor. The small one first: what the
+    # libraries take once does not count.
     make_model(folder / "model", kind, 20_000, width, layers)
     make_model(folder / "small", kind, 300, 40, 1)
-    questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(16))
+    questions = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(32))
     recipe = CausalRecipe(folder / "model", questions, (), ASKING, SETTINGS, dtype=dtype)
     first = Worker(replace(recipe, folder=folder / "small"), folder)
     first.commit(commit_of(SETTINGS, 0, [0.0, float(len(first.evaluate(0, SETTINGS.individuals(0), 1e-3)))]))
@@ -101,7 +102,7 @@ def main(dtype: str, folder: Path, width: int = 640, layers: int = 5) -> None:
     evaluation = resident("VmHWM")
     times: dict[str, list[float]] = {"alone": [], "generation": []}
     settle()
-    for name, step in (("alone", alone), ("generation", generation)) * 2:
+    for name, step in (("alone", alone), ("generation", generation)):
         begun = time.process_time()
         step()
         times[name].append(time.process_time() - begun)
