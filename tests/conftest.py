@@ -1,11 +1,22 @@
-"""Where published data and golden files are found; a test that needs an absent one is skipped with the reason."""
+"""Where published data and golden files are found, and transcripts that nobody was asked for.
+
+A test that needs an absent file is skipped with the reason.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
+
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.querying.types import Answer, Ask
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,3 +33,109 @@ def data_file(*parts: str) -> Path:
 def medqa() -> Path:
     """The published parent questions."""
     return data_file("metamedqa", "medqa_usmle_4opt_test.jsonl.gz")
+
+
+@pytest.fixture(scope="session")
+def transcripts_of() -> Callable[[str, str], Callable[..., dict[str, Any]]]:
+    """Return a function that gives, for a benchmark and its usual condition, one that makes one transcript row."""
+
+    def rows_of(benchmark: str, condition: str) -> Callable[..., dict[str, Any]]:
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        made = 0
+
+        def row(item: Any, text: str = "", **changed: Any) -> dict[str, Any]:
+            nonlocal made
+            made += 1
+            return {
+                "answer_id": f"{made:064x}",
+                "benchmark": benchmark,
+                "model": "m",
+                "run": 1,
+                "item_id": item.item_id,
+                "item_hash": item.item_hash,
+                "condition": condition,
+                "step": "answer",
+                "source": "measured",
+                "mode": "text",
+                "request_json": '{"messages":[]}',
+                "status": "ok",
+                "text": text,
+                "logprobs_json": None,
+                "input_tokens": 100,
+                "output_tokens": 8,
+                "cost_usd": 0.001,
+                "latency_s": 0.5,
+                "error_code": None,
+                "error_message": None,
+                "started_at": start + timedelta(seconds=made),
+                "superseded": False,
+                **changed,
+            }
+
+        return row
+
+    return rows_of
+
+
+@pytest.fixture(scope="session")
+def table() -> Callable[[Sequence[dict[str, Any]]], pl.DataFrame]:
+    """Return a function that makes a frame of transcript rows."""
+    texts = ("answer_id", "benchmark", "model", "item_id", "item_hash", "condition", "step", "source", "mode")
+    types: dict[str, Any] = {
+        **dict.fromkeys((*texts, "request_json", "status", "text", "logprobs_json"), pl.String),
+        **dict.fromkeys(("error_code", "error_message"), pl.String),
+        **dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64),
+        **dict.fromkeys(("cost_usd", "latency_s"), pl.Float64),
+        "run": pl.Int32,
+        "started_at": pl.Datetime("us", "UTC"),
+        "superseded": pl.Boolean,
+    }
+    return lambda rows: pl.DataFrame(list(rows), schema=types)
+
+
+@pytest.fixture(scope="session")
+def asked_in_process(
+    table: Callable[[Sequence[dict[str, Any]]], pl.DataFrame],
+) -> Callable[..., pl.DataFrame]:
+    """Return a function that asks everything of ``respond`` and gives the transcripts."""
+
+    def ask_all(
+        transcript: Callable[..., dict[str, Any]],
+        respond: Callable[[ChatRequest], str],
+        ask_item: Callable[[Any, str, Ask], Awaitable[None]],
+        items: Sequence[Any],
+        conditions: Sequence[str],
+        *,
+        model: str,
+        run: int,
+        mode: str,
+    ) -> pl.DataFrame:
+        rows: list[dict[str, Any]] = []
+
+        async def everything() -> None:
+            for condition in conditions:
+                for item in items:
+
+                    async def ask(
+                        step: str,
+                        messages: Sequence[Message],
+                        *,
+                        constraint: Any = None,
+                        max_tokens: int | None = None,
+                        top_logprobs: int | None = None,
+                        send_temperature: bool = True,
+                        item: Any = item,
+                        condition: str = condition,
+                    ) -> Answer:
+                        request = ChatRequest(tuple(messages), Sampling(seed=run), constraint, step, run)
+                        text = respond(request)
+                        told = {"condition": condition, "step": step, "mode": mode, "source": "simulated"}
+                        rows.append(transcript(item, text, model=model, run=run, **told))
+                        return Answer(Status.OK, text)
+
+                    await ask_item(item, condition, ask)
+
+        asyncio.run(everything())
+        return table(rows)
+
+    return ask_all

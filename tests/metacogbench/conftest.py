@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -164,53 +163,10 @@ def wording() -> Wording:
 
 
 @pytest.fixture(scope="session")
-def transcript() -> Callable[..., dict[str, Any]]:
+def transcript(transcripts_of: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     """Return a function that makes one transcript row; anything can be overridden."""
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    made = 0
-
-    def row(item: Item, text: str = "", **changed: Any) -> dict[str, Any]:
-        nonlocal made
-        made += 1
-        return {
-            "answer_id": f"{made:064x}",
-            "benchmark": "metacogbench",
-            "model": "m",
-            "run": 1,
-            "item_id": item.item_id,
-            "item_hash": item.item_hash,
-            "condition": "free",
-            "step": "answer",
-            "source": "measured",
-            "mode": "text",
-            "status": "ok",
-            "text": text,
-            "input_tokens": 100,
-            "output_tokens": 8,
-            "cost_usd": 0.001,
-            "latency_s": 0.5,
-            "error_code": None,
-            "error_message": None,
-            "started_at": start + timedelta(seconds=made),
-            "superseded": False,
-            **changed,
-        }
-
-    return row
-
-
-@pytest.fixture(scope="session")
-def table() -> Callable[[Sequence[dict[str, Any]]], pl.DataFrame]:
-    texts = ("answer_id", "benchmark", "model", "item_id", "item_hash", "condition", "step", "source", "mode")
-    types: dict[str, Any] = {
-        **dict.fromkeys((*texts, "status", "text", "error_code", "error_message"), pl.String),
-        **dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64),
-        **dict.fromkeys(("cost_usd", "latency_s"), pl.Float64),
-        "run": pl.Int32,
-        "started_at": pl.Datetime("us", "UTC"),
-        "superseded": pl.Boolean,
-    }
-    return lambda rows: pl.DataFrame(list(rows), schema=types)
+    made: Callable[..., dict[str, Any]] = transcripts_of("metacogbench", "free")
+    return made
 
 
 @pytest.fixture(scope="session")
