@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report.figures import Point, label_text
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals
 from metacog_pipeline.report.selfknowledge_figures import Curves, collected, density_figure, roc_figure
@@ -114,7 +114,7 @@ def _curves(home: Path) -> str:
                     figure(drawn, f"{title}, {condition}: marks are the spoken yes, lines the graded one.")
                 )
             made = [
-                figure(drawn, f"{model}, {condition}: how sure a yes is; each area is 1.")
+                figure(drawn, f"{label_text(model)}, {condition}: how sure a yes is; each area is 1.")
                 for model, own in series.items()
                 if (drawn := density_figure(own, name=f"confidence of {model}, {condition}"))
             ]
