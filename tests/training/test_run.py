@@ -55,6 +55,7 @@ def digests(folder):
     return [each.commit.digest for each in Log(folder).read()]
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_trajectory_of_one_bit_for_bit(base, whole, tmp_path):
     pair = processes(ToyRecipe(0, base, SETTINGS), 2, tmp_path / "scratch")
     found = run(base, tmp_path / "run", engine=pair)
@@ -65,6 +66,7 @@ def test_two_processes_give_the_trajectory_of_one_bit_for_bit(base, whole, tmp_p
     assert fitness[0] == fitness[1]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_catches_up(base, whole, tmp_path):
     pair = processes(ToyRecipe(0, base, SETTINGS), 2)
 

@@ -91,6 +91,7 @@ def test_the_board_has_intervals_and_the_curve_its_area():
     assert measured(nobody)["auroc2"].value is None
 
 
+@pytest.mark.slow
 def test_in_twenty_seconds_it_learns_what_it_knows(tmp_path):
     """A shorter run than the demonstration's: d' has risen, accuracy has not fallen, everything is written."""
     begun = time.process_time()

@@ -9,6 +9,7 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from metacog_pipeline.commands import train_options
 from metacog_pipeline.commands.train import train as command
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.training.causal import evaluate, sft
@@ -127,6 +128,12 @@ def test_idk_is_asked_in_english_only(make_model):
     assert {each.meta for each in heard} <= {"yes", "no"}
     with pytest.raises(StudyError, match="English only"):
         evaluate.hear(loaded, QUESTIONS, replace(ASKING, language="ko"), "idk")
+
+
+def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(train_options, "find_spec", lambda name: None)
+    with pytest.raises(StudyError, match=r"torch.*metacog-pipeline\[train\]"):
+        CliRunner().invoke(command, ["toy"], catch_exceptions=False)
 
 
 def test_the_commands_tune_patch_and_evaluate(make_model, tmp_path):
