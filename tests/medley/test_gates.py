@@ -254,3 +254,13 @@ def test_judges_of_the_consensus_who_contradict_each_other_are_told(
     assert (unknown.status, unknown.found) == ("not_evaluated", "no verdicts")
     strange = {instances[0].instance_id: {"C1": ("", "yes", "AGREE")}}
     assert evaluate(instances, replace(evidence, verdicts=strange))[-1].status == "not_evaluated"
+
+
+@pytest.mark.parametrize(
+    "said", [True, 7, "C1", None, [None], [[]], [{"claim_id": [1], "claim_text": "x"}], {"C1": 1}]
+)
+def test_whatever_an_analyst_said_the_gates_are_evaluated(
+    said: object, instances: list[Instance], evidence: Evidence
+) -> None:
+    strange = replace(instances[0], analysts=(Analyst("m1", {"claim_level_assessments": said}),))
+    assert "X3" in failing([strange, *instances[1:]], evidence)

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.medley.construction.ratings import rated_labels
 from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS, coverage
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
-from metacog_pipeline.benchmarks.medley.labels import LABELS
+from metacog_pipeline.benchmarks.medley.labels import LABELS, claim_items
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 
 Severity = Literal["blocks", "warns", "informs"]
@@ -217,9 +217,9 @@ def _fixed_texts(instance: Instance) -> bool:
     if len(texts) != len(CLAIM_IDS) or not all(text.strip() for text in texts.values()):
         return False
     for analyst in instance.analysts:
-        for item in analyst.response.get("claim_level_assessments") or ():
-            stated = item.get("claim_text") if isinstance(item, dict) else None
-            if stated is not None and stated != texts.get(item.get("claim_id")):
+        for item in filter(lambda each: isinstance(each, dict), claim_items(analyst.response)):
+            claim, stated = item.get("claim_id"), item.get("claim_text")
+            if stated is not None and stated != (texts.get(claim) if isinstance(claim, str) else None):
                 return False
     return True
 
