@@ -87,13 +87,10 @@ def test_the_toy_in_five_worlds(tmp_path: Path, figure: Figure) -> None:
     )
 
 
-# Activations of one prompt are 30 MB whatever the model; a model of 16 bits must be larger for them not to matter.
-@pytest.mark.parametrize(("dtype", "width", "layers"), [("float32", 640, 5), ("bfloat16", 800, 12)])
-def test_memory_and_time_of_a_language_model(
-    dtype: str, width: int, layers: int, tmp_path: Path, figure: Figure
-) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_memory_and_time_of_a_language_model(dtype: str, tmp_path: Path, figure: Figure) -> None:
     done = subprocess.run(
-        [sys.executable, str(MEMORY), dtype, str(tmp_path), str(width), str(layers)],
+        [sys.executable, str(MEMORY), dtype, str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=580,
