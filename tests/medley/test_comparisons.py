@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS, PROFILES, character, profile, quadrant
+from metacog_pipeline.benchmarks.medley.scoring import estimates
 
 N = 30
 
@@ -205,3 +206,33 @@ def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
     assert rows["c"]["value"] is None and "without values" in rows["c"]["status"]
     assert rows[None]["n"] == 3 and "2 against 1" in rows[None]["note"]
     assert compare(*tables).filter(family="analyst_overlap").is_empty()
+
+
+def silent(model, n=5):
+    said = scored(model, [0.5] * n)
+    return said.with_columns(status=pl.lit("answer_unparsed"), answered=pl.lit(False), mms=None).cast(
+        dict(INSTANCE_SCHEMA)
+    )
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        [INSTANCE_SCHEMA.to_frame()],
+        [scored("a", [0.5])],
+        [scored("a", noise(0))],
+        [silent("a"), silent("b")],
+        [scored("a", noise(0)), silent("b")],
+        [scored("a", noise(0)), scored("b", noise(0))],
+        [scored("a", noise(0), condition="adversarial")],
+    ],
+    ids=["nothing", "one instance", "one model", "all silent", "one silent", "two alike", "no normal"],
+)
+def test_poor_tables_have_a_status_and_no_number_that_is_none(tables):
+    whole = pl.concat(tables)
+    for by_run in (True, False):
+        found = estimates(whole, by_run=by_run, seed=1, n_boot=50)
+        assert not found["estimate"].is_nan().any() and found["status"].null_count() == 0
+    rows = compare_scored(whole, seed=1, n_boot=50, related={"a": frozenset({"I000"})})
+    assert not any(rows[name].is_nan().any() for name in ("value", "low", "high", "p", "p_adjusted"))
+    assert rows["status"].null_count() == 0
