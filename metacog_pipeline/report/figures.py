@@ -84,7 +84,8 @@ def ladder(
 ) -> str:
     """Return one line per row with a mark for each of ``steps``, joined in that order.
 
-    ``apart`` sets the steps of a row below each other, where their intervals would lie on one another; in rows.
+    ``apart`` sets the steps of a row below each other, in rows, where their intervals would lie on one another; they
+    are not joined then.
     """
     figure, axes = canvas(1.2 + 0.42 * max(1, len(rows)))
     colours = {step: PALETTE[i % len(PALETTE)] for i, step in enumerate(steps)}
@@ -92,13 +93,14 @@ def ladder(
     for place, (_, points) in enumerate(rows):
         levels = {step: place + apart * (i - (len(steps) - 1) / 2) for i, step in enumerate(steps)}
         there = [step for step in steps if step in points]
-        axes.plot(
-            [points[step].value for step in there],
-            [levels[step] for step in there],
-            color=INK,
-            linewidth=0.6,
-            zorder=1,
-        )
+        if not apart:
+            axes.plot(
+                [points[step].value for step in there],
+                [place] * len(there),
+                color=INK,
+                linewidth=0.6,
+                zorder=1,
+            )
         for step in steps:
             if step in points:
                 axes.errorbar(

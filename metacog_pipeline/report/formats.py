@@ -6,15 +6,16 @@ from itertools import groupby
 from pathlib import Path
 
 from metacog_pipeline.report.figures import Point, ladder
-from metacog_pipeline.report.html import figure, paragraph, table
+from metacog_pipeline.report.html import figure, folded, paragraph, table
 from metacog_pipeline.warehouse.output import Stacked, fixed
 from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
+_DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table
 _MOST_ROWS = 40  # of a figure; the table has all
 _SAID = (
-    "Differences on the same tasks by the same scorer. Right of 0: the first named does better. A score that hangs on the "
-    "format measures the format too."
+    "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
+    "for ECE. A score that hangs on the format measures the format too."
 )
 
 
@@ -35,7 +36,7 @@ def body(home: Path) -> str:
                 if isinstance(value, float):
                     ends = (low, high) if isinstance(low, float) and isinstance(high, float) else (None, None)
                     rows.setdefault(str(model), {})[f"{a} - {b}"] = Point(value, *ends)
-            if rows:
+            if rows and measure in _DRAWN:
                 steps = sorted({step for points in rows.values() for step in points})
                 drawn = ladder(
                     list(rows.items())[:_MOST_ROWS], steps=steps, x=f"change of {measure}", apart=0.25
@@ -47,7 +48,8 @@ def body(home: Path) -> str:
             for _, measure, model, a, b, value, low, high, p, verdict, status in own
         )  # fmt: skip
         columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
-        tables.append(table(Rows(columns, lines), f"{title}: differences on the same tasks"))
+        whole = table(Rows(columns, lines), f"{title}: differences on the same tasks")
+        tables.append(folded(f"{title}: {len(lines)} tests", whole))
     if not found:
         return paragraph("Asked under one format only.", "soft")
     grid = f'<div class="figures">{"".join(figures)}</div>' if figures else ""

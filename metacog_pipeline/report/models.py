@@ -160,6 +160,9 @@ _OWN_STYLE = """
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; unicode-bidi: isolate; max-height: 20rem;
   overflow-y: auto; }
 .answers td:last-child { min-width: 18rem; } .odd { color: #c2483f; }
+@media (max-width: 40rem) { .answers thead { display: none; } .answers td:last-child { min-width: 0; }
+  .answers, .answers tbody, .answers tr, .answers th, .answers td { display: block; max-width: none; position: static; }
+  .answers th, .answers td:not(:last-child) { border: 0; padding-bottom: 0; } }
 """
 
 

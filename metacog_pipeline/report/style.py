@@ -11,7 +11,8 @@ main, header { max-width: 80rem; margin: 0 auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; margin: 1.5rem 0 .25rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 2.25rem 0 .5rem; border-bottom: 1px solid var(--line); padding-bottom: .25rem; }
 h2 small { color: var(--soft); font-size: .875rem; font-weight: 400; }
-nav details, nav summary { display: inline-block; margin: 0 1rem .25rem 0; } nav details[open] { display: block; }
+nav details { display: inline-block; margin: 0 1.25rem .25rem 0; } nav details[open] { display: block; }
+nav summary { margin: 0; }
 p { max-width: 46rem; overflow-wrap: anywhere; }
 p.soft, figcaption, caption { color: var(--soft); font-size: .875rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
@@ -23,7 +24,7 @@ th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bot
 thead th { white-space: nowrap; color: var(--soft); font-weight: 600; }
 tbody th { font-weight: 600; min-width: 8.5rem; max-width: 14rem; overflow-wrap: break-word; }
 thead th:first-child, tbody th { position: sticky; left: 0; background: var(--paper); }
-@media (max-width: 40rem) { tbody th { max-width: 8.5rem; } }
+@media (max-width: 40rem) { tbody th { max-width: 9.25rem; } }
 tbody tr:nth-child(odd), tbody tr:nth-child(odd) th { background: var(--band); }
 td.number, th.number { text-align: right; white-space: nowrap; }
 td.long { min-width: 18rem; max-width: 30rem; }

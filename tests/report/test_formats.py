@@ -1,0 +1,33 @@
+"""What the format changes: a world at a time, nothing drawn without a value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.report import formats
+from metacog_pipeline.warehouse.query import Rows
+
+COLUMNS = ("source", "measure", "model", "a", "b", "value", "low", "high", "p_adjusted", "verdict", "status")
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
+    monkeypatch.setattr(formats, "read_table", lambda home, sql: Rows(COLUMNS, rows))
+    return formats.body(Path("nowhere"))
+
+
+def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = ("free", "json", 0.25, 0.125, 0.375, 0.01, "significant", "ok")
+    text = shown(monkeypatch, ("measured", "t2a", "alpha", *ends), ("simulated", "t2a", "toy", *ends))
+    pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", text, re.DOTALL)
+    assert len(pieces) == 4 and "0.125 to 0.375" in text
+    assert not any("alpha" in piece and "toy" in piece for piece in pieces)
+
+
+def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ("measured", "t2a", "alpha", "free", "json", None, None, None, None, None, "no shared tasks")
+    text = shown(monkeypatch, row)
+    assert "no shared tasks" in text and "<svg" not in text
+    assert "Asked under one format only." in shown(monkeypatch)
