@@ -8,7 +8,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
 
-BOARDS = ["metamedqa_comparisons", "warehouse", "leaderboard__board_official"]
+BOARDS = ["metamedqa_comparisons", "across_benchmarks", "warehouse", "leaderboard__board_official"]
 
 # What Dagster itself holds to be stale when scoring has a new version.
 NEW_SCORER = """

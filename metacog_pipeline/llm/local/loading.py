@@ -60,13 +60,15 @@ def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils.logging import disable_progress_bar
+        from transformers.utils import logging
     except ImportError as error:
         raise ProviderError(
             f'model {name}: provider = "transformers" needs the extra `train`: install metacog-pipeline[train] '
             f"({one_line(str(error))})"
         ) from None
-    disable_progress_bar()  # the run has its own
+    library: Any = logging
+    library.set_verbosity_error()
+    library.disable_progress_bar()  # the run has its own
     where = _device(torch, name, device)
     try:
         tokenizer = AutoTokenizer.from_pretrained(
