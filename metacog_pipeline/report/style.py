@@ -16,7 +16,8 @@ nav summary { margin: 0; }
 p { max-width: 46rem; overflow-wrap: anywhere; }
 p.soft, figcaption, caption { color: var(--soft); font-size: .875rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; list-style: none; }
-a { color: var(--link); }
+a { color: var(--link); } a, summary { overflow-wrap: anywhere; }
+nav li { min-width: 0; }
 .wide { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .25rem 0; position: sticky; left: 0; }
