@@ -22,6 +22,7 @@ _HEADLINES = {
 }
 _ALIKE = ("accuracy", "ece", "brier", "auroc2", "meta_d", "m_ratio")
 _TITLES = {"ece": "ECE", "brier": "Brier", "auroc2": "AUROC2", "meta_d": "meta-d′", "m_ratio": "M-ratio"}
+_MOST_NAMED = 8  # models in the sentence that opens the page
 _ABOUT_ALIKE = (
     "One rule for every benchmark that asks for a confidence per item: ECE over ten bins of equal width, Brier score, "
     "type-2 AUROC, meta-d′ of the two-alternative equivalent. Intervals are over items. More: table confidence_alike."
@@ -35,7 +36,7 @@ _ABOUT_AGREEMENT = (
 
 def glance(home: Path) -> Iterator[Part]:
     """Yield the first part of the page: one line per model, and what to mind about them."""
-    made = [*_profiles(home), *_drift(home)]
+    made = [*_who_knows(home), *_profiles(home), *_drift(home)]
     if made:
         yield Part("glance", "At a glance", "".join(made))
 
@@ -46,6 +47,37 @@ def parts(home: Path) -> Iterator[Part]:
         yield Part("confidence", "What confidence knows", paragraph(_ABOUT_ALIKE, "soft") + alike)
     if agreement := "".join(_agreement(home)):
         yield Part("agreement", "Do the benchmarks agree?", paragraph(_ABOUT_AGREEMENT, "soft") + agreement)
+
+
+def _who_knows(home: Path) -> Iterator[str]:
+    """Yield one sentence per kind of respondent: whose confidence tells right from wrong answers, best first.
+
+    Means are over the conditions in which every one of them has a value, so that nobody is judged by easier questions.
+    """
+    found = read_table(
+        home,
+        "select source, benchmark || ' ' || condition, model, estimate from confidence_alike where measure = 'auroc2'",
+    ).rows
+    for world, title in _WORLDS.items():
+        values = {(str(cell), str(model)): value for source, cell, model, value in found if source == world}
+        models = sorted({model for _, model in values})
+        cells = sorted({cell for cell, _ in values})
+        shared = [
+            cell for cell in cells if all(isinstance(values.get((cell, model)), float) for model in models)
+        ]
+        if not shared or len(models) < 2:
+            continue
+        means = {
+            model: sum(float(str(values[cell, model])) for cell in shared) / len(shared) for model in models
+        }
+        ranked = sorted(means, key=lambda model: -means[model])
+        listed = ", ".join(f"{model} {means[model]:.2f}" for model in ranked[:_MOST_NAMED])
+        more = f" and {len(ranked) - _MOST_NAMED} more" if len(ranked) > _MOST_NAMED else ""
+        yield paragraph(
+            f"{title}: whose confidence tells right from wrong? {listed}{more} (type-2 AUROC, mean of {len(shared)} "
+            f"{'condition' if len(shared) == 1 else 'conditions'} all of them have; 0.5 says nothing, 1 everything; "
+            "intervals below)."
+        )
 
 
 def _profiles(home: Path) -> Iterator[str]:

@@ -96,3 +96,9 @@ def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home: 
     assert "The first 8 models; the table has all." in page
     assert all(f">m{n}<" in page for n in range(12))
     assert "too few models" not in page
+
+
+def test_the_page_opens_with_whose_confidence_tells_right_from_wrong(make_home: MakeHome, write) -> None:
+    page = build_report(across(make_home, write, 3)).read_text("utf-8")
+    assert "whose confidence tells right from wrong? m0 0.50, m1 0.50, m2 0.50" in page
+    assert "mean of 1 condition all of them have" in page
