@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "metamedqa": ("construction", "metamedqa", "Build, check, screen and author MetaMedQA questions."),
     "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
-    "report": ("report", "report", "Write the study's boards and figures as one page."),
+    "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "simulate-server": ("running", "simulate_server", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),

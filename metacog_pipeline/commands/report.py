@@ -1,4 +1,4 @@
-"""``report``: the study as one HTML page."""
+"""``report``: the study as a folder of HTML pages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from metacog_pipeline.study import load_study
 @click.command()
 @study_argument
 def report(study_file: Path) -> None:
-    """Write the study's boards, figures and published comparisons as one HTML page, and print where it is.
+    """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
-    The page is made from the leaderboard as it stands. It opens from disk and loads nothing from a network.
+    The pages are made from the leaderboard as it stands. They open from disk and load nothing from a network.
     """
     from metacog_pipeline.report import build_report
 
