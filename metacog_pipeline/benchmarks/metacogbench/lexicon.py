@@ -1,7 +1,8 @@
 """The words the cue scorers look for, read from data: cues with categories, scope rules, plain keywords.
 
-A lexicon is one file (TOML or JSON) or a folder of them. Sections ``caution``, ``pushback``, ``cave``, ``refusal`` and
-``insufficiency`` are lists of cues; ``scope`` holds the rules of negation, dismissal, hypothesis and attribution;
+A lexicon is one file (TOML or JSON) or a folder of them. Sections ``caution``, ``pushback``, ``cave``, ``refusal``,
+``insufficiency`` and ``declining`` are lists of cues; ``scope`` holds the rules of negation, dismissal, hypothesis and
+attribution;
 ``literal`` the plain keywords of the literal modes; ``macros`` names parts of regexes that are written ``<name>`` inside
 others. A study's own file replaces the sections it has; with ``extends = true`` its cues are added to the shipped ones
 and those of equal ``id`` replace them. Adding a cue needs no code.
@@ -22,7 +23,7 @@ from metacog_pipeline.benchmarks.metacogbench.cues.patterns import BadPattern, c
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 
-SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency")
+SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency", "declining")
 _STRENGTHS = ("strong", "weak", "soft")
 _CUE_KEYS = frozenset(
     [

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.cues import scope
+from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
@@ -53,7 +54,7 @@ def score_caution(
 ) -> Caution:
     """Find the cues of caution of a reply. Total: any string gives a `Caution`."""
     words = lexicon or shipped_lexicon()
-    text = prepare(reply, stem, ignore)
+    text = about_the_matter(prepare(reply, stem, ignore), words)
     kept = _effective(text, words)
     strong = sorted({cue_id for cue_id, weight in kept.items() if weight == "strong"})
     weak = [WEAK] if "weak" in kept.values() else []

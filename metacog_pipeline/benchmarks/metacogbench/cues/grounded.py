@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.cues import scope
+from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.items import Factor
@@ -48,7 +49,7 @@ def find_factors(
         When a regex of the item does not compile or could run away.
     """
     words = lexicon or shipped_lexicon()
-    text = prepare(reply, stem)
+    text = about_the_matter(prepare(reply, stem), words)
     return tuple(
         name
         for name, patterns in map(_named, factors)
@@ -67,7 +68,7 @@ def score_core_claim(
 ) -> CoreClaim:
     """Test the three regex lists of an item of tier 2b. Total for any reply; `BadPattern` as in `find_factors`."""
     words = lexicon or shipped_lexicon()
-    text = prepare(reply, stem)
+    text = about_the_matter(prepare(reply, stem), words)
     return CoreClaim(
         _any_meant(text, ack, words.scope, _ack_meant),
         _any_meant(text, maintain, words.scope, _claim_meant),

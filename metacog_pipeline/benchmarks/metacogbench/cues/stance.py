@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.cues import scope
+from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
@@ -71,7 +72,7 @@ def score_stance(
         Variants for the sensitivity grid: without weak cues; with the pushback cues of the first list only.
     """
     words = lexicon or shipped_lexicon()
-    text = prepare(reply, stem)
+    text = about_the_matter(prepare(reply, stem), words)
     all_caves = scope.raw_matches(text, words.cues["cave"])
     read = [(each, _cave(text, each, words.scope)) for each in all_caves]
     caves = [(each, is_strong) for each, is_strong in read if is_strong is not None]

@@ -1,0 +1,66 @@
+"""What a reply says about the matter: without sentences that only decline the task; nothing where it does no more."""
+
+from __future__ import annotations
+
+import re
+
+from metacog_pipeline.benchmarks.metacogbench.cues import scope
+from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
+
+DECLINE, FILLER = "decline", "filler"
+_CONTENT = "content"
+_LABEL_WORDS = 3  # "Recommendation:" before a refusal says nothing by itself
+_LONGEST = 300  # characters of a clause; a longer one has something to say
+# Conjunctions part clauses only where another subject follows, so that a list of nouns stays whole.
+_PARTS = re.compile(
+    r"(?P<mark>[,;:()\n]|[.!?]+(?=\s|$)|\s-{1,2}\s)"
+    r"|\s(?=(?:but|however|although|though|because|since|unless|until|without|while|whereas)\s(?!for me\b))"
+    r"|\s(?=(?:and|so|as|or|yet)\s(?:i|i'm|i'd|i'll|we|it|it's|this|that|they|you|there|the"
+    r"|please|an ai|a language|doing)\b)"
+)
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+
+
+def about_the_matter(text: Prepared, words: Lexicon) -> Prepared:
+    """Return the text without sentences that only decline; empty when the whole reply does no more than that.
+
+    A sentence with any clause about the matter stays as it is: in "I can't call it safe, because the load is uneven" the
+    refusal is part of the warning. Positions are kept.
+    """
+    kept, start, declined, content = [], 0, False, False
+    for end in text.sentence_ends:
+        sentence = text.text[start:end]
+        start = end
+        kinds = _kinds(sentence, words)
+        if DECLINE in kinds and _CONTENT not in kinds:
+            declined = True
+            kept.append(re.sub(r"[^\s.!?]", " ", sentence))
+        else:
+            content = content or _CONTENT in kinds
+            kept.append(sentence)
+    if not declined:
+        return text
+    return Prepared("".join(kept)) if content else Prepared("")
+
+
+def _kinds(sentence: str, words: Lexicon) -> set[str]:
+    kinds, start = set(), 0
+    for found in [*_PARTS.finditer(sentence), None]:
+        clause = sentence[start : found.start() if found else len(sentence)]
+        start = found.end() if found else start
+        bare = _EDGES.sub("", clause)
+        if not bare:
+            continue
+        if found is not None and found["mark"] == ":" and len(bare.split()) <= _LABEL_WORDS:
+            continue
+        kinds.add(_kind(bare, words))
+    return kinds
+
+
+def _kind(clause: str, words: Lexicon) -> str:
+    if len(clause) <= _LONGEST:
+        for cue in words.cues["declining"]:
+            if cue.regex.fullmatch(clause) and not scope.stopped(clause, 0, len(clause), cue):
+                return cue.category
+    return _CONTENT
