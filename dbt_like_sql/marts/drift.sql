@@ -2,6 +2,7 @@
 -- answers to the same question at temperature 0 on another day.
 -- Key: benchmark, model, sign, earlier, later.
 -- Source: stg_transcripts, stg_answers_at_zero.
+-- #UNIQUE(benchmark, model, sign, earlier, later)
 -- #NOT_NULL(benchmark, model, sign, n, flagged)
 -- #SET{sign: reported id|answers at temperature 0}
 -- columns:

@@ -114,7 +114,8 @@ def _of(trait: Trait, table: pl.DataFrame) -> pl.DataFrame:
     chosen = table.filter(pl.col("measure") == trait.measure, pl.col("estimate").is_not_null())
     if trait.conditions:
         chosen = chosen.filter(pl.col("condition").is_in(trait.conditions))
-    averaged = chosen.group_by("model", "source").agg(
+    world = pl.when(pl.col("source") == "simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured"))
+    averaged = chosen.group_by("model", world.alias("source")).agg(
         value=trait.sign * pl.col("estimate").mean(),
         sem=(pl.col("sem").fill_null(0.0) ** 2).sum().sqrt() / pl.len(),
     )

@@ -157,7 +157,7 @@ def page(browser_path: str, address: str) -> Iterator[Page]:
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
         try:
-            opened = browser.new_page(base_url=address, viewport={"width": 1500, "height": 1000})
+            opened = browser.new_page(base_url=address, viewport={"width": 1900, "height": 1400})
             opened.set_default_timeout(PAGE_S * 1000)
             opened.route("**/*", lambda route: _loopback_only(route, address))
             yield opened

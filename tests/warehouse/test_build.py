@@ -210,6 +210,7 @@ def test_only_on_a_fresh_home_builds_what_it_needs(make_home: MakeHome) -> None:
     assert {model.name for model in report.models} == {
         "board_partitions",
         "int_listed_models",
+        "stg_study_helpers",
         "stg_study_models",
         "stg_study_partitions",
     }

@@ -1,0 +1,88 @@
+"""What stands for monitoring and control: more is better, tasks are averaged, imported answers stand among models."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.across.alike import ALIKE_SCHEMA
+from metacog_pipeline.across.traits import TRAITS, VALUE_SCHEMA, criterion_shifts, values
+from metacog_pipeline.across.validity import VALIDITY_SCHEMA, kind, validity
+
+
+def estimates(rows):
+    return pl.DataFrame(
+        rows,
+        schema={
+            **dict.fromkeys(("task", "condition", "model", "source", "measure"), pl.String),
+            **dict.fromkeys(("estimate", "sem"), pl.Float64),
+        },
+        orient="row",
+    )
+
+
+def alike(benchmark, condition, model, measure, value):
+    row = dict.fromkeys(ALIKE_SCHEMA.names())
+    row |= {
+        "benchmark": benchmark, "condition": condition, "model": model, "measure": measure, "estimate": value,
+        "sem": 0.1, "source": "measured", "dataset": "sample", "n": 10, "status": "ok", "method": "m",
+    }  # fmt: skip
+    return row
+
+
+def test_less_calibration_error_stands_higher_and_tasks_are_averaged() -> None:
+    errors = {"A confidence": 0.1, "B confidence": 0.2, "C confidence": 0.3}
+    rows = [alike("signaldetection", condition, "m", "ece", value) for condition, value in errors.items()]
+    table = pl.DataFrame(rows, schema=ALIKE_SCHEMA)
+    (row,) = values(table, {}).to_dicts()
+    assert row["value"] == pytest.approx(-0.2) and row["sem"] == pytest.approx(0.1 / 3**0.5)
+    assert row["name"] == "signaldetection ece" and row["trait"] == "monitoring"
+
+
+def test_moving_away_from_what_is_punished_is_control_and_towards_it_is_less_than_none() -> None:
+    rows = [
+        ("A", "risk_s1", "good", "measured", "c", -0.4, 0.3),
+        ("A", "risk_s2", "good", "measured", "c", 0.4, 0.4),
+        ("A", "risk_s1", "odd", "measured", "c", 0.2, 0.1),
+        ("A", "risk_s2", "odd", "measured", "c", -0.2, 0.1),
+        ("A", "risk_s1", "half", "measured", "c", 0.2, 0.1),
+    ]
+    found = {row["model"]: row for row in criterion_shifts(estimates(rows)).to_dicts()}
+    assert set(found) == {"good", "odd"}
+    assert found["good"]["estimate"] == pytest.approx(0.8) and found["good"]["sem"] == pytest.approx(0.5)
+    assert found["odd"]["estimate"] == pytest.approx(-0.4)
+
+
+def test_answers_collected_elsewhere_stand_among_models_and_observers_apart() -> None:
+    rows = [(None, "free", name, source, "saf", 0.5, 0.1) for name, source in
+            (("a", "measured"), ("b", "imported"), ("c", "simulated"))]  # fmt: skip
+    found = values(pl.DataFrame(schema=ALIKE_SCHEMA), {"metacogbench": estimates(rows)})
+    assert dict(found.select("model", "source").iter_rows()) == {
+        "a": "measured",
+        "b": "measured",
+        "c": "simulated",
+    }
+    assert found.schema == VALUE_SCHEMA
+
+
+def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named() -> None:
+    assert len({trait.name for trait in TRAITS}) == len(TRAITS)
+    assert kind("monitoring", "monitoring", "a", "b") == "convergent"
+    assert kind("monitoring", "control", "a", "b") == "discriminant"
+    assert kind("monitoring", "control", "a", "a") == "method"
+
+
+def test_measures_that_order_models_alike_correlate_and_few_models_say_so() -> None:
+    rows = [
+        {"name": f"{benchmark} x", "benchmark": benchmark, "measure": "x", "trait": "monitoring", "model": f"m{n}",
+         "source": "measured", "value": float(n), "sem": 0.1}
+        for benchmark in ("p", "q") for n in range(12)
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=VALUE_SCHEMA)
+    (found,) = validity(frame, seed=1, n_boot=100).to_dicts()
+    assert (
+        found["spearman"] == pytest.approx(1.0) and found["n_models"] == 12 and found["kind"] == "convergent"
+    )
+    (few,) = validity(frame.filter(pl.col("model").is_in(["m1", "m2"])), seed=1, n_boot=20).to_dicts()
+    assert few["spearman"] is None and "too few" in few["status"]
+    assert validity(frame.clear(), seed=1).schema == VALIDITY_SCHEMA
