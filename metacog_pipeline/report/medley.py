@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from metacog_pipeline.report.cells import interval, number, shown
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import heat_map, intervals, plane
@@ -83,8 +84,8 @@ def _map(home: Path) -> str:
                 row[1],
                 _scaled(*row[3:6]),
                 _scaled(*row[6:9]),
-                _share(row[9]),
-                _share(row[10]),
+                shown(row[9]),
+                shown(row[10]),
                 *row[11:],
             )
             for row in own
@@ -128,7 +129,7 @@ def _ranks(home: Path) -> str:
     groups = dict.fromkeys((str(row[0]), str(row[1])) for row in found)
     for world, variant in groups:
         rows = [
-            (str(row[2]), Point(float(row[3]), _number(row[4]), _number(row[5])))
+            (str(row[2]), Point(float(row[3]), number(row[4]), number(row[5])))
             for row in found
             if (row[0], row[1]) == (world, variant) and isinstance(row[3], float)
         ]
@@ -146,7 +147,7 @@ def _profiles(home: Path) -> str:
     figures = []
     for world, title in _WORLDS.items():
         rows = [
-            (str(row[2]), [None if (v := _number(cell)) is None else _POINTS * v for cell in row[3:]])
+            (str(row[2]), [None if (v := number(cell)) is None else _POINTS * v for cell in row[3:]])
             for row in found
             if row[0] == world
         ]
@@ -171,7 +172,7 @@ def _judges(home: Path) -> str:
             "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
         )
     rows = [
-        (str(measure).replace("_", " "), who, _interval(value, low, high), n, status)
+        (str(measure).replace("_", " "), who, interval(value, low, high), n, status)
         for _, measure, who, value, low, high, n, status in found
     ]
     columns = ("measure", "judges", "agreement", "answers", "status")
@@ -190,7 +191,7 @@ def _published(home: Path) -> str:
 
     def rows(verdict: str) -> Rows:
         made = [
-            (subject, place, str(quantity).replace("_", " "), method, _digits(printed), _digits(value), _digits(gap),
+            (subject, place, str(quantity).replace("_", " "), method, shown(printed), shown(value), shown(gap),
              note or "")
             for place, subject, quantity, method, printed, value, gap, told, note in found
             if told == verdict
@@ -209,13 +210,9 @@ def _published(home: Path) -> str:
     )
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 def _point(value: object, low: object = None, high: object = None) -> Point | None:
     """Return a value of 0..1 with its ends, in points."""
-    middle, first, last = _number(value), _number(low), _number(high)
+    middle, first, last = number(value), number(low), number(high)
     if middle is None:
         return None
     if first is None or last is None:
@@ -230,19 +227,3 @@ def _scaled(value: object, low: object, high: object) -> object:
     if point.low is None or point.high is None:
         return Stacked(fixed(point.value, 1))
     return Stacked(f"{fixed(point.value, 1)}\n{fixed(point.low, 1)} to {fixed(point.high, 1)}")
-
-
-def _share(value: object) -> object:
-    return Stacked(fixed(value, 3)) if isinstance(value, float) else value
-
-
-def _digits(value: object) -> object:
-    return Stacked(fixed(value, 3)) if isinstance(value, float) else value
-
-
-def _interval(value: object, low: object, high: object) -> object:
-    if not isinstance(value, float):
-        return value
-    if not isinstance(low, float) or not isinstance(high, float):
-        return _digits(value)
-    return Stacked(f"{fixed(value, 3)}\n{fixed(low, 3)} to {fixed(high, 3)}")

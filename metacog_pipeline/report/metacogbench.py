@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from metacog_pipeline.report import formats
+from metacog_pipeline.report.cells import grid, interval_of, number, point_of, shown
 from metacog_pipeline.report.figures import Point, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals, plane
@@ -87,7 +88,7 @@ def _ranks(home: Path) -> str:
     made = []
     for world, dataset in dict.fromkeys((str(row[0]), str(row[1])) for row in found):
         rows = [
-            (str(row[2]), Point(float(row[3]), _number(row[4]), _number(row[5])))
+            (str(row[2]), Point(float(row[3]), number(row[4]), number(row[5])))
             for row in found
             if (row[0], row[1]) == (world, dataset) and isinstance(row[3], float)
         ]
@@ -97,7 +98,7 @@ def _ranks(home: Path) -> str:
                 drawn, f"{_WORLDS[world]}, {dataset}: central 95 % of the ranks when items are drawn again."
             )
         )
-    return _grid(made) if made else paragraph("Ranks need two models with an overall score.")
+    return grid(made) if made else paragraph("Ranks need two models with an overall score.")
 
 
 def _calibration(home: Path) -> str:
@@ -112,7 +113,7 @@ def _calibration(home: Path) -> str:
                 chance = [
                     own.get(f"{error}_{name}", (None,))[0] for name in ("null_mean", "null_p95", "excess_p")
                 ]
-                rows.append((model, words, _interval(own.get(error)), *map(_shown, chance)))
+                rows.append((model, words, interval_of(own.get(error)), *map(shown, chance)))
         if rows:
             columns = ("model", "answering", "ECE", "chance, mean", "chance, 95 %", "p")
             made.append(table(Rows(columns, tuple(rows)), f"{title}: calibration error of predictions"))
@@ -134,7 +135,7 @@ def _diagrams(home: Path) -> Iterator[str]:
                 str(model),
                 when[str(moment)],
                 Point(float(stated)),
-                Point(float(right), _number(low), _number(high)),
+                Point(float(right), number(low), number(high)),
             )
             for source, model, moment, stated, right, low, high in found
             if source == world and isinstance(stated, float) and isinstance(right, float)
@@ -156,8 +157,8 @@ def _lengths(home: Path) -> str:
     columns = ("scored by", "model", "words", "cues", "passed", "passed at matched length", "note")
     for world, title in _WORLDS.items():
         rows = tuple(
-            (_MODES[str(row[1])], row[2], _shown(row[3], 0), _shown(row[4], 1), _shown(row[5]),
-             _interval(row[6:9]), "" if row[9] == "ok" else row[9])
+            (_MODES[str(row[1])], row[2], shown(row[3], 0), shown(row[4], 1), shown(row[5]),
+             interval_of(row[6:9]), "" if row[9] == "ok" else row[9])
             for row in found
             if row[0] == world
         )  # fmt: skip
@@ -198,8 +199,8 @@ def _judges(home: Path) -> str:
     made = []
     for world, title in _WORLDS.items():
         rows = [
-            (row[1], row[2], row[3] if row[4] == "free" else f"{row[3]}, {row[4]}", row[5], _shown(row[6]),
-             _shown(row[7]), _interval(row[8:11]), _interval(row[11:14]), _interval(row[14:17]), row[17], row[18])
+            (row[1], row[2], row[3] if row[4] == "free" else f"{row[3]}, {row[4]}", row[5], shown(row[6]),
+             shown(row[7]), interval_of(row[8:11]), interval_of(row[11:14]), interval_of(row[14:17]), row[17], row[18])
             for row in found
             if row[0] == world
         ]  # fmt: skip
@@ -222,11 +223,11 @@ def _modes(home: Path) -> str:
     values = _values(home)
     for world, title in _WORLDS.items():
         own = {model: found for (source, model), found in values.items() if source == world}
-        rows = [(model, *(_interval(found.get(name)) for name in _MODES)) for model, found in own.items()]
+        rows = [(model, *(interval_of(found.get(name)) for name in _MODES)) for model, found in own.items()]
         points = [
             (model, "models", scoped, grounded)
             for model, found in own.items()
-            if (scoped := _point(found.get("t2a"))) and (grounded := _point(found.get("t2a_grounded")))
+            if (scoped := point_of(found.get("t2a"))) and (grounded := point_of(found.get("t2a_grounded")))
         ]
         if rows:
             made.append(table(Rows(("model", *_MODES.values()), tuple(rows)), f"{title}: share passed"))
@@ -251,7 +252,7 @@ def _thresholds(home: Path) -> str:
     for world, title in _WORLDS.items():
         rows = tuple(
             (row[1], row[2], f"{row[3]} (default)" if row[4] else row[3], _range(*row[5:7]), _range(*row[10:12]),
-             _range(*row[7:9]), _shown(row[9]))
+             _range(*row[7:9]), shown(row[9]))
             for row in found
             if row[0] == world
         )  # fmt: skip
@@ -285,7 +286,7 @@ def _published(home: Path) -> str:
         return Rows(
             columns,
             tuple(
-                (row[1], row[0], row[2], row[3], _shown(row[4], 4), _shown(row[5], 4), _shown(row[6], 4),
+                (row[1], row[0], row[2], row[3], shown(row[4], 4), shown(row[5], 4), shown(row[6], 4),
                  row[7], row[8] or "")
                 for row in kept
             ),
@@ -302,36 +303,11 @@ def _published(home: Path) -> str:
     )
 
 
-def _grid(figures: Sequence[str]) -> str:
-    return f'<div class="figures">{"".join(figures)}</div>'
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def _point(ends: Sequence[object] | None) -> Point | None:
-    value = None if ends is None else _number(ends[0])
-    return None if ends is None or value is None else Point(value, _number(ends[1]), _number(ends[2]))
-
-
-def _shown(value: object, digits: int = 3) -> object:
-    return Stacked(fixed(value, digits)) if isinstance(value, float) else value
-
-
-def _interval(ends: Sequence[object] | None) -> object:
-    if ends is None or not isinstance(ends[0], float):
-        return None
-    if not isinstance(ends[1], float) or not isinstance(ends[2], float):
-        return _shown(ends[0])
-    return Stacked(f"{fixed(ends[0], 3)}\n{fixed(ends[1], 3)} to {fixed(ends[2], 3)}")
-
-
 def _spread(mean: Sequence[object] | None, sd: Sequence[object] | None) -> object:
     if mean is None or not isinstance(mean[0], float):
         return None
     if sd is None or not isinstance(sd[0], float):
-        return _shown(mean[0])
+        return shown(mean[0])
     return Stacked(f"{fixed(mean[0], 3)} ± {fixed(sd[0], 3)}")
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from metacog_pipeline.report.cells import shown
 from metacog_pipeline.report.figures import Point, ladder
 from metacog_pipeline.report.html import Part, figure, folded, linked, paragraph, table
-from metacog_pipeline.warehouse.output import Stacked, fixed
+from metacog_pipeline.warehouse.output import fixed
 from metacog_pipeline.warehouse.query import Rows, read_table
 
 _HERE, _PRINTED = "measured here", "as printed"
@@ -56,7 +57,7 @@ def _beside(home: Path) -> str:
         rest = f" The best {_MOST_ROWS} only." if len(rows) > _MOST_ROWS else ""
         made.append(figure(drawn, f"{title}, with 95 % intervals where there are any.{rest}"))
         columns = ("model", "source", "value", "95 % interval")
-        body = tuple((row[4], row[3], _digits(row[5]), _ends(row[6:])) for row in own)
+        body = tuple((row[4], row[3], shown(row[5]), _ends(row[6:])) for row in own)
         made.append(folded(f"{title}, all", table(Rows(columns, body), title)))
     return "".join(made) or paragraph(_NOT_BESIDE, "soft")
 
@@ -94,10 +95,6 @@ def _audit(home: Path, benchmarks: Sequence[str]) -> str:
 def _point(ends: Sequence[object]) -> Point:
     value, low, high = (end if isinstance(end, float) else None for end in ends)
     return Point(value or 0.0, low, high)
-
-
-def _digits(value: object) -> object:
-    return Stacked(fixed(value, 3)) if isinstance(value, float) else value
 
 
 def _ends(ends: Sequence[object]) -> object:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from metacog_pipeline.report.figures import Point, label_text
+from metacog_pipeline.report.cells import grid, interval_of, point_of, shown
+from metacog_pipeline.report.figures import label_text
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals
 from metacog_pipeline.report.selfknowledge_figures import Curves, collected, density_figure, roc_figure
-from metacog_pipeline.warehouse.output import Stacked, fixed
 from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
@@ -81,18 +81,18 @@ def _sensitivity(values: Values) -> str:
         points = [
             (f"{model}, {condition}", point)
             for (model, condition), found in own.items()
-            if (point := _point(found.get("d_type2"))) is not None
+            if (point := point_of(found.get("d_type2"))) is not None
         ]
         if points:
             drawn = intervals(points, x=f"d′ of type 2, {title.split()[0].lower()}")
             made.append(figure(drawn, f"{title}: d′ of type 2 with its 95 % interval."))
-        for shown, words in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
+        for chosen, words in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
             rows = tuple(
-                (model, condition, *(_interval(found.get(name)) for name in shown))
+                (model, condition, *(interval_of(found.get(name)) for name in chosen))
                 for (model, condition), found in own.items()
             )
             if rows:
-                columns = ("model", "condition", *shown.values())
+                columns = ("model", "condition", *chosen.values())
                 made.append(table(Rows(columns, rows), f"{title}: {words}"))
     return paragraph(_D, "soft") + ("".join(made) or paragraph("No values yet."))
 
@@ -119,12 +119,8 @@ def _curves(home: Path) -> str:
                 if (drawn := density_figure(own, name=f"confidence of {model}, {condition}"))
             ]
             if made:
-                densities.append(folded(f"{title}: densities of confidence, {condition}", _grid(made)))
-    return _grid(rocs) + "".join(densities) if rocs else paragraph("No values yet.")
-
-
-def _grid(figures: Sequence[str]) -> str:
-    return f'<div class="figures">{"".join(figures)}</div>'
+                densities.append(folded(f"{title}: densities of confidence, {condition}", grid(made)))
+    return grid(rocs) + "".join(densities) if rocs else paragraph("No values yet.")
 
 
 def _asked_once(values: Values) -> str:
@@ -133,8 +129,8 @@ def _asked_once(values: Values) -> str:
         rows = tuple(
             (
                 model,
-                _interval(values.get((world, model, "dual"), {}).get("accuracy")),
-                *(_interval(found.get(name)) for name in _ASKED_ONCE),
+                interval_of(values.get((world, model, "dual"), {}).get("accuracy")),
+                *(interval_of(found.get(name)) for name in _ASKED_ONCE),
             )
             for (source, model, condition), found in values.items()
             if source == world and condition == "idk"
@@ -165,7 +161,7 @@ def _tests(home: Path) -> str:
     made = []
     for world, title in _WORLDS.items():
         rows = tuple(
-            (f"{a} - {b}", held, _FAMILIES.get(str(family), family), measure, _interval((value, low, high)), _shown(p),
+            (f"{a} - {b}", held, _FAMILIES.get(str(family), family), measure, interval_of((value, low, high)), shown(p),
              _said(verdict, status), n)
             for source, family, held, measure, a, b, value, low, high, p, verdict, status, n in found
             if source == world
@@ -203,7 +199,7 @@ def _published(home: Path) -> str:
         return Rows(
             columns,
             tuple(
-                (row[1], row[0], row[2], row[3], _shown(row[4]), _shown(row[5]), _shown(row[6]), row[7], row[8] or "")
+                (row[1], row[0], row[2], row[3], shown(row[4]), shown(row[5]), shown(row[6]), row[7], row[8] or "")
                 for row in kept
             ),
         )  # fmt: skip
@@ -230,27 +226,8 @@ def _rates(home: Path) -> str:
     columns = ("printed of", "place", "solution", "yes when right", "yes when wrong", "yes", "d′, clipped", "d′",
                "whole answers that print so")  # fmt: skip
     return table(
-        Rows(columns, tuple(tuple(_shown(each) for each in row) for row in found)), "Rates that print so"
+        Rows(columns, tuple(tuple(shown(each) for each in row) for row in found)), "Rates that print so"
     )
-
-
-def _point(ends: Sequence[object] | None) -> Point | None:
-    if ends is None or not isinstance(ends[0], float):
-        return None
-    low, high = (end if isinstance(end, float) else None for end in ends[1:3])
-    return Point(ends[0], low, high)
-
-
-def _shown(value: object, digits: int = 3) -> object:
-    return Stacked(fixed(value, digits)) if isinstance(value, float) else value
-
-
-def _interval(ends: Sequence[object] | None) -> object:
-    if ends is None or not isinstance(ends[0], float):
-        return None
-    if not isinstance(ends[1], float) or not isinstance(ends[2], float):
-        return _shown(ends[0])
-    return Stacked(f"{fixed(ends[0], 3)}\n{fixed(ends[1], 3)} to {fixed(ends[2], 3)}")
 
 
 def _said(verdict: object, status: object) -> str:
