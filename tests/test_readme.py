@@ -1,4 +1,4 @@
-"""The README's help texts are the commands' own. ``METACOG_UPDATE_README=1`` rewrites them."""
+"""The README and the pages it leads to: help texts, commands, links. ``METACOG_UPDATE_README=1`` rewrites help texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from click.testing import CliRunner
 from metacog_pipeline.cli import cli
 from metacog_pipeline.study import load_study
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+COMMANDS = ROOT / "docs" / "commands.md"
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 MARK = "<!-- The blocks below are the commands' own help texts; a test holds them equal. -->\n"
 
 
@@ -38,29 +41,48 @@ def expected() -> str:
     return MARK + "\n" + "\n".join(blocks)
 
 
-def test_the_help_texts_in_the_readme_are_the_commands_own() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_help_texts_are_the_commands_own() -> None:
+    text = COMMANDS.read_text(encoding="utf-8")
     head, mark, _ = text.partition(MARK)
-    assert mark, "the README has lost its marker for help texts"
+    assert mark, "docs/commands.md has lost its marker for help texts"
     if os.environ.get("METACOG_UPDATE_README"):
-        README.write_text(head + expected(), encoding="utf-8")
+        COMMANDS.write_text(head + expected(), encoding="utf-8")
         return
     assert text == head + expected(), (
         "help texts changed: run METACOG_UPDATE_README=1 pytest tests/test_readme.py"
     )
 
 
-@pytest.mark.parametrize(
-    "line", re.findall(r"^metacog (\w[\w-]*)", README.read_text(encoding="utf-8"), re.MULTILINE)
-)
-def test_every_command_the_readme_shows_exists(line: str) -> None:
-    assert line in cli.list_commands(click.Context(cli))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_on_a_page_exists(page: Path) -> None:
+    known = cli.list_commands(click.Context(cli))
+    shown = re.findall(r"(?:^|`)metacog (\w[\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(shown) <= set(known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith("http"):
+            continue
+        path, _, anchor = target.partition("#")
+        found = page.parent / path if path else page
+        assert found.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", found.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}, (
+                target
+            )
 
 
 def test_every_make_target_the_readme_shows_exists() -> None:
-    makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"(?:^|`)make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_readme_is_short_enough_to_be_read() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 250
 
 
 def test_the_study_in_the_readme_is_a_valid_study(tmp_path: Path) -> None:

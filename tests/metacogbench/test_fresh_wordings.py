@@ -1,7 +1,7 @@
 """Replies in our own wording, with the verdict a careful reader gives.
 
-Each set was scored unseen before any rule was widened; those figures stand in docs/metacogbench.md. What is held here
-is that nothing falls back.
+Each set was scored unseen before any rule was widened; the figures stand in docs/benchmarks/metacogbench/README.md.
+What is held here is that nothing falls back.
 """
 
 import json

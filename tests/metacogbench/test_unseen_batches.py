@@ -1,4 +1,6 @@
-"""Batches of replies written with labels before any scorer saw them; docs/metacogbench.md has how each was read at first.
+"""Batches of replies written with labels before any scorer saw them.
+
+How each was read at first stands in docs/benchmarks/metacogbench/README.md.
 
 They have been used to widen the cues since, so what is held here is that nothing falls back, batch by batch.
 """

@@ -1,4 +1,4 @@
-"""Answers as files, the data dictionary, and the worked queries of the README."""
+"""Answers as files, the data dictionary, and the worked queries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metacog_pipeline.warehouse.query import run_query
 
 ROOT = Path(__file__).resolve().parents[2]
 MakeHome = Callable[..., Path]
-QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "queries.md").read_text("utf-8"), re.DOTALL)
 
 
 @pytest.fixture
