@@ -8,11 +8,11 @@ from typing import Literal
 
 import click
 
-from metacog_pipeline.benchmarks.signaldetection.fit_tables import Columns
-from metacog_pipeline.benchmarks.signaldetection.fitting import Options, fit_file
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.fitting.fits import Options, fit_file
+from metacog_pipeline.fitting.tables import Columns
 from metacog_pipeline.warehouse.output import render
 from metacog_pipeline.warehouse.query import Rows
 

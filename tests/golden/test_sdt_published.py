@@ -1,7 +1,7 @@
 """The published tables of the signal-detection paper, refitted, against agreed values.
 
 Reads ``$METACOG_GOLDEN/sdt``, file by file; a test whose file is absent is skipped. Counts, printed tables and what is
-expected of them all come from there, so other fixtures of the same layout can be put in their place. A printed number
+expected of them all come from there, so other fixtures of the same grid can be put in their place. A printed number
 is expected to follow where the agreed posterior says so, not by the name of its cell.
 """
 

@@ -1,7 +1,7 @@
 """The published texts and prompts of signal detection: read, built from, and not copied into what is shipped.
 
 Reads ``$METACOG_DATA/sdt``, file by file; a test whose file is absent is skipped. What is expected of the texts stands
-in ``SOURCE.md`` beside them, so other files of the same layout can be put in their place; what this project pins of the
+in ``SOURCE.md`` beside them, so other files of the same grid can be put in their place; what this project pins of the
 published file is checked where it is that file.
 """
 
@@ -15,13 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection import sources
-from metacog_pipeline.benchmarks.signaldetection.construction import build, construct
+from metacog_pipeline.benchmarks.signaldetection.construction import build, construct, sources
 from metacog_pipeline.benchmarks.signaldetection.construction.deletion import matches
 from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts, read_sst2, read_table
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "sdt"

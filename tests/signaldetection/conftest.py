@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.signaldetection.asking import ask_item
 from metacog_pipeline.benchmarks.signaldetection.construction import build
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.observe import observe
 from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, load_wording
-from metacog_pipeline.benchmarks.signaldetection.protocol import ask_item
-from metacog_pipeline.benchmarks.signaldetection.simulate import Responder
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts, read_table
+from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "signaldetection" / "sample"
@@ -75,7 +75,7 @@ def answered(
         mode: str = "text",
     ) -> pl.DataFrame:
         spec = ModelSpec(name=model, provider="simulated", observer=observer)
-        respond = Responder(asked, observer, wording)
+        respond = SimulatedRespondent(asked, observer, wording)
         transcripts = asked_in_process(
             transcript,
             respond,

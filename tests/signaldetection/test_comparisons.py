@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from metacog_pipeline.benchmarks.common import rows as common_rows
-from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, count
 from metacog_pipeline.benchmarks.signaldetection.comparisons import COMPARISON_SCHEMA, compare
-from metacog_pipeline.benchmarks.signaldetection.contrasts import MOST_PAIRED
-from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED
+from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import linear
+from metacog_pipeline.benchmarks.signaldetection.contrasts.paired import joint_draws, paired_rows
+from metacog_pipeline.benchmarks.signaldetection.groups import RISKS, count
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.linear import linear
-from metacog_pipeline.benchmarks.signaldetection.measures import type1
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import type1
 from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.signaldetection.paired import joint_draws, paired_rows
-from metacog_pipeline.benchmarks.signaldetection.rows import Row
+from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
 from metacog_pipeline.benchmarks.signaldetection.scoring import pool
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.clusters import resample
@@ -34,7 +34,7 @@ STEPS = np.array([0.35, 0.7, 1.1, 1.6])
 VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None}
 
 
-def table(rows: list[Row]) -> pl.DataFrame:
+def table(rows: list[Comparison]) -> pl.DataFrame:
     return common_rows.table("signaldetection", rows, COMPARISON_SCHEMA)
 
 

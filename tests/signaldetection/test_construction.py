@@ -24,8 +24,8 @@ from metacog_pipeline.benchmarks.signaldetection.construction import (
 )
 from metacog_pipeline.benchmarks.signaldetection.construction.deletion import can_be_asked, delete, matches
 from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts
 from metacog_pipeline.errors import MetacogError, SourceError, StudyError
 
 # --- the word ----------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from metacog_pipeline.benchmarks.signaldetection import posteriors as kept
 from metacog_pipeline.benchmarks.signaldetection import published
+from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as kept
 from metacog_pipeline.benchmarks.signaldetection.published import (
     CRITERIA_SCHEMA,
     FILES,
@@ -29,7 +29,7 @@ MODELS = ("one", "two")
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A small table of the same layout: two models, one task, counts of some hundreds."""
+    """A small table of the same grid: two models, one task, counts of some hundreds."""
     folder = tmp_path / "data"
     folder.mkdir()
     n_s1 = {"one": "30;20;15;12;9;7;4;2;1;0", "two": "10;22;30;12;9;7;6;2;2;0"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.construction import construct
-from metacog_pipeline.benchmarks.signaldetection.texts import read_table
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_table
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "signaldetection" / "sample"
 FILES = ("reviews.tsv", "sentences.tsv")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.signaldetection import posteriors as kept
+from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as kept
 from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.signaldetection.scoring import BAYES, ESTIMATE_SCHEMA, pool, score
 from metacog_pipeline.stats.auroc import auroc

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.sources import (
+from metacog_pipeline.benchmarks.signaldetection.construction.sources import (
     SOURCES,
     Source,
     fetch,
@@ -21,7 +21,7 @@ from metacog_pipeline.benchmarks.signaldetection.sources import (
     load_source,
     source_path,
 )
-from metacog_pipeline.benchmarks.signaldetection.texts import read_sst2, read_table
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
 

@@ -23,12 +23,12 @@ from pathlib import Path
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.rows import table
-from metacog_pipeline.benchmarks.signaldetection.cells import count
-from metacog_pipeline.benchmarks.signaldetection.contrasts import bayes_rows
-from metacog_pipeline.benchmarks.signaldetection.criteria import criterion_rows
-from metacog_pipeline.benchmarks.signaldetection.measures import N_BOOT
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import bayes_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.paired import paired_rows
+from metacog_pipeline.benchmarks.signaldetection.groups import count
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import N_BOOT
 from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
-from metacog_pipeline.benchmarks.signaldetection.paired import paired_rows
 from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
 from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA
 
@@ -64,6 +64,8 @@ def compare(
     data set and source for the criterion families, Holm over the pairs of a task, condition and measure for those of
     models. ``verdict`` is one of not_significant, significant, negligible, inconclusive, null where there is none.
     """
-    found = [cell for cell in count(observations, by_run=False, ratings=ratings) if cell.incomplete is None]
+    found = [
+        group for group in count(observations, by_run=False, ratings=ratings) if group.incomplete is None
+    ]
     rows = [*bayes_rows(found, seed, posteriors), *criterion_rows(found), *paired_rows(found, seed, n_boot)]
     return table(BENCHMARK, rows, COMPARISON_SCHEMA)

@@ -16,10 +16,10 @@ from metacog_pipeline.benchmarks.common.observing import (
     partition_rows,
     source_in,
 )
+from metacog_pipeline.benchmarks.signaldetection.asking import STEP
 from metacog_pipeline.benchmarks.signaldetection.items import Item, item_hash
 from metacog_pipeline.benchmarks.signaldetection.parsing import parse
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, RATINGS
-from metacog_pipeline.benchmarks.signaldetection.protocol import STEP
 
 BENCHMARK = "signaldetection"
 ObservationStatus = Literal[

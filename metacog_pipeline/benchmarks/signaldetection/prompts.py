@@ -24,7 +24,7 @@ CONDITIONS = (CONFIDENCE, *RISK_CONDITIONS)
 RATINGS = 5
 MAX_RATINGS = 9  # one digit
 _KEYS = ("id", "ratings", "system", "prompts")
-# File names of a folder of prompts in the layout in which the authors published theirs; "0" is no risk.
+# File names of a folder of prompts in the grid in which the authors published theirs; "0" is no risk.
 _FILE_NAMES: Mapping[tuple[str, str], str] = {
     (task, condition): f"prompt_metad_{task}.txt"
     if condition == CONFIDENCE

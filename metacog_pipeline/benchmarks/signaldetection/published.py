@@ -17,17 +17,21 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import computed_once
 from metacog_pipeline.benchmarks.common.rows import number, table
-from metacog_pipeline.benchmarks.signaldetection.cells import RISKS
-from metacog_pipeline.benchmarks.signaldetection.contrasts import Fitted, efficiency_rows, fitted_counts
-from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE, contrast_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import ROPE, contrast_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import (
+    Fitted,
+    efficiency_rows,
+    fitted_counts,
+)
+from metacog_pipeline.benchmarks.signaldetection.groups import RISKS
+from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import MODEL_VERSION
 from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
-from metacog_pipeline.benchmarks.signaldetection.posteriors import MODEL_VERSION
 from metacog_pipeline.benchmarks.signaldetection.published_notes import (
     TOLERANCE,
     cell_notes,
     printed_note,
 )
-from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA, Row
+from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA, Comparison
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import criterion_shift
@@ -248,7 +252,7 @@ def _criteria(cells: pl.DataFrame, printed: pl.DataFrame, measured: Type1) -> pl
     return pl.DataFrame(rows, schema=CRITERIA_SCHEMA, orient="row")
 
 
-def _shifts(cells: pl.DataFrame, measured: Type1) -> Iterator[Row]:
+def _shifts(cells: pl.DataFrame, measured: Type1) -> Iterator[Comparison]:
     """Yield the published tests: every pair of configurations, Bonferroni over all pairs of a measure."""
     groups = list(cells.select("task", "model").iter_rows())
     conditions = [_CONDITION[name] for name in cells["risk_configuration"]]
@@ -264,9 +268,9 @@ def _shifts(cells: pl.DataFrame, measured: Type1) -> Iterator[Row]:
 
 def _shift_base(
     groups: Sequence[tuple[str, ...]], conditions: Sequence[str], totals: Sequence[int], i: int, j: int
-) -> Row:
+) -> Comparison:
     task, model = groups[i]
-    return Row(
+    return Comparison(
         DATASET, SOURCE, task, None, model, "criterion_z", "", conditions[j], conditions[i],
         n=totals[i] + totals[j],
     )  # fmt: skip

@@ -20,7 +20,7 @@ COMPARISON_SCHEMA = pl.Schema(_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Comparison:
     """One test of ``a`` minus ``b``; ``task``, ``condition`` and ``model`` say what is held fixed."""
 
     dataset: str

@@ -20,17 +20,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell, count
-from metacog_pipeline.benchmarks.signaldetection.contrasts import fitted
-from metacog_pipeline.benchmarks.signaldetection.fits import (
+from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import fitted
+from metacog_pipeline.benchmarks.signaldetection.groups import Group, count
+from metacog_pipeline.benchmarks.signaldetection.measures.information import (
+    INFORMATION,
+    information_estimates,
+)
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
     LOG_M_RATIO,
     META_D,
     SIDES,
     meta_d_estimates,
     n_rated,
 )
-from metacog_pipeline.benchmarks.signaldetection.information import INFORMATION, information_estimates
-from metacog_pipeline.benchmarks.signaldetection.measures import (
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import (
     N_BOOT,
     TYPE1,
     confidence_estimates,
@@ -88,8 +91,8 @@ def score(
     n_boot
         Resamples of items.
     """
-    cells = count(observations, by_run=True, ratings=ratings)
-    return _table(cells, seed, allow_incomplete, n_boot, None)
+    groups = count(observations, by_run=True, ratings=ratings)
+    return _table(groups, seed, allow_incomplete, n_boot, None)
 
 
 def pool(
@@ -105,45 +108,45 @@ def pool(
 
     Parameters as in `score`, and ``posteriors``, the folder Bayesian fits are kept in. n counts observations.
     """
-    cells = count(observations, by_run=False, ratings=ratings)
-    return _table(cells, seed, allow_incomplete, n_boot, posteriors)
+    groups = count(observations, by_run=False, ratings=ratings)
+    return _table(groups, seed, allow_incomplete, n_boot, posteriors)
 
 
 def _table(
-    cells: Sequence[Cell], seed: int, allow_incomplete: bool, n_boot: int, posteriors: Path | None
+    groups: Sequence[Group], seed: int, allow_incomplete: bool, n_boot: int, posteriors: Path | None
 ) -> pl.DataFrame:
-    shown = [cell for cell in cells if allow_incomplete or cell.incomplete is None]
-    draws = [cell.resampled(n_boot, seed) for cell in shown]
+    shown = [group for group in groups if allow_incomplete or group.incomplete is None]
+    draws = [group.resampled(n_boot, seed) for group in shown]
     found: dict[int, Found] = {
-        id(cell): {**shares(cell), **type1}
-        for cell, type1 in zip(shown, type1_estimates(shown, draws), strict=True)
+        id(group): {**shares(group), **type1}
+        for group, type1 in zip(shown, type1_estimates(shown, draws), strict=True)
     }
-    asked = [place for place, cell in enumerate(shown) if cell.condition == CONFIDENCE]
+    asked = [place for place, group in enumerate(shown) if group.condition == CONFIDENCE]
     with_confidence, resampled = [shown[place] for place in asked], [draws[place] for place in asked]
     by_ml = meta_d_estimates(with_confidence, resampled)
     bits = information_estimates(with_confidence, resampled)
-    for cell, drawn, fit, told in zip(with_confidence, resampled, by_ml, bits, strict=True):
-        found[id(cell)] |= {**fit, **confidence_estimates(cell, drawn), **told}
+    for group, drawn, fit, told in zip(with_confidence, resampled, by_ml, bits, strict=True):
+        found[id(group)] |= {**fit, **confidence_estimates(group, drawn), **told}
         if posteriors is not None:
-            found[id(cell)] |= _bayes(cell, seed, posteriors)
+            found[id(group)] |= _bayes(group, seed, posteriors)
     names = _names(posteriors is not None)
-    rows = [row for cell in cells for row in _rows(cell, found.get(id(cell)), names)]
+    rows = [row for group in groups for row in _rows(group, found.get(id(group)), names)]
     return pl.DataFrame(rows, schema=ESTIMATE_SCHEMA, orient="row")
 
 
 def _names(with_bayes: bool) -> dict[bool, tuple[str, ...]]:
-    """Return the measures of a cell, by whether its condition asks for confidence."""
+    """Return the measures of a group, by whether its condition asks for confidence."""
     plain = (*SHARES, *TYPE1)
     rated = (*META_D, LOG_M_RATIO, *SIDES, *RATED, *INFORMATION)
     return {False: plain, True: (*plain, *rated, *(BAYES if with_bayes else ()))}
 
 
-def _bayes(cell: Cell, seed: int, folder: Path) -> Found:
-    fit = fitted(cell, seed, folder)
-    n = n_rated(cell)
+def _bayes(group: Group, seed: int, folder: Path) -> Found:
+    fit = fitted(group, seed, folder)
+    n = n_rated(group)
     if fit.kept is None or fit.why is not None:
         return {name: unavailable(n, "bayes, d' estimated", fit.why or "") for name in BAYES}
-    taken = "; runs taken as independent" if cell.clustered else ""
+    taken = "; runs taken as independent" if group.clustered else ""
     estimates = fit.kept.estimates
     return {
         name: replace(
@@ -154,23 +157,23 @@ def _bayes(cell: Cell, seed: int, folder: Path) -> Found:
 
 
 def _rows(
-    cell: Cell, found: Found | None, names: dict[bool, tuple[str, ...]]
+    group: Group, found: Found | None, names: dict[bool, tuple[str, ...]]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the finished rows of one cell, measure by measure."""
-    coverage = shares(cell)["coverage"]
-    for name in names[cell.condition == CONFIDENCE]:
+    """Yield the finished rows of one group, measure by measure."""
+    coverage = shares(group)["coverage"]
+    for name in names[group.condition == CONFIDENCE]:
         shown = coverage if name == "coverage" else found[name] if found is not None else None
         if shown is None:
-            shown = unavailable(cell.asked - cell.n_failed, "withheld", "")
-        status = cell.incomplete if cell.incomplete and name != "coverage" else shown.status
+            shown = unavailable(group.asked - group.n_failed, "withheld", "")
+        status = group.incomplete if group.incomplete and name != "coverage" else shown.status
         yield (
-            *cell.key,
-            cell.run,
+            *group.key,
+            group.run,
             name,
             *(shown.value, shown.low, shown.high, shown.sem),
-            *(shown.n, cell.n_failed, cell.n_unparsable),
+            *(shown.n, group.n_failed, group.n_unparsable),
             coverage.value,
             shown.method,
             status,
-            cell.source,
+            group.source,
         )

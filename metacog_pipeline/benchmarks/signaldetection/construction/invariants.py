@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts
 
 _WORD = re.compile("the", re.IGNORECASE | re.ASCII)
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.signaldetection import sources
+from metacog_pipeline.benchmarks.signaldetection.construction import sources
 from metacog_pipeline.benchmarks.signaldetection.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
 from metacog_pipeline.benchmarks.signaldetection.construction.tasks import build
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts, read_sst2, read_table
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
 

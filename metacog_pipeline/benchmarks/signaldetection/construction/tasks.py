@@ -11,8 +11,8 @@ from typing import Literal, cast
 
 from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.signaldetection.construction import deletion
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item, Task
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts
 from metacog_pipeline.files import sha256_hex
 
 PREFIXES = {"published": "sdt", "sample": "sample-sdt"}

@@ -7,10 +7,10 @@ import polars as pl
 from metacog_pipeline.benchmarks.common.asking import item_tasks, mode_ladder
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.scoring import source_word
+from metacog_pipeline.benchmarks.signaldetection.asking import MODES, ask_item
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.observe import observe
-from metacog_pipeline.benchmarks.signaldetection.protocol import MODES, ask_item
-from metacog_pipeline.benchmarks.signaldetection.simulate import Responder
+from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.signaldetection.stages.construction import items, items_digest
 from metacog_pipeline.benchmarks.signaldetection.stages.settings import conditions, wording
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -37,7 +37,7 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
     """Return the simulated observer of a model, knowing the study's items and words."""
-    return Responder(items(study), spec.observer, wording(study))
+    return SimulatedRespondent(items(study), spec.observer, wording(study))
 
 
 def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
-from metacog_pipeline.benchmarks.signaldetection import comparisons, scoring, sources
-from metacog_pipeline.benchmarks.signaldetection.protocol import steps
+from metacog_pipeline.benchmarks.signaldetection import comparisons, scoring
+from metacog_pipeline.benchmarks.signaldetection.asking import steps
+from metacog_pipeline.benchmarks.signaldetection.construction import sources
 from metacog_pipeline.benchmarks.signaldetection.stages.asking import (
     fingerprint,
     modes,

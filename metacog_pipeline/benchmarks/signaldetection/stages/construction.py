@@ -6,8 +6,8 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import BuiltItems, Shown, read_frame
 from metacog_pipeline.benchmarks.common.items import inputs_current, kept_digest, kept_items, note_inputs
-from metacog_pipeline.benchmarks.signaldetection import construction, sources
-from metacog_pipeline.benchmarks.signaldetection.construction import items_path, read_items
+from metacog_pipeline.benchmarks.signaldetection import construction
+from metacog_pipeline.benchmarks.signaldetection.construction import items_path, read_items, sources
 from metacog_pipeline.benchmarks.signaldetection.construction.pipeline import load_texts
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.stages.settings import conditions, settings

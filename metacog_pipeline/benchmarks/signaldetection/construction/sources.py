@@ -32,7 +32,7 @@ from metacog_pipeline.benchmarks.common.sources import (
     sources_folder,
     write_note,
 )
-from metacog_pipeline.benchmarks.signaldetection.texts import read_sst2, read_table
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.sources import read_bytes

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.arviz_output import layout, write_netcdf
 from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.fitting.netcdf import layout, write_netcdf
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import counts
 

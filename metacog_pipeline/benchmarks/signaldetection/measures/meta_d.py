@@ -1,9 +1,9 @@
-"""meta-d′ of cells by maximum likelihood, with intervals from resampled items.
+"""meta-d′ of groups by maximum likelihood, with intervals from resampled items.
 
-The headline stands on counts with 1/(2 K) added to each of the 4 K counts, in every cell alike: small cells with empty
+The headline stands on counts with 1/(2 K) added to each of the 4 K counts, in every group alike: small groups with empty
 counts then have an estimate, and d′ and c of the fit are those of the log-linear correction. What the padding alone
-would decide is not shown: cells with one response, one confidence level, or without a wrong or a right answer have a
-status instead. All cells and all their resamples are fitted in a few batches.
+would decide is not shown: groups with one response, one confidence level, or without a wrong or a right answer have a
+status instead. All groups and all their resamples are fitted in a few batches.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell
-from metacog_pipeline.benchmarks.signaldetection.layout import Layout
-from metacog_pipeline.benchmarks.signaldetection.measures import (
+from metacog_pipeline.benchmarks.signaldetection.grid import Grid
+from metacog_pipeline.benchmarks.signaldetection.groups import Group
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import (
     NOT_INFORMATIVE,
     ONE_RESPONSE,
     one_level,
@@ -51,15 +51,15 @@ N_BOOT_SIDES = 200
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 
 
-def rated(cell: Cell) -> Counts:
-    """Return the rated answers of one cell as counts."""
-    n_s1, n_s2 = cell.layout.rated(cell.totals)
+def rated(group: Group) -> Counts:
+    """Return the rated answers of one group as counts."""
+    n_s1, n_s2 = group.grid.rated(group.totals)
     return Counts(n_s1[None], n_s2[None])
 
 
-def no_meta_d(cell: Cell) -> str | None:
-    """Say why the counts of a cell tell nothing about meta-d′, or None where they do."""
-    table = rated(cell)
+def no_meta_d(group: Group) -> str | None:
+    """Say why the counts of a group tell nothing about meta-d′, or None where they do."""
+    table = rated(group)
     hits, misses = float(table.hits[0]), float(table.misses[0])
     false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
     if hits + misses + false_alarms + rejections == 0:
@@ -72,35 +72,35 @@ def no_meta_d(cell: Cell) -> str | None:
         return ALL_CORRECT
     if hits + rejections == 0:
         return ALL_WRONG
-    return NOT_INFORMATIVE if one_level(cell) else None
+    return NOT_INFORMATIVE if one_level(group) else None
 
 
-def meta_d_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
-    """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every cell.
+def meta_d_estimates(groups: Sequence[Group], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
+    """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every group.
 
     Parameters
     ----------
-    cells
-        All of one layout, of the condition that asks for confidence.
+    groups
+        All of one grid, of the condition that asks for confidence.
     draws
-        Resampled totals ``(B, places)`` of each cell.
+        Resampled totals ``(B, places)`` of each group.
     """
-    why = [no_meta_d(cell) for cell in cells]
+    why = [no_meta_d(group) for group in groups]
     told = [place for place, reason in enumerate(why) if reason is None]
     names = (*META_D, *SIDES)
     found = [
-        {name: unavailable(n_rated(cell), METHOD, reason or "") for name in (*META_D, LOG_M_RATIO, *SIDES)}
-        for cell, reason in zip(cells, why, strict=True)
+        {name: unavailable(n_rated(group), METHOD, reason or "") for name in (*META_D, LOG_M_RATIO, *SIDES)}
+        for group, reason in zip(groups, why, strict=True)
     ]
     if not told:
         return found
-    layout = cells[0].layout
-    point = _fit(np.array([cells[place].totals for place in told]), layout, sides=True)
-    drawn = resampled_meta_d([draws[place] for place in told], layout)
-    drawn |= resampled_sides([draws[place][:N_BOOT_SIDES] for place in told], layout)
+    grid = groups[0].grid
+    point = _fit(np.array([groups[place].totals for place in told]), grid, sides=True)
+    drawn = resampled_meta_d([draws[place] for place in told], grid)
+    drawn |= resampled_sides([draws[place][:N_BOOT_SIDES] for place in told], grid)
     d = drawn["meta_d"] - drawn["m_diff"]
     for row, place in enumerate(told):
-        n = n_rated(cells[place])
+        n = n_rated(groups[place])
         of_cell = {name: _estimate(point, name, row, drawn[name][row], n) for name in names}
         if of_cell["m_ratio"].value is not None and _may_be_0(d[row]):
             of_cell["m_ratio"] = replace(of_cell["m_ratio"], status=RATIO_UNSTABLE)
@@ -108,39 +108,39 @@ def meta_d_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dic
     return found
 
 
-def n_rated(cell: Cell) -> int:
+def n_rated(group: Group) -> int:
     """Return the number of rated answers."""
-    return int(rated(cell).n[0])
+    return int(rated(group).n[0])
 
 
-def point_meta_d(cells: Sequence[Cell]) -> dict[str, Floats]:
-    """Return meta-d′, M-ratio and M-diff of cells, each ``(cells,)``; NaN where the fit has no number."""
-    found = _fit(np.array([cell.totals for cell in cells]), cells[0].layout, sides=False)
+def point_meta_d(groups: Sequence[Group]) -> dict[str, Floats]:
+    """Return meta-d′, M-ratio and M-diff of groups, each ``(groups,)``; NaN where the fit has no number."""
+    found = _fit(np.array([group.totals for group in groups]), groups[0].grid, sides=False)
     return {name: _values(found, name) for name in META_D}
 
 
-def resampled_meta_d(draws: Sequence[Floats], layout: Layout) -> dict[str, Floats]:
-    """Return the same of resamples, each ``(cells, B)``.
+def resampled_meta_d(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
+    """Return the same of resamples, each ``(groups, B)``.
 
     Parameters
     ----------
     draws
-        Resampled totals ``(B, places)`` of each cell, B the same for all.
+        Resampled totals ``(B, places)`` of each group, B the same for all.
     """
-    return _resampled(draws, layout, META_D, sides=False)
+    return _resampled(draws, grid, META_D, sides=False)
 
 
-def resampled_sides(draws: Sequence[Floats], layout: Layout) -> dict[str, Floats]:
-    """Return both response-conditional meta-d′ of resamples, each ``(cells, B)``."""
-    return _resampled(draws, layout, SIDES, sides=True)
+def resampled_sides(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
+    """Return both response-conditional meta-d′ of resamples, each ``(groups, B)``."""
+    return _resampled(draws, grid, SIDES, sides=True)
 
 
 def _resampled(
-    draws: Sequence[Floats], layout: Layout, names: Sequence[str], *, sides: bool
+    draws: Sequence[Floats], grid: Grid, names: Sequence[str], *, sides: bool
 ) -> dict[str, Floats]:
     stacked = np.concatenate(draws)
     parts = [
-        _fit(stacked[start : start + _BATCH], layout, sides=sides) for start in range(0, len(stacked), _BATCH)
+        _fit(stacked[start : start + _BATCH], grid, sides=sides) for start in range(0, len(stacked), _BATCH)
     ]
     return {
         name: np.concatenate([_values(part, name) for part in parts]).reshape(len(draws), -1)
@@ -148,13 +148,13 @@ def _resampled(
     }
 
 
-def _fit(totals: Floats, layout: Layout, *, sides: bool) -> MetaD:
-    n_s1, n_s2 = layout.rated(totals)
+def _fit(totals: Floats, grid: Grid, *, sides: bool) -> MetaD:
+    n_s1, n_s2 = grid.rated(totals)
     return fit_metad(padded(Counts(n_s1, n_s2)), conditional=sides)
 
 
 def _values(found: MetaD, name: str) -> Floats:
-    """Return one measure of every cell: NaN without a number, the end of the range where the fit ran into it."""
+    """Return one measure of every group: NaN without a number, the end of the range where the fit ran into it."""
     if name in SIDES:
         return _side(found, name).meta_da
     values: Floats = found.meta_da if name == "meta_d" else getattr(found, name)

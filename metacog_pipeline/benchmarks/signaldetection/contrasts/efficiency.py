@@ -16,13 +16,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed
-from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, rated
-from metacog_pipeline.benchmarks.signaldetection.posteriors import DRAWS, Kept, posterior
+from metacog_pipeline.benchmarks.signaldetection.groups import Group, derived_seed
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_meta_d, rated
+from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, Kept, posterior
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
-from metacog_pipeline.benchmarks.signaldetection.rows import Row
+from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
+from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.counts import Counts
-from metacog_pipeline.stats.decisions import Comparison, against_optimality, compare
 
 ROPE_M_RATIO = 0.05
 ROPE_D = 0.1
@@ -59,13 +59,13 @@ class Fitted:
         return -math.inf if value is None else value
 
 
-def fitted(cell: Cell, seed: int, folder: Path) -> Fitted:
-    """Return the posterior of a cell, kept in ``folder``, or the reason its counts have none."""
-    _, dataset, task, _, model = cell.key
-    why = no_meta_d(cell)
+def fitted(group: Group, seed: int, folder: Path) -> Fitted:
+    """Return the posterior of a group, kept in ``folder``, or the reason its counts have none."""
+    _, dataset, task, _, model = group.key
+    why = no_meta_d(group)
     if why is not None:
-        return Fitted(dataset, cell.source, task, model, int(rated(cell).n[0]), None, why)
-    return fitted_counts(rated(cell), dataset, cell.source, task, model, seed, folder)
+        return Fitted(dataset, group.source, task, model, int(rated(group).n[0]), None, why)
+    return fitted_counts(rated(group), dataset, group.source, task, model, seed, folder)
 
 
 def fitted_counts(
@@ -78,20 +78,20 @@ def fitted_counts(
     folder: Path,
     keep: int = DRAWS,
 ) -> Fitted:
-    """Return the posterior of raw counts of one cell, ``keep`` draws of it kept in ``folder``."""
+    """Return the posterior of raw counts of one group, ``keep`` draws of it kept in ``folder``."""
     label = "/".join((dataset, source, task, model))
     kept = posterior(table, seed=seed, label=label, folder=folder, keep=keep)
     why = None if kept.converged else f"posterior {kept.status}: {kept.reason}"
     return Fitted(dataset, source, task, model, int(table.n[0]), kept, why)
 
 
-def bayes_rows(cells: Sequence[Cell], seed: int, folder: Path) -> Iterator[Row]:
-    """Yield the comparisons of complete cells of the condition that asks for confidence; see `efficiency_rows`."""
-    chosen = [cell for cell in cells if cell.condition == CONFIDENCE]
-    yield from efficiency_rows([fitted(cell, seed, folder) for cell in chosen], seed)
+def bayes_rows(groups: Sequence[Group], seed: int, folder: Path) -> Iterator[Comparison]:
+    """Yield the comparisons of complete groups of the condition that asks for confidence; see `efficiency_rows`."""
+    chosen = [group for group in groups if group.condition == CONFIDENCE]
+    yield from efficiency_rows([fitted(group, seed, folder) for group in chosen], seed)
 
 
-def efficiency_rows(fits: Sequence[Fitted], seed: int) -> Iterator[Row]:
+def efficiency_rows(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield families ``bayes_optimality``, ``bayes_models`` and ``bayes_tasks``.
 
     ``difference``, ``low`` and ``high`` are a - b on the scale of the measure, ``statistic`` the probability that a is
@@ -118,7 +118,7 @@ def _pairs(models: Sequence[Fitted]) -> list[tuple[Fitted, Fitted]]:
     return [(best, other) for other in models if other is not best]
 
 
-def _optimality(fit: Fitted) -> Iterator[Row]:
+def _optimality(fit: Fitted) -> Iterator[Comparison]:
     for measure in ("m_ratio", "log_m_ratio"):
         name, rope, scale = _MEASURES[measure]
         base = _base("bayes_optimality", fit, fit.task, fit.model, fit.model, OPTIMAL, fit.n)
@@ -126,10 +126,10 @@ def _optimality(fit: Fitted) -> Iterator[Row]:
         if fit.kept is None or fit.why is not None:
             yield replace(row, status=fit.why or "")
         else:
-            yield _with(row, against_optimality(fit.kept.draws[name], rope, scale=scale))
+            yield _with(row, decisions.against_optimality(fit.kept.draws[name], rope, scale=scale))
 
 
-def _pair(family: str, a: Fitted, b: Fitted, seed: int) -> Iterator[Row]:
+def _pair(family: str, a: Fitted, b: Fitted, seed: int) -> Iterator[Comparison]:
     if family == "bayes_models":
         base = _base(family, a, a.task, None, a.model, b.model, a.n + b.n)
     else:
@@ -140,14 +140,16 @@ def _pair(family: str, a: Fitted, b: Fitted, seed: int) -> Iterator[Row]:
             yield replace(row, status=a.why or b.why or "")
             continue
         order = derived_seed(seed, family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure)
-        yield _with(row, compare(a.kept.draws[name], b.kept.draws[name], rope, scale=scale, seed=order))
+        yield _with(
+            row, decisions.compare(a.kept.draws[name], b.kept.draws[name], rope, scale=scale, seed=order)
+        )
 
 
-def _base(family: str, of: Fitted, task: str | None, model: str | None, a: str, b: str, n: int) -> Row:
-    return Row(of.dataset, of.source, task, CONFIDENCE, model, family, "", a, b, n=n)
+def _base(family: str, of: Fitted, task: str | None, model: str | None, a: str, b: str, n: int) -> Comparison:
+    return Comparison(of.dataset, of.source, task, CONFIDENCE, model, family, "", a, b, n=n)
 
 
-def _with(row: Row, found: Comparison) -> Row:
+def _with(row: Comparison, found: decisions.Comparison) -> Comparison:
     row = replace(row, statistic=found.probability, note=f"region of practical equivalence ±{found.rope:g}")
     if row.measure == "log_m_ratio":
         if found.log_ratio is None:

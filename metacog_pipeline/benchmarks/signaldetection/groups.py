@@ -1,8 +1,8 @@
-"""Observations counted: one cell per model, task and condition (and run), items kept apart.
+"""Observations counted: one group per model, task and condition (and run), items kept apart.
 
 All a measure needs of an observation is its place: stimulus, response and confidence. Scoring places every observation
 once and never looks at rows again.
-The places are those of :mod:`layout`.
+The places are those of :mod:`grid`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.layout import Layout
+from metacog_pipeline.benchmarks.signaldetection.grid import Grid
 from metacog_pipeline.benchmarks.signaldetection.observe import UNANSWERED, UNPARSED
 from metacog_pipeline.benchmarks.signaldetection.prompts import RATINGS
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -29,7 +29,7 @@ KEY = ("benchmark", "dataset", "task", "condition", "model")
 
 
 @dataclass(frozen=True)
-class Cell:
+class Group:
     """One model on one task under one condition.
 
     Attributes
@@ -43,7 +43,7 @@ class Cell:
     asked, n_failed, n_unparsable
         Observations; those of them without an answer; those with an answer that could not be read in full.
     item, place, number
-        Observations in long form: ``number`` of them on one ``item`` (numbered alike in all cells of a call) at one
+        Observations in long form: ``number`` of them on one ``item`` (numbered alike in all groups of a call) at one
         ``place``.
     """
 
@@ -56,7 +56,7 @@ class Cell:
     item: Ints
     place: Ints
     number: Ints
-    layout: Layout
+    grid: Grid
 
     @property
     def condition(self) -> str:
@@ -76,7 +76,7 @@ class Cell:
     @cached_property
     def patterns(self) -> Patterns:
         """Items over places; items with equal counts are one pattern."""
-        places = self.layout.places
+        places = self.grid.places
         if not self.clustered:
             return Patterns(np.eye(places, dtype=np.int64), np.bincount(self.place, minlength=places))
         items, row = np.unique(self.item, return_inverse=True)
@@ -90,36 +90,36 @@ class Cell:
         return self.patterns.totals.astype(np.float64)
 
     def resampled(self, n_boot: int, seed: int) -> Floats:
-        """Return totals of resampled items, ``(n_boot, places)``; with a stream of the cell's own."""
+        """Return totals of resampled items, ``(n_boot, places)``; with a stream of the group's own."""
         return resample(self.patterns, n_boot, derived_seed(seed, *self.key))
 
 
 def derived_seed(seed: int, *names: object) -> int:
-    """Return a seed that belongs to ``names``: no two cells share a stream of random numbers."""
+    """Return a seed that belongs to ``names``: no two groups share a stream of random numbers."""
     return int(sha256_hex(canonical_json([seed, *names]))[:12], 16)
 
 
-def count(observations: pl.DataFrame, *, by_run: bool, ratings: int = RATINGS) -> list[Cell]:
-    """Return the cells of all groups in the order of their key.
+def count(observations: pl.DataFrame, *, by_run: bool, ratings: int = RATINGS) -> list[Group]:
+    """Return the groups of all groups in the order of their key.
 
     Parameters
     ----------
     observations
         Rows of ``observe.OBSERVATION_SCHEMA``: every item of every run, also those not asked.
     by_run
-        One cell per run, or one over all runs.
+        One group per run, or one over all runs.
     ratings
         Number of confidence levels K; a confidence outside 1..K counts as none.
     """
     keys: tuple[str, ...] = (*KEY, "run") if by_run else KEY
-    layout = Layout(ratings)
+    grid = Grid(ratings)
     placed = observations.lazy().select(
         *KEY,
         "run",
         "source",
         "status",
         item=pl.col("item_id").rank("dense").cast(pl.Int64),
-        place=_place(layout),
+        place=_place(grid),
     )
     about = (
         placed.group_by(keys)
@@ -146,7 +146,7 @@ def count(observations: pl.DataFrame, *, by_run: bool, ratings: int = RATINGS) -
         part = counted[tuple(row[name] for name in keys)]
         item, place, number = (part[name].to_numpy().astype(np.int64) for name in ("item", "place", "number"))
         found.append(
-            Cell(
+            Group(
                 key=tuple(row[name] for name in KEY),
                 run=row["run"] if by_run else None,
                 source=row["source"],
@@ -156,23 +156,23 @@ def count(observations: pl.DataFrame, *, by_run: bool, ratings: int = RATINGS) -
                 item=item,
                 place=place,
                 number=number,
-                layout=layout,
+                grid=grid,
             )
         )
     return found
 
 
-def in_groups(cells: Sequence[Cell], *places: int) -> dict[tuple[str, ...], list[Cell]]:
-    """Return the cells by their source and the given parts of their key."""
-    found: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells:
-        found.setdefault((cell.source, *(cell.key[place] for place in places)), []).append(cell)
+def in_groups(groups: Sequence[Group], *places: int) -> dict[tuple[str, ...], list[Group]]:
+    """Return the groups by their source and the given parts of their key."""
+    found: dict[tuple[str, ...], list[Group]] = {}
+    for group in groups:
+        found.setdefault((group.source, *(group.key[place] for place in places)), []).append(group)
     return found
 
 
-def _place(layout: Layout) -> pl.Expr:
+def _place(grid: Grid) -> pl.Expr:
     """Return the expression that gives an observation's place."""
-    k = layout.ratings
+    k = grid.ratings
     response, confidence = pl.col("response").cast(pl.Int64), pl.col("confidence").cast(pl.Int64)
     known = response.is_in([0, 1])
     rated = known & confidence.is_between(1, k)
@@ -187,4 +187,4 @@ def _place(layout: Layout) -> pl.Expr:
         .then(2 * k + response)
         .otherwise(2 * k + 2)
     )
-    return (within + layout.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)
+    return (within + grid.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Grid:
     """The places of one stimulus × response × confidence table with K ratings."""
 
     ratings: int

@@ -46,8 +46,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """Cells of one K to be fitted.
+class CountTable:
+    """CountTable of one K to be fitted.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def has_counts(frame: pl.DataFrame) -> bool:
     return {"nr_s1", "nr_s2"} <= set(plain) or any(_WIDE.fullmatch(name) for name in plain)
 
 
-def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[Cells]:
+def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[CountTable]:
     """Return the cells of a table of counts, those with equal K together, in the order of their first row.
 
     Raises
@@ -150,7 +150,7 @@ def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[Cells]:
             raise StudyError(f"{path} row {row + 1}: a count is above {LARGEST_COUNT:g}; correct the counts")
         by_length.setdefault(len(first), []).append(row)
     return [
-        Cells(
+        CountTable(
             tuple(names[row] for row in rows),
             counts([sides[0][row] for row in rows], [sides[1][row] for row in rows]),
         )
@@ -158,7 +158,7 @@ def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[Cells]:
     ]
 
 
-def cells_from_trials(path: Path, frame: pl.DataFrame, columns: Columns) -> Cells:
+def cells_from_trials(path: Path, frame: pl.DataFrame, columns: Columns) -> CountTable:
     """Return the cells of a table of trials, one per combination of the group columns.
 
     Raises
@@ -189,7 +189,7 @@ def cells_from_trials(path: Path, frame: pl.DataFrame, columns: Columns) -> Cell
         table = counts_from_trials(stimulus, response, rating, ratings, group, len(names))
         outcomes, answer = None, np.where(np.isnan(stimulus + response), np.nan, stimulus == response)
     areas = _areas(confidence, rating, answer, group, len(names)) if columns.bins is not None else None
-    return Cells(names, table, outcomes is not None, outcomes, areas, note)
+    return CountTable(names, table, outcomes is not None, outcomes, areas, note)
 
 
 def _read_text(path: Path, kind: str) -> pl.DataFrame:

@@ -1,7 +1,7 @@
-"""The measures of one cell that need no fit: shares, sensitivity and criterion, and what confidence is worth.
+"""The measures of one group that need no fit: shares, sensitivity and criterion, and what confidence is worth.
 
-Rates of 0 and 1 have no z, and small cells meet them often, so sensitivity and criterion stand on log-linear corrected
-rates (Hautus 1995) in every cell alike; ``method`` says so. With one answer per item their intervals are those of the
+Rates of 0 and 1 have no z, and small groups meet them often, so sensitivity and criterion stand on log-linear corrected
+rates (Hautus 1995) in every group alike; ``method`` says so. With one answer per item their intervals are those of the
 delta method; where runs repeat, items are resampled with all their runs.
 
 A model that only ever gave one response has no d′ and no criterion: what the correction makes of it is not shown.
@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell
+from metacog_pipeline.benchmarks.signaldetection.groups import Group
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, ece_estimate, level_use
 from metacog_pipeline.stats.clusters import percentile_interval
@@ -41,66 +41,66 @@ ONE_RESPONSE = "one response only: the model never gave the other"
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 
 
-def shares(cell: Cell) -> dict[str, Estimate]:
+def shares(group: Group) -> dict[str, Estimate]:
     """Return accuracy, hit rate, false-alarm rate and coverage with Wilson's interval.
 
     Accuracy is over all answers: one without a readable response counts as wrong. The two rates are over readable
     responses. Coverage is the share of all items asked, answered or not, that has a readable response.
     """
-    layout, patterns = cell.layout, cell.patterns
-    answered = layout.answered()
-    responded = layout.where(response=0) + layout.where(response=1)
+    grid, patterns = group.grid, group.patterns
+    answered = grid.answered()
+    responded = grid.where(response=0) + grid.where(response=1)
 
     def share(top: Floats, bottom: Floats) -> Estimate:
         return ratio_estimate(patterns, top, bottom)
 
     return {
-        "accuracy": share(layout.correct(), answered),
-        "hit_rate": share(layout.where(1, 1), layout.where(1, 0) + layout.where(1, 1)),
-        "false_alarm_rate": share(layout.where(0, 1), layout.where(0, 0) + layout.where(0, 1)),
-        "coverage": share(responded, np.ones(layout.places)),
+        "accuracy": share(grid.correct(), answered),
+        "hit_rate": share(grid.where(1, 1), grid.where(1, 0) + grid.where(1, 1)),
+        "false_alarm_rate": share(grid.where(0, 1), grid.where(0, 0) + grid.where(0, 1)),
+        "coverage": share(responded, np.ones(grid.places)),
     }
 
 
-def type1_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
-    """Return d′, c, c′ and ln β of every cell.
+def type1_estimates(groups: Sequence[Group], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
+    """Return d′, c, c′ and ln β of every group.
 
     Parameters
     ----------
-    cells
-        All of one layout.
+    groups
+        All of one grid.
     draws
-        Resampled totals ``(B, places)`` of each cell; used where runs repeat.
+        Resampled totals ``(B, places)`` of each group; used where runs repeat.
     """
-    if not cells:
+    if not groups:
         return []
-    table = type1(cells)
+    table = type1(groups)
     found = []
-    for place, (cell, drawn) in enumerate(zip(cells, draws, strict=True)):
-        why, n = no_type1(cell), n_readable(cell)
+    for place, (group, drawn) in enumerate(zip(groups, draws, strict=True)):
+        why, n = no_type1(group), n_readable(group)
         if why is not None:
-            found.append({name: unavailable(n, _type1_method(cell), why) for name in TYPE1})
-        elif cell.clustered:
-            found.append(_resampled_type1(cell, table, place, drawn))
+            found.append({name: unavailable(n, _type1_method(group), why) for name in TYPE1})
+        elif group.clustered:
+            found.append(_resampled_type1(group, table, place, drawn))
         else:  # the table's own n holds what the correction added
             found.append({name: replace(table.estimate(name, place), n=n) for name in TYPE1})
     return found
 
 
-def n_readable(cell: Cell) -> int:
+def n_readable(group: Group) -> int:
     """Return the number of readable responses."""
-    return int(sum(cell.layout.outcomes(cell.totals)))
+    return int(sum(group.grid.outcomes(group.totals)))
 
 
-def type1(cells: Sequence[Cell]) -> Type1:
-    """Return the type-1 measures of the cells on log-linear corrected rates."""
-    layout = cells[0].layout
-    return type1_from_table(*layout.outcomes(np.array([cell.totals for cell in cells])), CORRECTION)
+def type1(groups: Sequence[Group]) -> Type1:
+    """Return the type-1 measures of the groups on log-linear corrected rates."""
+    grid = groups[0].grid
+    return type1_from_table(*grid.outcomes(np.array([group.totals for group in groups])), CORRECTION)
 
 
-def no_type1(cell: Cell) -> str | None:
-    """Say why a cell has neither d′ nor criterion, or None where it has."""
-    hits, misses, false_alarms, rejections = cell.layout.outcomes(cell.totals)
+def no_type1(group: Group) -> str | None:
+    """Say why a group has neither d′ nor criterion, or None where it has."""
+    hits, misses, false_alarms, rejections = group.grid.outcomes(group.totals)
     if hits + misses + false_alarms + rejections == 0:
         return NO_ITEMS
     if hits + misses == 0:
@@ -115,19 +115,19 @@ def probability(ratings: int) -> Floats:
     return np.linspace(0.5, 1.0, ratings) if ratings > 1 else np.array([0.5])
 
 
-def confidence_estimates(cell: Cell, drawn: Floats) -> dict[str, Estimate]:
-    """Return AUROC2, ECE, Brier score and mean confidence over the rated answers of one cell.
+def confidence_estimates(group: Group, drawn: Floats) -> dict[str, Estimate]:
+    """Return AUROC2, ECE, Brier score and mean confidence over the rated answers of one group.
 
     Parameters
     ----------
-    cell
+    group
         Of the condition that asks for confidence.
     drawn
         Resampled totals ``(B, places)``.
     """
-    layout = cell.layout
-    groups, k = layout.by_level(), layout.ratings
-    patterns = cell.patterns.collapse(groups, 2 * k)
+    grid = group.grid
+    groups, k = grid.by_level(), grid.ratings
+    patterns = group.patterns.collapse(groups, 2 * k)
     held = patterns.counts.any(axis=1)  # an item without a rated answer is not resampled with them
     patterns = type(patterns)(patterns.counts[held], patterns.weights[held])
     levels = drawn @ (groups[:, None] == np.arange(2 * k)).astype(np.float64)
@@ -148,10 +148,10 @@ def _read_as(found: Estimate) -> Estimate:
     return replace(found, method=f"{found.method}; k as 0.5+(k-1)/(2(K-1))")
 
 
-def one_level(cell: Cell) -> bool:
+def one_level(group: Group) -> bool:
     """Whether no more than one confidence level was used."""
-    k = cell.layout.ratings
-    table = cell.patterns.collapse(cell.layout.by_level(), 2 * k).totals.reshape(k, 2)
+    k = group.grid.ratings
+    table = group.patterns.collapse(group.grid.by_level(), 2 * k).totals.reshape(k, 2)
     return not level_use(table).informative
 
 
@@ -166,21 +166,21 @@ def percentile(value: float, drawn: Floats, n: int, method: str) -> Estimate:
     return Estimate(value, low, high, n, method, sem=float(usable.std(ddof=1)))
 
 
-def _resampled_type1(cell: Cell, table: Type1, place: int, drawn: Floats) -> dict[str, Estimate]:
-    outcomes = cell.layout.outcomes(drawn)
+def _resampled_type1(group: Group, table: Type1, place: int, drawn: Floats) -> dict[str, Estimate]:
+    outcomes = group.grid.outcomes(drawn)
     resampled = type1_from_table(*outcomes, CORRECTION)
     said_s2, said_s1 = outcomes[0] + outcomes[2], outcomes[1] + outcomes[3]
     meant = (said_s1 > 0) & (said_s2 > 0)
-    n, found = n_readable(cell), {}
+    n, found = n_readable(group), {}
     for name in TYPE1:
         value = float(getattr(table, name)[place])
         if not np.isfinite(value):
             found[name] = replace(table.estimate(name, place), n=n)
             continue
         draws = np.where(meant, getattr(resampled, name), np.nan)
-        found[name] = percentile(value, draws, n, _type1_method(cell))
+        found[name] = percentile(value, draws, n, _type1_method(group))
     return found
 
 
-def _type1_method(cell: Cell) -> str:
-    return f"{'item bootstrap' if cell.clustered else 'delta'}, correction {CORRECTION}"
+def _type1_method(group: Group) -> str:
+    return f"{'item bootstrap' if group.clustered else 'delta'}, correction {CORRECTION}"

@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell, derived_seed, in_groups
-from metacog_pipeline.benchmarks.signaldetection.contrasts import MOST_PAIRED, ROPE_D, ROPE_M_RATIO
-from metacog_pipeline.benchmarks.signaldetection.criteria import ROPE
-from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, point_meta_d, resampled_meta_d
-from metacog_pipeline.benchmarks.signaldetection.measures import CORRECTION, N_BOOT, no_type1
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import ROPE
+from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED, ROPE_D, ROPE_M_RATIO
+from metacog_pipeline.benchmarks.signaldetection.groups import Group, derived_seed, in_groups
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
+    no_meta_d,
+    point_meta_d,
+    resampled_meta_d,
+)
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import CORRECTION, N_BOOT, no_type1
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
-from metacog_pipeline.benchmarks.signaldetection.rows import Row
+from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.decisions import rope
@@ -46,26 +50,26 @@ class Measured:
     why: Sequence[str | None]
 
 
-def paired_rows(cells: Sequence[Cell], seed: int, n_boot: int = N_BOOT) -> Iterator[Row]:
-    """Yield families ``models_paired`` and ``mcnemar`` of complete cells, per data set, task and condition.
+def paired_rows(groups: Sequence[Group], seed: int, n_boot: int = N_BOOT) -> Iterator[Comparison]:
+    """Yield families ``models_paired`` and ``mcnemar`` of complete groups, per data set, task and condition.
 
     Measures: d′ and c under every condition, and meta-d′, M-ratio and AUROC2 where confidence is asked for; McNemar's
     test of accuracy where every item was answered once. p is Holm-adjusted over the pairs of one measure.
     """
-    for group in in_groups(cells, 1, 2, 3).values():
+    for group in in_groups(groups, 1, 2, 3).values():
         if len(group) > 1:
             yield from _differences(group, seed, n_boot)
             yield from _mcnemar(group)
 
 
-def joint_draws(cells: Sequence[Cell], n_boot: int, seed: int) -> list[Floats]:
-    """Return resampled totals ``(n_boot, places)`` of every cell, the same resampled items for all."""
-    items = np.unique(np.concatenate([cell.item for cell in cells]))
+def joint_draws(groups: Sequence[Group], n_boot: int, seed: int) -> list[Floats]:
+    """Return resampled totals ``(n_boot, places)`` of every group, the same resampled items for all."""
+    items = np.unique(np.concatenate([group.item for group in groups]))
     n = len(items)
-    tables = [_table(cell, items) for cell in cells]
+    tables = [_table(group, items) for group in groups]
     rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, _BLOCK // max(n, 1))
-    blocks: list[list[NDArray[np.float32]]] = [[] for _ in cells]
+    blocks: list[list[NDArray[np.float32]]] = [[] for _ in groups]
     for start in range(0, n_boot, step):
         size = min(step, n_boot - start)
         drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
@@ -75,27 +79,27 @@ def joint_draws(cells: Sequence[Cell], n_boot: int, seed: int) -> list[Floats]:
     return [np.concatenate(parts).astype(np.float64) for parts in blocks]
 
 
-def _table(cell: Cell, items: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return how often the cell has each item at each place; items × places, narrow because there may be many."""
-    table = np.zeros((len(items), cell.layout.places), dtype=np.uint16)
-    np.add.at(table, (np.searchsorted(items, cell.item), cell.place), cell.number.astype(np.uint16))
+def _table(group: Group, items: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """Return how often the group has each item at each place; items × places, narrow because there may be many."""
+    table = np.zeros((len(items), group.grid.places), dtype=np.uint16)
+    np.add.at(table, (np.searchsorted(items, group.item), group.place), group.number.astype(np.uint16))
     return table
 
 
-def _differences(cells: Sequence[Cell], seed: int, n_boot: int) -> Iterator[Row]:
+def _differences(groups: Sequence[Group], seed: int, n_boot: int) -> Iterator[Comparison]:
     """Yield every pair's difference in every measure of one condition."""
-    first = cells[0]
-    draws = joint_draws(cells, n_boot, derived_seed(seed, "paired", *first.key[:4]))
-    measured = {**_type1(cells, draws)}
+    first = groups[0]
+    draws = joint_draws(groups, n_boot, derived_seed(seed, "paired", *first.key[:4]))
+    measured = {**_type1(groups, draws)}
     if first.condition == CONFIDENCE:
-        measured |= {**_meta_d(cells, draws), "auroc2": _auroc(cells, draws)}
+        measured |= {**_meta_d(groups, draws), "auroc2": _auroc(groups, draws)}
     for measure, of_models in measured.items():
-        rows = [_row(cells, measure, of_models, i, j) for i, j in _pairs(of_models.value)]
+        rows = [_row(groups, measure, of_models, i, j) for i, j in _pairs(of_models.value)]
         adjusted = holm([row.p for row in rows])
         yield from (_decided(replace(row, p_adjusted=p)) for row, p in zip(rows, adjusted, strict=True))
 
 
-def _decided(row: Row) -> Row:
+def _decided(row: Comparison) -> Comparison:
     """Add the verdict where there is a region of practical equivalence: Holm's p, and the plain interval."""
     half_width = _ROPES.get(row.measure)
     if half_width is None or row.low is None or row.high is None or row.p_adjusted is None:
@@ -110,8 +114,8 @@ def _pairs(value: Floats) -> list[tuple[int, int]]:
     return [(best, place) for place in range(len(value)) if place != best]
 
 
-def _row(cells: Sequence[Cell], measure: str, found: Measured, i: int, j: int) -> Row:
-    a, b = cells[i], cells[j]
+def _row(groups: Sequence[Group], measure: str, found: Measured, i: int, j: int) -> Comparison:
+    a, b = groups[i], groups[j]
     shared = len(np.intersect1d(a.item, b.item))
     why = found.why[i] or found.why[j] or (None if shared else NO_SHARED)
     row = _base(a, b, "models_paired", measure, shared)
@@ -139,21 +143,21 @@ def _row(cells: Sequence[Cell], measure: str, found: Measured, i: int, j: int) -
     )
 
 
-def _base(a: Cell, b: Cell, family: str, measure: str, n: int) -> Row:
+def _base(a: Group, b: Group, family: str, measure: str, n: int) -> Comparison:
     _, dataset, task, condition, _ = a.key
-    return Row(dataset, a.source, task, condition, None, family, measure, a.key[4], b.key[4], n=n)
+    return Comparison(dataset, a.source, task, condition, None, family, measure, a.key[4], b.key[4], n=n)
 
 
-def _type1(cells: Sequence[Cell], draws: Sequence[Floats]) -> dict[str, Measured]:
-    layout, why = cells[0].layout, [no_type1(cell) for cell in cells]
+def _type1(groups: Sequence[Group], draws: Sequence[Floats]) -> dict[str, Measured]:
+    grid, why = groups[0].grid, [no_type1(group) for group in groups]
 
     def measures(totals: Floats) -> tuple[Floats, Floats]:
-        hits, misses, false_alarms, rejections = layout.outcomes(totals)
+        hits, misses, false_alarms, rejections = grid.outcomes(totals)
         found = type1_from_table(hits, misses, false_alarms, rejections, CORRECTION)
         meant = (hits + false_alarms > 0) & (misses + rejections > 0)
         return np.where(meant, found.d, np.nan), np.where(meant, found.c, np.nan)
 
-    point = measures(np.array([cell.totals for cell in cells]))
+    point = measures(np.array([group.totals for group in groups]))
     drawn = [measures(each) for each in draws]
     return {
         name: Measured(point[place], np.array([each[place] for each in drawn]), why)
@@ -161,37 +165,37 @@ def _type1(cells: Sequence[Cell], draws: Sequence[Floats]) -> dict[str, Measured
     }
 
 
-def _meta_d(cells: Sequence[Cell], draws: Sequence[Floats]) -> dict[str, Measured]:
-    why = [no_meta_d(cell) for cell in cells]
+def _meta_d(groups: Sequence[Group], draws: Sequence[Floats]) -> dict[str, Measured]:
+    why = [no_meta_d(group) for group in groups]
     told = [place for place, reason in enumerate(why) if reason is None]
     names = ("meta_d", "m_ratio")
-    value = {name: np.full(len(cells), np.nan) for name in names}
-    drawn = {name: np.full((len(cells), len(draws[0])), np.nan) for name in names}
+    value = {name: np.full(len(groups), np.nan) for name in names}
+    drawn = {name: np.full((len(groups), len(draws[0])), np.nan) for name in names}
     if told:
-        point = point_meta_d([cells[place] for place in told])
-        resampled = resampled_meta_d([draws[place] for place in told], cells[0].layout)
+        point = point_meta_d([groups[place] for place in told])
+        resampled = resampled_meta_d([draws[place] for place in told], groups[0].grid)
         for name in names:
             value[name][told], drawn[name][told] = point[name], resampled[name]
     return {name: Measured(value[name], drawn[name], why) for name in names}
 
 
-def _auroc(cells: Sequence[Cell], draws: Sequence[Floats]) -> Measured:
-    groups = cells[0].layout.by_level()
-    collapse = (groups[:, None] == np.arange(2 * cells[0].layout.ratings)).astype(np.float64)
-    value = auroc_statistic(np.array([cell.totals for cell in cells]) @ collapse)
-    why = [no_meta_d(cell) for cell in cells]
+def _auroc(groups: Sequence[Group], draws: Sequence[Floats]) -> Measured:
+    level = groups[0].grid.by_level()
+    collapse = (level[:, None] == np.arange(2 * groups[0].grid.ratings)).astype(np.float64)
+    value = auroc_statistic(np.array([group.totals for group in groups]) @ collapse)
+    why = [no_meta_d(group) for group in groups]
     return Measured(value, np.array([auroc_statistic(each @ collapse) for each in draws]), why)
 
 
-def _mcnemar(cells: Sequence[Cell]) -> Iterator[Row]:
+def _mcnemar(groups: Sequence[Group]) -> Iterator[Comparison]:
     """Compare accuracy on shared items; an answer without a readable response counts as wrong."""
-    if any(cell.clustered for cell in cells):
+    if any(group.clustered for group in groups):
         return
-    right = [cell.layout.correct()[cell.place] for cell in cells]
+    right = [group.grid.correct()[group.place] for group in groups]
     accuracy = np.array([each.mean() for each in right])
     rows = []
     for i, j in _pairs(accuracy):
-        a, b = cells[i], cells[j]
+        a, b = groups[i], groups[j]
         _, mine, theirs = np.intersect1d(a.item, b.item, assume_unique=True, return_indices=True)
         one, two = right[i][mine].astype(np.int64), right[j][theirs].astype(np.int64)
         test = mcnemar_from_data(one, two)

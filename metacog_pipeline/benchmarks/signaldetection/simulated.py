@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from metacog_pipeline.benchmarks.signaldetection import sloppy
+from metacog_pipeline.benchmarks.signaldetection import untidy_replies
 from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -47,7 +47,7 @@ class _State:
     form: int | None = None
 
 
-class Responder:
+class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the item, the condition and ``sampling.seed``. It finds item and condition by the
@@ -108,7 +108,7 @@ class Responder:
         beyond = self._beyond(sign, decision, c, _NORMAL.cdf(place))
         rating = 1 + sum(beyond > criterion for criterion in spec.criteria)
         call = parts[2]
-        form = int(call[4] * len(sloppy.FORMS)) if call[3] < spec.sloppiness else None
+        form = int(call[4] * len(untidy_replies.FORMS)) if call[3] < spec.sloppiness else None
         return _State(decision, min(rating, self._ratings), call[2] < spec.refusal, form)
 
     def _beyond(self, sign: int, decision: int, c: float, rank: float) -> float:
@@ -124,9 +124,9 @@ class Responder:
 
     def _reply(self, state: _State, *, rated: bool) -> str:
         if state.refuses:
-            return sloppy.REFUSALS[state.rating % len(sloppy.REFUSALS)]
+            return untidy_replies.REFUSALS[state.rating % len(untidy_replies.REFUSALS)]
         if state.form is not None:
-            return sloppy.FORMS[state.form][0 if rated else 1].format(
+            return untidy_replies.FORMS[state.form][0 if rated else 1].format(
                 decision=state.decision,
                 other=1 - state.decision,
                 rating=state.rating,

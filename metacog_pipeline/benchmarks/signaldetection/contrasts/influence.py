@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell
-from metacog_pipeline.benchmarks.signaldetection.measures import no_type1
+from metacog_pipeline.benchmarks.signaldetection.groups import Group
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import no_type1
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,12 +26,12 @@ QUANTITIES = ("c", "d", "c_prime")
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Criterion and sensitivity of one cell, item by item; columns are `QUANTITIES`.
+    """Criterion and sensitivity of one group, item by item; columns are `QUANTITIES`.
 
     Attributes
     ----------
     value, variance
-        Shape ``(3,)``; NaN where the cell has no number.
+        Shape ``(3,)``; NaN where the group has no number.
     items
         Shape ``(items,)``: items with a readable response, rising.
     influence
@@ -54,18 +54,18 @@ class Linear:
         return len(np.intersect1d(self.items, other.items, assume_unique=True))
 
 
-def linear(cell: Cell) -> Linear:
-    """Return the influences of a cell's items; no numbers where the cell has no d′ (`no_type1`) or d′ is 0 (c′)."""
-    layout = cell.layout
-    items, row = np.unique(cell.item, return_inverse=True)
+def linear(group: Group) -> Linear:
+    """Return the influences of a group's items; no numbers where the group has no d′ (`no_type1`) or d′ is 0 (c′)."""
+    grid = group.grid
+    items, row = np.unique(group.item, return_inverse=True)
     z, spread, moved = np.empty(2), np.empty(2), np.empty((len(items), 2))
-    if no_type1(cell) is not None:
+    if no_type1(group) is not None:
         nothing = np.full(3, np.nan)
         return Linear(nothing, nothing, items[:0], np.empty((0, 3)))
     answered = np.zeros(len(items))
     for side, stimulus in enumerate((1, 0)):  # hits, then false alarms
-        said = cell.number * layout.where(stimulus, 1)[cell.place]
-        all_said = cell.number * (layout.where(stimulus, 0) + layout.where(stimulus, 1))[cell.place]
+        said = group.number * grid.where(stimulus, 1)[group.place]
+        all_said = group.number * (grid.where(stimulus, 0) + grid.where(stimulus, 1))[group.place]
         y, m = (np.bincount(row, weights=w, minlength=len(items)) for w in (said, all_said))
         n = m.sum() + 1
         rate = (y.sum() + 0.5) / n

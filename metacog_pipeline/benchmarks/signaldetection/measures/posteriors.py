@@ -63,14 +63,14 @@ class Kept:
 
 
 def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int = DRAWS) -> Kept:
-    """Return the posterior of one cell of raw counts from ``folder``, sampling and keeping it where it is not there.
+    """Return the posterior of one group of raw counts from ``folder``, sampling and keeping it where it is not there.
 
     Parameters
     ----------
     table
-        Counts of one cell, not padded.
+        Counts of one group, not padded.
     seed, label
-        With the counts they determine the draws; two cells with different labels share no random numbers.
+        With the counts they determine the draws; two groups with different labels share no random numbers.
     folder
         Where posteriors are kept; created when needed.
     keep

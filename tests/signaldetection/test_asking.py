@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.benchmarks.signaldetection.asking import MODES, ask_item, constraint, steps
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
-from metacog_pipeline.benchmarks.signaldetection.protocol import MODES, ask_item, constraint, steps
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, Status

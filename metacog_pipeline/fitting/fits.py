@@ -1,4 +1,4 @@
-"""Fit any table of counts or trials: the analysis of this benchmark for data collected elsewhere.
+"""Fit any table of counts or trials: the analysis of the pipeline for data collected elsewhere.
 
 Every number leaves as one row with its interval and n, or with the reason it has none. Intervals of d', c, c' and ln beta
 are those of the delta method, of AUROC2 DeLong's, of meta-d' and its relatives those of the two-stage delta method or,
@@ -15,15 +15,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.fit_tables import (
-    Cells,
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.fitting.tables import (
+    CountTable,
     Columns,
     cells_from_counts,
     cells_from_trials,
     has_counts,
     read_table,
 )
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
@@ -104,7 +104,7 @@ def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
     return fit_cells(batches, options)
 
 
-def fit_cells(batches: list[Cells], options: Options) -> Fitted:
+def fit_cells(batches: list[CountTable], options: Options) -> Fitted:
     """Fit every batch of cells and return all rows, one per cell and measure."""
     ids = list(dict.fromkeys(name for batch in batches for cell in batch.names for name in cell))
     # An id column must not hide one of ours.
@@ -125,7 +125,7 @@ def fit_cells(batches: list[Cells], options: Options) -> Fitted:
     return Fitted((*shown, *OUTPUT), tuple(rows), tuple(notes))
 
 
-def fit_batch(cells: Cells, options: Options) -> list[dict[str, Estimate]]:
+def fit_batch(cells: CountTable, options: Options) -> list[dict[str, Estimate]]:
     """Return the estimates of each cell by measure."""
     raw = cells.table
     amount = 1 / (2 * raw.ratings) if options.padding == "auto" else options.padding
@@ -217,7 +217,7 @@ def _accuracy(table: Counts, cell: int) -> Estimate:
     return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
 
 
-def _posterior(cells: Cells, cell: int, options: Options) -> dict[str, Estimate]:
+def _posterior(cells: CountTable, cell: int, options: Options) -> dict[str, Estimate]:
     if cells.folded:
         n = round(float(cells.table.n[cell]))
         return {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_FOLDED) for name in ("meta_d", "m_ratio")}

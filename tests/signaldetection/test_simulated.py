@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
+from metacog_pipeline.benchmarks.signaldetection.asking import constraint
 from metacog_pipeline.benchmarks.signaldetection.construction import build
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.parsing import parse
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
-from metacog_pipeline.benchmarks.signaldetection.protocol import constraint
-from metacog_pipeline.benchmarks.signaldetection.simulate import Responder
-from metacog_pipeline.benchmarks.signaldetection.texts import Texts
+from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
@@ -40,18 +40,23 @@ def counted(rows: pl.DataFrame, ratings: int = 5) -> Counts:
 
 
 def test_same_request_gives_same_text_whatever_else_is_known(items: list[Item], wording: Wording) -> None:
-    one, two = Responder(items, ObserverSpec()), Responder(items[::-1], ObserverSpec(), wording)
+    one, two = (
+        SimulatedRespondent(items, ObserverSpec()),
+        SimulatedRespondent(items[::-1], ObserverSpec(), wording),
+    )
     texts = [one(request(item, wording)) for item in items]
     assert texts == [two(request(item, wording)) for item in items]
     assert texts != [one(request(item, wording, seed=2)) for item in items]
-    assert texts != [Responder(items, ObserverSpec(seed=9))(request(item, wording)) for item in items]
+    assert texts != [
+        SimulatedRespondent(items, ObserverSpec(seed=9))(request(item, wording)) for item in items
+    ]
     assert [one(request(i, wording, "risk_none")) for i in items] != [
         one(request(i, wording, "risk_s1")) for i in items
     ]
 
 
 def test_text_is_the_object_asked_for(items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec())
+    respond = SimulatedRespondent(items, ObserverSpec())
     for item in items:
         found = json.loads(respond(request(item, wording)))
         assert list(found) == ["decision", "confidence"] and found["decision"] in ("0", "1")
@@ -60,7 +65,7 @@ def test_text_is_the_object_asked_for(items: list[Item], wording: Wording) -> No
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec())
+    respond = SimulatedRespondent(items, ObserverSpec())
     ratings = 5 if condition == "confidence" else None
     for item in items:
         free = parse(respond(request(item, wording, condition)), ratings)
@@ -72,7 +77,7 @@ def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wo
 
 
 def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec(sloppiness=1, refusal=1))
+    respond = SimulatedRespondent(items, ObserverSpec(sloppiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     assert respond(request(items[0], wording, constraint=OneOf(("0", "1")))) in ("0", "1")
     schema = json.dumps(
@@ -92,19 +97,19 @@ def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
 
 
 def test_items_are_found_by_their_words_in_every_condition(items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec())
+    respond = SimulatedRespondent(items, ObserverSpec())
     for condition in CONDITIONS:
         assert all(respond.knows(request(item, wording, condition)) for item in items)
     own = Wording(
         "own", {key: f"({key}) {text}" for key, text in wording.prompts.items()}, system="Be brief."
     )
     assert not respond.knows(request(items[0], own))
-    assert Responder(items, ObserverSpec(), own).knows(request(items[0], own))
+    assert SimulatedRespondent(items, ObserverSpec(), own).knows(request(items[0], own))
 
 
 @pytest.mark.parametrize("text", ["", "What is this?", 'x\n\n"y"', '"', '\n\n""'])
 def test_unknown_text_is_answered_without_confidence(text: str, items: list[Item]) -> None:
-    respond = Responder(items, ObserverSpec())
+    respond = SimulatedRespondent(items, ObserverSpec())
     asked = ChatRequest((Message("user", text),), Sampling())
     assert not respond.knows(asked) and respond(asked) == '{"decision":"0","confidence":1}'
     assert not respond.knows(ChatRequest((), Sampling()))
@@ -114,7 +119,7 @@ def test_one_sentence_in_two_tasks_is_two_items(sentences: Texts, wording: Wordi
     both = build(None, sentences, dataset="sample", trials=144)
     twice = {i.text for i in both if i.task == "B"} & {i.text for i in both if i.task == "C"}
     assert len(twice) > 20
-    respond = Responder(both, ObserverSpec(d=10))
+    respond = SimulatedRespondent(both, ObserverSpec(d=10))
     for item in both:
         assert parse(respond(request(item, wording))).decision == item.stimulus
 
@@ -122,7 +127,7 @@ def test_one_sentence_in_two_tasks_is_two_items(sentences: Texts, wording: Wordi
 def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording: Wording) -> None:
     source = Texts("x", [0, 1, 0, 1], ['say "yes"', '"', "a\n\nb", '"quoted" "'])
     odd = build(source, None, tasks=("A",))
-    respond = Responder(odd, ObserverSpec(d=10))
+    respond = SimulatedRespondent(odd, ObserverSpec(d=10))
     assert len(odd) == 4
     for item in odd:
         assert parse(respond(request(item, wording))).decision == item.stimulus
@@ -173,7 +178,7 @@ def test_extreme_observers_still_answer(items: list[Item], answered: Answered) -
 
 def test_ratings_never_leave_the_scale_of_the_words(items: list[Item], wording: Wording) -> None:
     three = Wording("three", wording.prompts, ratings=3)
-    respond = Responder(items, ObserverSpec(), three)
+    respond = SimulatedRespondent(items, ObserverSpec(), three)
     found = {parse(respond(request(item, three)), 3).confidence for item in items}
     assert found == {1, 2, 3}
 

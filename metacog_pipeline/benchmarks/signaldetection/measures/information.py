@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.cells import Cell
-from metacog_pipeline.benchmarks.signaldetection.fits import no_meta_d, rated
+from metacog_pipeline.benchmarks.signaldetection.groups import Group
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_meta_d, rated
 from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, Estimate, unavailable
@@ -26,27 +26,27 @@ INFORMATION = {"meta_information": "meta_i_signed", "rmi": "rmi"}
 METHOD = "plug-in, less its mean excess in resamples of items"
 
 
-def information_estimates(cells: Sequence[Cell], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
-    """Return ``meta_information`` (bits) and ``rmi`` of every cell.
+def information_estimates(groups: Sequence[Group], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
+    """Return ``meta_information`` (bits) and ``rmi`` of every group.
 
     Parameters
     ----------
-    cells
+    groups
         Of the condition that asks for confidence.
     draws
-        Resampled totals ``(B, places)`` of each cell.
+        Resampled totals ``(B, places)`` of each group.
     """
-    return [_of_cell(cell, drawn) for cell, drawn in zip(cells, draws, strict=True)]
+    return [_of_group(group, drawn) for group, drawn in zip(groups, draws, strict=True)]
 
 
-def _of_cell(cell: Cell, drawn: Floats) -> dict[str, Estimate]:
-    table = rated(cell)
+def _of_group(group: Group, drawn: Floats) -> dict[str, Estimate]:
+    table = rated(group)
     n = int(table.n[0])
-    why = no_meta_d(cell)
+    why = no_meta_d(group)
     if why is not None:
         return {name: unavailable(n, METHOD, why) for name in INFORMATION}
     plain = meta_information(table)
-    resampled = meta_information(Counts(*cell.layout.rated(drawn)))
+    resampled = meta_information(Counts(*group.grid.rated(drawn)))
     return {
         name: _corrected(
             float(getattr(plain, field)[0]), getattr(resampled, field), n, str(plain.status_rmi[0])

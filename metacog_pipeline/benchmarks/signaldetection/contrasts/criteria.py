@@ -1,6 +1,6 @@
 """Does the criterion move when one error is said to be costly?
 
-The published test: Z of two independent cells, Bonferroni over all pairs of a measure, a region of practical equivalence
+The published test: Z of two independent groups, Bonferroni over all pairs of a measure, a region of practical equivalence
 of 0.1 on the adjusted interval ("Measuring the metacognition of AI", arXiv 2603.29693). It takes the conditions as
 independent although they share their items. Beside it stands the paired test, whose standard error knows what the two
 conditions have in common item by item, and the prediction c(S1) < c(none) < c(S2) of each model and task.
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.common.rows import number
-from metacog_pipeline.benchmarks.signaldetection.cells import RISKS, Cell, in_groups
-from metacog_pipeline.benchmarks.signaldetection.linear import QUANTITIES, Linear, linear
-from metacog_pipeline.benchmarks.signaldetection.measures import n_readable, no_type1
-from metacog_pipeline.benchmarks.signaldetection.rows import Row
+from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import QUANTITIES, Linear, linear
+from metacog_pipeline.benchmarks.signaldetection.groups import RISKS, Group, in_groups
+from metacog_pipeline.benchmarks.signaldetection.measures.plain import n_readable, no_type1
+from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
 from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contrasts
 
 Floats = NDArray[np.float64]
@@ -30,9 +30,9 @@ _WEAKEST_FIRST = ("not_significant", "negligible", "inconclusive", "significant"
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Pairs of conditions to compare, as places in lists of cells and their influences."""
+    """Pairs of conditions to compare, as places in lists of groups and their influences."""
 
-    cells: Sequence[Cell]
+    groups: Sequence[Group]
     influences: Sequence[Linear]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -41,42 +41,42 @@ class _Pairs:
         return zip(self.first.tolist(), self.second.tolist(), strict=True)
 
     def value(self, quantity: int) -> Floats:
-        """Return the value of the quantity in every cell."""
+        """Return the value of the quantity in every group."""
         return np.array([each.value[quantity] for each in self.influences])
 
     def variance(self, quantity: int) -> Floats:
-        """Return its variance in every cell."""
+        """Return its variance in every group."""
         return np.array([each.variance[quantity] for each in self.influences])
 
 
-def criterion_rows(cells: Sequence[Cell]) -> Iterator[Row]:
-    """Yield families ``criterion_z``, ``criterion_paired`` and ``criterion_order`` of complete cells.
+def criterion_rows(groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield families ``criterion_z``, ``criterion_paired`` and ``criterion_order`` of complete groups.
 
     A family of tests is every pair of conditions of every model and task of one data set and source, one measure.
     ``difference`` is that of the condition with the higher predicted criterion minus the other, so the prediction says
     that c rises.
     """
-    chosen = [cell for cell in cells if cell.condition in RISKS]
+    chosen = [group for group in groups if group.condition in RISKS]
     for family in in_groups(chosen, 1).values():
-        groups = [(cell.key[2], cell.key[4]) for cell in family]
-        first, second = condition_pairs(groups, [cell.condition for cell in family], RISKS)
-        pairs = _Pairs(family, [linear(cell) for cell in family], first, second)
+        subjects = [(group.key[2], group.key[4]) for group in family]
+        first, second = condition_pairs(subjects, [group.condition for group in family], RISKS)
+        pairs = _Pairs(family, [linear(group) for group in family], first, second)
         independent = list(_independent(pairs))
         yield from independent
         yield from _paired(pairs)
         yield from _order(pairs, [row for row in independent if row.measure == "c"])
 
 
-def _independent(pairs: _Pairs) -> Iterator[Row]:
+def _independent(pairs: _Pairs) -> Iterator[Comparison]:
     ses = [
         np.sqrt(pairs.variance(quantity)[pairs.first] + pairs.variance(quantity)[pairs.second])
         for quantity in range(len(QUANTITIES))
     ]
-    n = [n_readable(pairs.cells[i]) + n_readable(pairs.cells[j]) for i, j in pairs]
+    n = [n_readable(pairs.groups[i]) + n_readable(pairs.groups[j]) for i, j in pairs]
     yield from _tests("criterion_z", pairs, ses, n, [None] * len(n))
 
 
-def _paired(pairs: _Pairs) -> Iterator[Row]:
+def _paired(pairs: _Pairs) -> Iterator[Comparison]:
     """Tests over the pairs that share items: a family of its own."""
     both = [pairs.influences[i].shared(pairs.influences[j]) for i, j in pairs]
     defined = [all(np.isfinite(pairs.influences[k].value[0]) for k in pair) for pair in pairs]
@@ -102,7 +102,7 @@ def _paired(pairs: _Pairs) -> Iterator[Row]:
 
 def _tests(
     family: str, pairs: _Pairs, ses: Sequence[Floats], n: Sequence[int], notes: Sequence[str | None]
-) -> Iterator[Row]:
+) -> Iterator[Comparison]:
     if not len(pairs.first):
         return
     moved_d: NDArray[np.bool_] | None = None
@@ -121,14 +121,14 @@ def _tests(
         )
         moved_d = by_quantity["d"].test.significant
     bases = [
-        _base(family, pairs.cells[i], pairs.cells[j], size) for (i, j), size in zip(pairs, n, strict=True)
+        _base(family, pairs.groups[i], pairs.groups[j], size) for (i, j), size in zip(pairs, n, strict=True)
     ]
     for name in QUANTITIES:
         for row, note in zip(contrast_rows(by_quantity[name], bases), notes, strict=True):
             yield replace(row, note="; ".join(text for text in (note, row.note) if text) or None)
 
 
-def contrast_rows(found: Contrasts, bases: Sequence[Row]) -> Iterator[Row]:
+def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Comparison]:
     """Yield one row per contrast: ``bases`` say what is compared, ``found`` with which result."""
     test = found.test
     for place, base in enumerate(bases):
@@ -157,27 +157,27 @@ def _c_prime_note(found: Contrasts, place: int) -> str | None:
     return "d′ moved too" if found.examined[place] else "d′ did not move: c tells the same"
 
 
-def _base(family: str, one: Cell, two: Cell, n: int) -> Row:
+def _base(family: str, one: Group, two: Group, n: int) -> Comparison:
     _, dataset, task, _, model = one.key
-    return Row(
+    return Comparison(
         dataset, one.source, task, None, model, family, "", two.condition, one.condition, n=n,
         status=no_type1(one) or no_type1(two) or "ok",
     )  # fmt: skip
 
 
-def _order(pairs: _Pairs, shifts: Sequence[Row]) -> Iterator[Row]:
+def _order(pairs: _Pairs, shifts: Sequence[Comparison]) -> Iterator[Comparison]:
     """Say of every model and task with all three conditions whether c rises from S1 over none to S2.
 
     ``difference`` is c(S2) - c(S1), ``statistic`` the number of steps, of two, that go up. The verdict is the weaker
     one of the two steps' tests where both go up, ``not_significant`` otherwise.
     """
     steps = list(zip(RISKS[1:], RISKS[:-1], strict=True))
-    by_cell: dict[tuple[str | None, str | None], dict[tuple[str | None, str | None], Row]] = {}
+    by_cell: dict[tuple[str | None, str | None], dict[tuple[str | None, str | None], Comparison]] = {}
     for row in shifts:
         by_cell.setdefault((row.task, row.model), {})[row.a, row.b] = row
     value = {
-        (cell.key[2], cell.key[4], cell.condition): each.value[0]
-        for cell, each in zip(pairs.cells, pairs.influences, strict=True)
+        (group.key[2], group.key[4], group.condition): each.value[0]
+        for group, each in zip(pairs.groups, pairs.influences, strict=True)
     }
     for (task, model), tests in by_cell.items():
         whole = tests.get((RISKS[-1], RISKS[0]))

@@ -1,0 +1,1 @@
+"""The comparisons: of criteria between conditions, of efficiency by posteriors, of models item by item."""

@@ -1,0 +1,1 @@
+"""The measures of a group: shares, sensitivity, confidence, meta-d′, information, and posteriors."""
