@@ -30,10 +30,10 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.judging import judged_partition, judgements_current
 from metacog_pipeline.benchmarks.common.scoring import has_answers, stale
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
+from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.study import Study
-from metacog_pipeline.warehouse.status import board_current, helper_states, partition_states
 
 SOME_FAILED = 7
 STOPPED = 130

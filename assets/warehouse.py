@@ -20,10 +20,10 @@ from assets.benchmarks import ENABLED
 from assets.reporting import ROWS, one_line_failure
 from assets.study_file import current_study
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.warehouse.models import SqlModel, load_project
-from metacog_pipeline.warehouse.official import publish_official
-from metacog_pipeline.warehouse.runner import BuildReport, build
-from metacog_pipeline.warehouse.status import note_board, write_status
+from metacog_pipeline.leaderboard.build import BuildReport, build
+from metacog_pipeline.leaderboard.models import SqlModel, load_project
+from metacog_pipeline.leaderboard.official import publish_official
+from metacog_pipeline.leaderboard.status import note_board, write_status
 
 GROUP = "leaderboard"
 TESTED = "sql_tests"

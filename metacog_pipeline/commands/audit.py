@@ -18,10 +18,10 @@ from metacog_pipeline.benchmarks.metacogbench.stages.judging import every_judgem
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render, to_csv
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse.output import FORMATS, Format, render, to_csv
-from metacog_pipeline.warehouse.query import Rows
 
 _FIELD = 10_000_000  # characters of a cell; a reply is shorter
 

@@ -9,13 +9,13 @@ import click
 
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
+from metacog_pipeline.leaderboard.export import export_query
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render
+from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import board as read_board
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse.dictionary import dictionary as data_dictionary
-from metacog_pipeline.warehouse.exporting import export_query
-from metacog_pipeline.warehouse.leaderboard import notes, render_board
-from metacog_pipeline.warehouse.output import FORMATS, Format, render
-from metacog_pipeline.warehouse.query import board as read_board
-from metacog_pipeline.warehouse.query import run_query
 
 format_option = click.option(
     "--format",

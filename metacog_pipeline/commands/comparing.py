@@ -9,9 +9,9 @@ import click
 from metacog_pipeline.across.stages import compare as compare_models
 from metacog_pipeline.commands.boards import format_option
 from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.leaderboard.output import Format, render
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse.output import Format, render
-from metacog_pipeline.warehouse.query import Rows
 
 _SHOWN = (
     *("benchmark", "condition", "measure", "value_a", "value_b"),

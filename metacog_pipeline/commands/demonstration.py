@@ -13,10 +13,10 @@ from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.commands.running import launch
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
+from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import board
 from metacog_pipeline.report import build_report
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse.leaderboard import notes, render_board
-from metacog_pipeline.warehouse.query import board
 
 
 @click.command()

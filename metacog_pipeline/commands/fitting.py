@@ -13,8 +13,8 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.fitting.fits import Options, fit_file
 from metacog_pipeline.fitting.tables import Columns
-from metacog_pipeline.warehouse.output import render
-from metacog_pipeline.warehouse.query import Rows
+from metacog_pipeline.leaderboard.output import render
+from metacog_pipeline.leaderboard.read import Rows
 
 FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
 

@@ -17,8 +17,8 @@ from metacog_pipeline.benchmarks.metacogbench.construction.texts import to_toml
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, item_record
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.warehouse.output import Format, render
-from metacog_pipeline.warehouse.query import Rows
+from metacog_pipeline.leaderboard.output import Format, render
+from metacog_pipeline.leaderboard.read import Rows
 
 WIDTH = 100
 FORMATS = ("text", "table", "csv", "json", "toml")

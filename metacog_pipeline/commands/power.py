@@ -6,6 +6,8 @@ import click
 
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.output import Format, render
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.power import (
     MOST_STEPS,
@@ -17,8 +19,6 @@ from metacog_pipeline.stats.power import (
     simulated_power,
     trials_needed,
 )
-from metacog_pipeline.warehouse.output import Format, render
-from metacog_pipeline.warehouse.query import Rows
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 TARGET = 0.8

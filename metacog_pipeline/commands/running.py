@@ -15,11 +15,11 @@ import click
 
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.output import to_table
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.session import WATCH_PARENT
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse.output import to_table
-from metacog_pipeline.warehouse.query import Rows
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n

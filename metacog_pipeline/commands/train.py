@@ -19,9 +19,9 @@ from metacog_pipeline.commands.train_options import (
     question_options,
     questions_from,
 )
+from metacog_pipeline.leaderboard.output import render
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
-from metacog_pipeline.warehouse.output import render
-from metacog_pipeline.warehouse.query import Rows
 
 if TYPE_CHECKING:
     from metacog_pipeline.training.run import Trained

@@ -21,11 +21,11 @@ from metacog_pipeline.commands.train_options import (
     questions_from,
 )
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.output import render
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.training.shown import shown
-from metacog_pipeline.warehouse.output import render
-from metacog_pipeline.warehouse.query import Rows
 
 
 @click.command()

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting.tables import (
-    CountTable,
     Columns,
+    CountTable,
     cells_from_counts,
     cells_from_trials,
     has_counts,

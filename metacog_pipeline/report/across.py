@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.curves import MOST_LINES, curves, reliability_line, roc_line
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import heat_map
-from metacog_pipeline.warehouse.output import Stacked
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
 _HEADLINES = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report.figures import Point
-from metacog_pipeline.warehouse.output import Stacked, fixed
 
 
 def number(value: object) -> float | None:

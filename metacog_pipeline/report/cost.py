@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import plane
-from metacog_pipeline.warehouse.output import Stacked
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
 #: Benchmark → its headline, what one of it is called here, and how many of these a headline of 1 has.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.warehouse.output import printable
+from metacog_pipeline.leaderboard.output import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

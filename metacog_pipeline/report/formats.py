@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.figures import Point, ladder
 from metacog_pipeline.report.html import figure, folded, paragraph, table
-from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
 _DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table

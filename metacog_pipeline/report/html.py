@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.warehouse.output import NOT_AVAILABLE, Stacked, printable, shown
-from metacog_pipeline.warehouse.query import Rows
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, printable, shown
+from metacog_pipeline.leaderboard.read import Rows
 
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")

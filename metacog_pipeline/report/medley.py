@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.cells import interval, number, shown
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import heat_map, intervals, plane
-from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {
     "measured": "Models",

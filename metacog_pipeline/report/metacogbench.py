@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report import formats
 from metacog_pipeline.report.cells import grid, interval_of, number, point_of, shown
 from metacog_pipeline.report.figures import Point, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals, plane
-from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
 _CHANCE = (

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.figures import Point, ladder
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.levels import MOST_LINES, levels
-from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {
     "measured": "Models",

@@ -15,10 +15,10 @@ from pathlib import Path
 import polars as pl
 
 from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 from metacog_pipeline.report.html import paragraph, table, words
 from metacog_pipeline.report.style import STYLE
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 FOLDER = "models"
 _SLUG = re.compile(SLUG_PATTERN)

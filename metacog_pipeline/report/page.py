@@ -12,6 +12,9 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.leaderboard.columns import board_of
+from metacog_pipeline.leaderboard.printing import legend, notes, sections
+from metacog_pipeline.leaderboard.read import board, read_table
 from metacog_pipeline.report import (
     across,
     cost,
@@ -27,9 +30,6 @@ from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import links, write_model_pages
 from metacog_pipeline.report.standalone import with_files
 from metacog_pipeline.report.style import STYLE
-from metacog_pipeline.warehouse.columns import board_of
-from metacog_pipeline.warehouse.leaderboard import legend, notes, sections
-from metacog_pipeline.warehouse.query import board, read_table
 
 PAGE = "index.html"
 #: Benchmark → what the page shows of it beside its board.

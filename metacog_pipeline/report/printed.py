@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.cells import shown
 from metacog_pipeline.report.figures import Point, ladder
 from metacog_pipeline.report.html import Part, figure, folded, linked, paragraph, table
-from metacog_pipeline.warehouse.output import fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _HERE, _PRINTED = "measured here", "as printed"
 _MOST_ROWS = 40  # of a figure; the table has all

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.cells import grid, interval_of, point_of, shown
 from metacog_pipeline.report.figures import label_text
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
 from metacog_pipeline.report.more_figures import intervals
 from metacog_pipeline.report.selfknowledge_figures import Curves, collected, density_figure, roc_figure
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
 _SENSITIVITY = {

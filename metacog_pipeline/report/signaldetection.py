@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.figures import Point, ladder, scatter
 from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
-from metacog_pipeline.warehouse.output import Stacked, fixed
-from metacog_pipeline.warehouse.query import Rows, read_table
 
 _STEPS = {
     "risk_s1": "saying 0 wrongly is punished",

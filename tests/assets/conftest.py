@@ -21,9 +21,9 @@ from assets.launch import Launcher, launch
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.warehouse.query import run_query
 
 ROOT = Path(__file__).resolve().parents[2]
 ITEMS = 6

@@ -21,11 +21,11 @@ from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY
 from metacog_pipeline.benchmarks.medley.stages.construction import stripped_ids
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse.query import run_query
-from metacog_pipeline.warehouse.runner import build
-from metacog_pipeline.warehouse.status import write_status
 
 pytestmark = pytest.mark.proof
 

@@ -22,12 +22,12 @@ from metacog_pipeline.benchmarks.metamedqa import sources, stages
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import load_quirks
 from metacog_pipeline.files import shipped
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.sources import content_digest
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse.query import run_query
-from metacog_pipeline.warehouse.runner import build
-from metacog_pipeline.warehouse.status import write_status
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("METACOG_DATA") or ROOT.parent / "shared" / "data") / "metamedqa"

@@ -22,10 +22,10 @@ from metacog_pipeline.benchmarks.medley.stages import generator
 from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
 from metacog_pipeline.benchmarks.serving import respondents
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse.status import helper_states
 
 WORDS = load_words()
 DESIGNERS, POOL, JUDGES = ("d1", "d2"), tuple(f"p{n}" for n in range(9)), ("j1", "j2", "j3")

@@ -25,9 +25,9 @@ from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.warehouse import build, run_query
-from metacog_pipeline.warehouse.status import write_status
 
 pytestmark = pytest.mark.bench
 

@@ -20,11 +20,11 @@ from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Kind, Letter
 from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import write_manifest
-from metacog_pipeline.warehouse.runner import build
-from metacog_pipeline.warehouse.status import write_status
 
 pytestmark = pytest.mark.bench
 

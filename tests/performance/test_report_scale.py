@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.leaderboard import build
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
-from metacog_pipeline.warehouse import build
 
 pytestmark = pytest.mark.bench
 

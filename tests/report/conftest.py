@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
 MakeHome = Callable[..., Path]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.leaderboard import build
 from metacog_pipeline.report import build_report
 from metacog_pipeline.report.curves import curves, reliability_line, roc_line
-from metacog_pipeline.warehouse import build
 
 MakeHome = Callable[..., Path]
 USE = st.lists(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report import formats
-from metacog_pipeline.warehouse.query import Rows
 
 COLUMNS = ("source", "measure", "model", "a", "b", "value", "low", "high", "p_adjusted", "verdict", "status")
 

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.medley.published import audit_published
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.schemas import DATASETS
 from metacog_pipeline.report import build_report
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.more_figures import heat_map, intervals, plane
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.schemas import DATASETS
 
 NASTY = '<script>alert(1)</script> & "$x^2$"'
 

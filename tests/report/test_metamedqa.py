@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from metacog_pipeline.leaderboard import build
 from metacog_pipeline.report import build_report
-from metacog_pipeline.warehouse import build
 
 MakeHome = Callable[..., Path]
 RECALLS = {"accuracy": 0.7, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0}

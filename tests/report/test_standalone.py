@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from metacog_pipeline.leaderboard.columns import BOARDS
 from metacog_pipeline.report import build_report
 from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import Point, ladder
@@ -16,7 +17,6 @@ from metacog_pipeline.report.html import Part, figure
 from metacog_pipeline.report.levels import MOST_LINES, levels
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.standalone import INK, PAPER, standalone, with_files
-from metacog_pipeline.warehouse.columns import BOARDS
 
 MakeHome = Callable[..., Path]
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.training.rewards import outcome
 from metacog_pipeline.training.shown import shown
 from metacog_pipeline.training.toy.asking import Answers
-from metacog_pipeline.warehouse.query import Rows
 
 D, AUROC, ACCURACY = "d_type2", "auroc2", "accuracy"
 MEASURES = (D, AUROC, ACCURACY, "raw_alignment", "yes_ratio")

@@ -21,6 +21,8 @@ import torch
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.leaderboard.output import to_csv
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.training import curves
 from metacog_pipeline.training.engines.processes import processes
 from metacog_pipeline.training.es import Settings
@@ -33,8 +35,6 @@ from metacog_pipeline.training.toy.recipe import SETTINGS, ToyRecipe, open_toy, 
 from metacog_pipeline.training.toy.sft import train_meta
 from metacog_pipeline.training.toy.world import build_world
 from metacog_pipeline.training.worker import Worker
-from metacog_pipeline.warehouse.output import to_csv
-from metacog_pipeline.warehouse.query import Rows
 
 BASE, BOARD, SFT = "base", "board.csv", "sft"
 EVALUATE_EVERY, CHECKPOINT_EVERY = 10, 50

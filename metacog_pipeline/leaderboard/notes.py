@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.warehouse.columns import board_of
-from metacog_pipeline.warehouse.database import text
-from metacog_pipeline.warehouse.query import read_table
+from metacog_pipeline.leaderboard.columns import board_of
+from metacog_pipeline.leaderboard.database import text
+from metacog_pipeline.leaderboard.read import read_table
 
 _WORDS = {"risk_none": "no risk", "not_significant": "not significant"}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse.header import parse_header
-from metacog_pipeline.warehouse.models import LAYERS, load_models, load_project
+from metacog_pipeline.leaderboard.header import parse_header
+from metacog_pipeline.leaderboard.models import LAYERS, load_models, load_project
 
 SqlFolder = Callable[[dict[str, str]], Path]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.warehouse import FORMATS, Rows, render, render_board
+from metacog_pipeline.leaderboard import FORMATS, Rows, render, render_board
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.warehouse.schemas import DATASETS, STUDY_MODELS, STUDY_PARTITIONS
+from metacog_pipeline.leaderboard.schemas import DATASETS, STUDY_MODELS, STUDY_PARTITIONS
 
 ITEMS = DATASETS["items/metamedqa*.parquet"]
 OBSERVATIONS = DATASETS["observations/metamedqa/**/*.parquet"]

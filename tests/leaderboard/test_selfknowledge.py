@@ -18,12 +18,12 @@ from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.published import audit_published, model_name
 from metacog_pipeline.benchmarks.selfknowledge.scoring import pool, score
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import board, read_table
+from metacog_pipeline.leaderboard.schemas import STUDY_MODELS, STUDY_PARTITIONS
 from metacog_pipeline.report import build_report
 from metacog_pipeline.report.selfknowledge_figures import selfknowledge_figures
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.leaderboard import notes, render_board
-from metacog_pipeline.warehouse.query import board, read_table
-from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
 
 MakeHome = Callable[..., Path]
 TABLES = ("estimates", "comparisons", "curves", "answers")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse.dependencies import reads_of
+from metacog_pipeline.leaderboard.dependencies import reads_of
 
 
 def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

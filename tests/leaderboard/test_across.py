@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.query import read_table, run_query
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.read import read_table, run_query
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 MakeHome = Callable[..., Path]
 TRANSCRIPTS = DATASETS["transcripts/**/*.parquet"]

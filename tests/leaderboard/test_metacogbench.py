@@ -21,11 +21,11 @@ from metacog_pipeline.benchmarks.metacogbench.published import audit_published
 from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
 from metacog_pipeline.benchmarks.metacogbench.scoring import pool, score
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import board, read_table
+from metacog_pipeline.leaderboard.schemas import STUDY_MODELS, STUDY_PARTITIONS
 from metacog_pipeline.report import build_report
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.leaderboard import notes, render_board
-from metacog_pipeline.warehouse.query import board, read_table
-from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
 
 MakeHome = Callable[..., Path]
 TABLES = (

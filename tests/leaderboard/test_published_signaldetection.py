@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import shipped
-from metacog_pipeline.warehouse import build, run_query
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or Path(__file__).parents[3] / "shared" / "golden") / "sdt"
 METAD = "estimates/signaldetection/published/metad*.parquet"

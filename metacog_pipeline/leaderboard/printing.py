@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from metacog_pipeline.warehouse.columns import BenchmarkBoard, Column, board_of
-from metacog_pipeline.warehouse.notes import notes
-from metacog_pipeline.warehouse.output import (
+from metacog_pipeline.leaderboard.columns import BenchmarkBoard, Column, board_of
+from metacog_pipeline.leaderboard.notes import notes
+from metacog_pipeline.leaderboard.output import (
     NOT_AVAILABLE,
     Format,
     Stacked,
@@ -18,7 +18,7 @@ from metacog_pipeline.warehouse.output import (
     to_markdown,
     to_table,
 )
-from metacog_pipeline.warehouse.query import Rows
+from metacog_pipeline.leaderboard.read import Rows
 
 __all__ = ["Section", "legend", "notes", "render_board", "sections"]
 

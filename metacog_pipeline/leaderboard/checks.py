@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import duckdb
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse.database import identifier, text
-from metacog_pipeline.warehouse.header import Assertion
-from metacog_pipeline.warehouse.models import TESTS, SqlModel, SqlTest
+from metacog_pipeline.leaderboard.database import identifier, text
+from metacog_pipeline.leaderboard.header import Assertion
+from metacog_pipeline.leaderboard.models import TESTS, SqlModel, SqlTest
 
 _CELL = 80
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse.database import (
+from metacog_pipeline.leaderboard.database import (
     LEADERBOARD,
     attach,
     building,

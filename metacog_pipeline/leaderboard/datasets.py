@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import replacing, shipped
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 PUBLISHED = "published"
 

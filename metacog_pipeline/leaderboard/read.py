@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import FOLDERS
-from metacog_pipeline.warehouse.database import LEADERBOARD, attach, open_database, text
-from metacog_pipeline.warehouse.datasets import PUBLISHED, torn_file_error
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard.database import LEADERBOARD, attach, open_database, text
+from metacog_pipeline.leaderboard.datasets import PUBLISHED, torn_file_error
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
 _USER_FAULTS = (

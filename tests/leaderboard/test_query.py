@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
-from metacog_pipeline.warehouse import board, build, connect, run_query
+from metacog_pipeline.leaderboard import board, build, connect, run_query
 
 MakeHome = Callable[..., Path]
 

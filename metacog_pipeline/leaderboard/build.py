@@ -14,8 +14,8 @@ from pathlib import Path
 import duckdb
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse.checks import check_model, check_query
-from metacog_pipeline.warehouse.database import (
+from metacog_pipeline.leaderboard.checks import check_model, check_query
+from metacog_pipeline.leaderboard.database import (
     LEADERBOARD,
     attach,
     building,
@@ -23,8 +23,8 @@ from metacog_pipeline.warehouse.database import (
     new_database,
     text,
 )
-from metacog_pipeline.warehouse.datasets import prepare, torn_file_error
-from metacog_pipeline.warehouse.models import Project, SqlModel, load_project, suggestion
+from metacog_pipeline.leaderboard.datasets import prepare, torn_file_error
+from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, suggestion
 
 #: Tables that no SQL file makes and every rebuild carries over.
 KEPT = ("board_official",)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.warehouse import (
+from metacog_pipeline.leaderboard import (
     build,
     connect,
     load_models,
@@ -18,8 +18,8 @@ from metacog_pipeline.warehouse import (
     publish_official,
     run_query,
 )
-from metacog_pipeline.warehouse.datasets import shape_path
-from metacog_pipeline.warehouse.schemas import DATASETS
+from metacog_pipeline.leaderboard.datasets import shape_path
+from metacog_pipeline.leaderboard.schemas import DATASETS
 
 MakeHome = Callable[..., Path]
 SqlFolder = Callable[[dict[str, str]], Path]

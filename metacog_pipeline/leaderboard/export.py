@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import replacing, write_text
-from metacog_pipeline.warehouse.output import render
-from metacog_pipeline.warehouse.query import query_table, run_query
+from metacog_pipeline.leaderboard.output import render
+from metacog_pipeline.leaderboard.read import query_table, run_query
 
 KINDS = (".parquet", ".csv", ".json")
 

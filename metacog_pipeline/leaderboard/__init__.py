@@ -4,12 +4,12 @@
 ``load_models`` tells what each SQL file makes, reads and promises.
 """
 
-from metacog_pipeline.warehouse.leaderboard import render_board
-from metacog_pipeline.warehouse.models import SqlModel, SqlTest, load_models
-from metacog_pipeline.warehouse.official import missing_partitions, publish_official
-from metacog_pipeline.warehouse.output import FORMATS, Format, render
-from metacog_pipeline.warehouse.query import Rows, board, connect, run_query
-from metacog_pipeline.warehouse.runner import BuildReport, ModelReport, build
+from metacog_pipeline.leaderboard.build import BuildReport, ModelReport, build
+from metacog_pipeline.leaderboard.models import SqlModel, SqlTest, load_models
+from metacog_pipeline.leaderboard.official import missing_partitions, publish_official
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render
+from metacog_pipeline.leaderboard.printing import render_board
+from metacog_pipeline.leaderboard.read import Rows, board, connect, run_query
 
 __all__ = [
     "FORMATS",

@@ -19,12 +19,12 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.benchmarks.medley.scoring import estimates
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.printing import render_board
+from metacog_pipeline.leaderboard.read import board, read_table
+from metacog_pipeline.leaderboard.schemas import STUDY_MODELS, STUDY_PARTITIONS
+from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.study import load_study
-from metacog_pipeline.warehouse import build, run_query
-from metacog_pipeline.warehouse.leaderboard import render_board
-from metacog_pipeline.warehouse.query import board, read_table
-from metacog_pipeline.warehouse.schemas import STUDY_MODELS, STUDY_PARTITIONS
-from metacog_pipeline.warehouse.status import write_status
 
 MakeMedley = Callable[..., Path]
 CONDITIONS = ("normal", "adversarial", "stripped")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.warehouse import board, build, render, render_board, run_query
+from metacog_pipeline.leaderboard import board, build, render, render_board, run_query
 
 MakeHome = Callable[..., Path]
 

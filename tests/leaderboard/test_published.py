@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from metacog_pipeline.files import shipped
-from metacog_pipeline.warehouse import build, run_query
+from metacog_pipeline.leaderboard import build, run_query
 
 TABLES = (
     Path(os.environ.get("METACOG_GOLDEN") or Path(__file__).parents[3] / "shared" / "golden")

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.warehouse import Rows, board, build, load_models, render_board, run_query
-from metacog_pipeline.warehouse.columns import BOARDS
-from metacog_pipeline.warehouse.leaderboard import notes, sections
+from metacog_pipeline.leaderboard import Rows, board, build, load_models, render_board, run_query
+from metacog_pipeline.leaderboard.columns import BOARDS
+from metacog_pipeline.leaderboard.printing import notes, sections
 
 MakeHome = Callable[..., Path]
 MARTS = ("estimates", "counts", "comparisons", "criterion_shifts")

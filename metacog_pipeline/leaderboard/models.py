@@ -15,8 +15,8 @@ import duckdb
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import shipped
-from metacog_pipeline.warehouse.dependencies import reads_of
-from metacog_pipeline.warehouse.header import Assertion, Materialized, parse_header
+from metacog_pipeline.leaderboard.dependencies import reads_of
+from metacog_pipeline.leaderboard.header import Assertion, Materialized, parse_header
 
 Layer = Literal["staging", "intermediate", "marts"]
 LAYERS: tuple[Layer, ...] = ("staging", "intermediate", "marts")

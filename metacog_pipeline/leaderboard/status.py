@@ -16,11 +16,11 @@ from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.common.scoring import scored_from
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
+from metacog_pipeline.leaderboard.schemas import STUDY_BOARDS, STUDY_MODELS, STUDY_PARTITIONS
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
-from metacog_pipeline.warehouse.schemas import STUDY_BOARDS, STUDY_MODELS, STUDY_PARTITIONS
 
 BOARD_NOTE = "board.sha256"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metacog_pipeline.warehouse.models import LAYERS, SqlModel, load_project
+from metacog_pipeline.leaderboard.models import LAYERS, SqlModel, load_project
 
 _TITLES = {
     "marts": "Tables to read",

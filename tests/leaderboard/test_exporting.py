@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.warehouse import build
-from metacog_pipeline.warehouse.dictionary import dictionary
-from metacog_pipeline.warehouse.exporting import export_query
-from metacog_pipeline.warehouse.models import load_project
-from metacog_pipeline.warehouse.query import run_query
+from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.dictionary import dictionary
+from metacog_pipeline.leaderboard.export import export_query
+from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.read import run_query
 
 ROOT = Path(__file__).resolve().parents[2]
 MakeHome = Callable[..., Path]
@@ -76,7 +76,7 @@ def test_the_dictionary_names_every_table_and_the_shipped_one_is_current() -> No
     if os.environ.get("METACOG_UPDATE_README"):
         kept.write_text(made, encoding="utf-8")
     assert kept.read_text("utf-8") == made, (
-        "run METACOG_UPDATE_README=1 pytest tests/warehouse/test_exporting.py"
+        "run METACOG_UPDATE_README=1 pytest tests/leaderboard/test_exporting.py"
     )
 
 
