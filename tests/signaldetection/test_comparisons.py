@@ -350,6 +350,23 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -
         assert row["verdict"] is None or row["status"] == "ok"
 
 
+def test_a_model_without_meta_d_empties_its_own_rows_only(folder: Path) -> None:
+    # Ten trials, hits as frequent as false alarms: d′ is 0 and meta-d′ undefined, yet most resamples have one.
+    def ten(said: list[int], confidence: list[int], name: str) -> pl.DataFrame:
+        return observed([0, 1] * 5, said, confidence, model=name, source="simulated")
+
+    undefined = ten([0, 0, 1, 1, 0, 0, 1, 1, 0, 0], [1, 2, 3, 4, 5, 1, 2, 3, 4, 5], "undefined")
+    usual = ten([0, 1, 0, 1, 1, 1, 0, 0, 0, 1], [5, 4, 3, 2, 1, 1, 2, 3, 4, 5], "usual")
+    found = compare(pl.concat([undefined, usual]), seed=0, posteriors=folder)
+    of = {row["measure"]: row for row in rows(found, "models_paired")}
+    assert of.keys() == {"d", "c", "meta_d", "m_ratio", "auroc2"}
+    for measure in ("meta_d", "m_ratio"):
+        assert "d' is 0" in of[measure]["status"] and of[measure]["p"] is of[measure]["difference"] is None
+    assert all(of[name]["status"] == "ok" and of[name]["p"] is not None for name in ("d", "c", "auroc2"))
+    resampled = pool(undefined, seed=0, posteriors=folder).filter(measure="meta_d")
+    assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
+
+
 def test_repeated_runs_count_items_not_answers() -> None:
     items = items_of(400)
     once = pl.concat([model(items, c=0.2 * k, condition=name) for k, name in enumerate(RISKS)])

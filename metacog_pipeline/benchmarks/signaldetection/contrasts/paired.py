@@ -172,7 +172,10 @@ def _meta_d(groups: Sequence[Group], draws: Sequence[Floats]) -> dict[str, Measu
     value = {name: np.full(len(groups), np.nan) for name in names}
     drawn = {name: np.full((len(groups), len(draws[0])), np.nan) for name in names}
     if told:
-        point = point_meta_d([groups[place] for place in told])
+        point, undefined = point_meta_d([groups[place] for place in told])
+        # A fit may have no number though most of its resamples have one: d′ of exactly 0 leaves none.
+        for place, reason in zip(told, undefined, strict=True):
+            why[place] = reason
         resampled = resampled_meta_d([draws[place] for place in told], groups[0].grid)
         for name in names:
             value[name][told], drawn[name][told] = point[name], resampled[name]

@@ -113,10 +113,13 @@ def n_rated(group: Group) -> int:
     return int(rated(group).n[0])
 
 
-def point_meta_d(groups: Sequence[Group]) -> dict[str, Floats]:
-    """Return meta-d′, M-ratio and M-diff of groups, each ``(groups,)``; NaN where the fit has no number."""
+def point_meta_d(groups: Sequence[Group]) -> tuple[dict[str, Floats], list[str | None]]:
+    """Return meta-d′, M-ratio and M-diff of groups, each ``(groups,)``, and why a group's fit has no number."""
     found = _fit(np.array([group.totals for group in groups]), groups[0].grid, sides=False)
-    return {name: _values(found, name) for name in META_D}
+    known = np.isfinite(found.meta_da) & np.isfinite(found.m_ratio)
+    statuses = zip(known, found.status.tolist(), strict=True)
+    why = [None if there else REASONS.get(status) or status for there, status in statuses]
+    return {name: _values(found, name) for name in META_D}, why
 
 
 def resampled_meta_d(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
