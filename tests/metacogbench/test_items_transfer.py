@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,7 +12,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CON
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.construction.plan import SHIPPED_SEED
 from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import (
     Structure,
     agree,
     make,
@@ -30,8 +31,9 @@ def _items() -> list[Item]:
     return [item for item in items_of("metacog147") if item.tier == "3"]
 
 
-def _reply(values: dict[str, object]) -> str:
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+def _reply(item: Item, values: Sequence[object]) -> str:
+    names = [field.name for field in item.fields]
+    plain = {name: value for name, value in zip(names, values, strict=True) if value is not None}
     return "Here is what I found.\n```json\n" + json.dumps(plain) + "\n```"
 
 
@@ -63,17 +65,17 @@ def test_shortcuts_and_random_replies_fail(structure: Structure) -> None:
 
 def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts() -> None:
     for item in _items():
-        result = judge_fields(item, _reply({field.name: field.value for field in item.fields}))
+        result = judge_fields(item, _reply(item, [field.value for field in item.fields]))
         assert result.passed and all(result.ok.values()), item.item_id
         made = make(STRUCTURES[item.structure], SHIPPED_SEED)
         for reply in STRUCTURES[item.structure].naive(made.params):
-            assert not judge_fields(item, _reply(reply)).passed, item.item_id
+            assert not judge_fields(item, _reply(item, reply)).passed, item.item_id
 
 
 def test_rounded_solutions_count() -> None:
     for item in _items():
-        values = {f.name: round(f.value, 2) if isinstance(f.value, float) else f.value for f in item.fields}
-        assert all(judge_fields(item, _reply(values)).ok.values()), item.item_id
+        values = [round(f.value, 2) if isinstance(f.value, float) else f.value for f in item.fields]
+        assert all(judge_fields(item, _reply(item, values)).ok.values()), item.item_id
 
 
 def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.benchmarks.metacogbench.construction import betting, exact
 from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import make
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import make
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 
 BOTH = ("metacog147", "metacog41")

@@ -7,14 +7,24 @@ shortcuts of that structure nor random plausible replies earn a pass.
 
 from __future__ import annotations
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.chance import CHANCE
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.games import GAMES
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.networks import NETWORKS
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.packing import PACKING
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.pairing import PAIRING
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.planning import PLANNING
+from metacog_pipeline.benchmarks.metacogbench.construction.stories import (
+    chance,
+    games,
+    networks,
+    packing,
+    pairing,
+    planning,
+)
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Structure
 
 STRUCTURES: dict[str, Structure] = {
-    each.name: each for each in (*NETWORKS, *PACKING, *PAIRING, *PLANNING, *CHANCE, *GAMES)
+    each.name: each
+    for each in (
+        *networks.NETWORKS,
+        *packing.PACKING,
+        *pairing.PAIRING,
+        *planning.PLANNING,
+        *chance.CHANCE,
+        *games.GAMES,
+    )
 }

@@ -8,17 +8,8 @@ import random
 from collections.abc import Iterable
 from fractions import Fraction
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
-    PLACES,
-    Answer,
-    Params,
-    Structure,
-    joined,
-    listed,
-    real,
-    whole,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
 
 
 def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction] | None:
@@ -36,11 +27,11 @@ def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction]
     return [row[-1] for row in table]
 
 
-# --- boats between harbours --------------------------------------------------------------------------------------
+# --- boats between harbours
 
 
 def _boat_draw(rng: random.Random) -> Params:
-    names = rng.sample(PLACES, 3)
+    names = rng.sample(NAMES["places"], 3)
     leave = {a: {b: rng.randrange(5, 45, 5) for b in names if b != a} for a in names}
     return {"names": names, "leave": leave, "start": rng.choice(names), "scale": rng.randint(3, 9)}
 
@@ -77,10 +68,7 @@ def _boat_solve(p: Params) -> Answer | None:
         return None
     if max(abs(n - fleet / 3) for n in numbers) < fleet / 12:
         return None
-    return {
-        "boats_first": numbers[0], "boats_second": numbers[1],
-        "moving": float(moving), "months_between": float(1 / shares[2]),
-    }  # fmt: skip
+    return (numbers[0], numbers[1], float(moving), float(1 / shares[2]))
 
 
 def _boat_brute(p: Params) -> Answer:
@@ -96,10 +84,7 @@ def _boat_brute(p: Params) -> Answer:
         month += 1
         months += month * sum(away[i] * rates[i][2] for i in range(2))
         away = [sum(away[i] * rates[i][j] for i in range(2)) for j in range(2)]
-    return {
-        "boats_first": round(boats[0]), "boats_second": round(boats[1]),
-        "moving": sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)), "months_between": months,
-    }  # fmt: skip
+    return (round(boats[0]), round(boats[1]), sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)), months)
 
 
 def _boat_naive(p: Params) -> list[Answer]:
@@ -113,49 +98,27 @@ def _boat_naive(p: Params) -> list[Answer]:
         [fleet * sum(rates[i][j] for i in range(3)) / 3 for j in range(3)],
     ):
         replies.append(
-            {
-                "boats_first": round(boats[0]),
-                "boats_second": round(boats[1]),
-                "moving": sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)),
-                "months_between": 1 / (1 - rates[2][2]),
-            }
+            (
+                round(boats[0]),
+                round(boats[1]),
+                sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)),
+                1 / (1 - rates[2][2]),
+            )
         )
     return replies
 
 
-def _boat_story(p: Params) -> str:
+def _boat_told(p: Params) -> Params:
     found = _fleet(p)
-    fleet = found[0] if found else 0
-    first, second, third = p["names"]
-    lines = []
-    for a in p["names"]:
-        to = joined([f"{share}% sail to {b}" for b, share in p["leave"][a].items()])
-        lines.append(f"of the boats at {a}, {to}, the rest stay")
-    return (
-        f"A charter firm has {fleet} boats, and customers may return a boat in any of its harbours {first}, {second} "
-        "or " + f"{third}. From the beginning of a month to the beginning of the next:{listed(lines)}\n"
-        f"This has been so every month for many years; the firm began with all its boats at {p['start']}. For its "
-        "insurance the firm states how many boats are to be expected in each harbour nowadays, how many boats change "
-        f"harbour in a month, and how many months pass on average from a boat's being at {third} at the beginning of "
-        "a month until it is there at the beginning of a month again (a month later at the earliest)."
-    )
+    leave = {a: [f"{share}% sail to {b}" for b, share in p["leave"][a].items()] for a in p["names"]}
+    return {"fleet": found[0] if found else 0, "harbours": list(leave.items())}
 
 
-def _boat_fields(p: Params) -> tuple[Field, ...]:
-    first, second, third = p["names"]
-    return (
-        whole("boats_first", f"boats to be expected at {first}", "boats", core=True),
-        whole("boats_second", f"boats to be expected at {second}", "boats"),
-        real("moving", "boats that change harbour in a month, one decimal", "boats", 0.15),
-        real("months_between", f"mean months until a boat is back at {third}, two decimals", "months", 0.02),
-    )
-
-
-# --- a lost walker -----------------------------------------------------------------------------------------------
+# --- a lost walker
 
 
 def _lost_draw(rng: random.Random) -> Params:
-    names = rng.sample(PLACES, 5)
+    names = rng.sample(NAMES["places"], 5)
     exits = ["the station", "the river"]
     pairs = [(names[i], names[i + 1]) for i in range(4)]
     pairs += rng.sample([c for c in itertools.combinations(names, 2) if c not in pairs], rng.randint(1, 3))
@@ -166,8 +129,13 @@ def _lost_draw(rng: random.Random) -> Params:
     for place, exit_ in ((rng.choice(names[:2]), exits[0]), (rng.choice(names[3:]), exits[1])):
         ways[place].append(exit_)
     start, other = rng.sample(names, 2)
-    return {"ways": {a: sorted(b) for a, b in ways.items()}, "exits": exits, "start": start, "other": other,
-            "minutes": rng.randint(4, 9)}  # fmt: skip
+    return {
+        "ways": {a: sorted(b) for a, b in ways.items()},
+        "exits": exits,
+        "start": start,
+        "other": other,
+        "minutes": rng.randint(4, 9),
+    }
 
 
 def _lost_system(p: Params, gain: dict[str, Fraction], ends: dict[str, Fraction]) -> dict[str, Fraction]:
@@ -191,10 +159,12 @@ def _lost_solve(p: Params) -> Answer | None:
     chance = float(100 * out[start])
     if walks[start] == walks[p["other"]] or abs(chance - 50) < 4 or not 5 <= walks[start] <= 25:
         return None
-    return {
-        "minutes": float(walks[start] * p["minutes"]), "station_percent": chance,
-        "times_at_other": float(seen[start]), "minutes_from_other": float(walks[p["other"]] * p["minutes"]),
-    }  # fmt: skip
+    return (
+        float(walks[start] * p["minutes"]),
+        chance,
+        float(seen[start]),
+        float(walks[p["other"]] * p["minutes"]),
+    )
 
 
 def _lost_brute(p: Params) -> Answer:
@@ -217,10 +187,7 @@ def _lost_brute(p: Params) -> Answer:
         return walks, station, visits
 
     walks, station, visits = follow(p["start"])
-    return {
-        "minutes": walks * p["minutes"], "station_percent": 100 * station,
-        "times_at_other": visits, "minutes_from_other": follow(p["other"])[0] * p["minutes"],
-    }  # fmt: skip
+    return (walks * p["minutes"], 100 * station, visits, follow(p["other"])[0] * p["minutes"])
 
 
 def _lost_naive(p: Params) -> list[Answer]:
@@ -235,37 +202,20 @@ def _lost_naive(p: Params) -> list[Answer]:
 
     shortest, other = steps(p["start"]), steps(p["other"])
     return [
-        {
-            "minutes": float(p["minutes"] * a), "station_percent": share,
-            "times_at_other": visits, "minutes_from_other": float(p["minutes"] * b),
-        }
-        for a, b, share, visits in ((shortest, other, 50.0, 1.0), (5, 5, 50.0, 1.0), (2 * shortest, 2 * other, 100.0, 0.5))
-    ]  # fmt: skip
+        (float(p["minutes"] * a), share, visits, float(p["minutes"] * b))
+        for a, b, share, visits in (
+            (shortest, other, 50.0, 1.0),
+            (5, 5, 50.0, 1.0),
+            (2 * shortest, 2 * other, 100.0, 0.5),
+        )
+    ]
 
 
-def _lost_story(p: Params) -> str:
-    lines = [f"from {a}, streets lead to {joined(ways)}" for a, ways in p["ways"].items()]
-    return (
-        "A visitor has lost all sense of direction in an old town. At every square he takes any of its streets, each "
-        "with the same chance, the one he came by included, and a street takes him "
-        f"{p['minutes']} minutes. On reaching the station or the river he knows where he is and stops.{listed(lines)}\n"
-        f"He is at {p['start']} now. The tourist office would like to know how many minutes he will walk on average, "
-        f"how likely it is that he ends at the station rather than the river, and how often on average he will be at "
-        f"{p['other']} before he stops. A friend of his, just as lost, is at {p['other']}: how many minutes will she "
-        "walk on average?"
-    )
+def _lost_told(p: Params) -> Params:
+    return {"squares": list(p["ways"].items())}
 
 
-def _lost_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        real("minutes", f"mean minutes walked from {p['start']}, one decimal", "min", 0.15, core=True),
-        real("station_percent", "chance of ending at the station, percent with one decimal", "%", 0.15),
-        real("times_at_other", f"mean number of times he is at {p['other']}, two decimals", "times", 0.02),
-        real("minutes_from_other", f"mean minutes walked from {p['other']}, one decimal", "min", 0.15),
-    )
-
-
-# --- offers that do not come back --------------------------------------------------------------------------------
+# --- offers that do not come back
 
 
 def _sale_draw(rng: random.Random) -> Params:
@@ -290,10 +240,7 @@ def _sale_solve(p: Params) -> Answer | None:
         weeks = 1 + (1 - sold) * weeks
     if sold in (0, 1) or len({sum(o > w for o in p["offers"]) for w in waits}) < 3:
         return None
-    return {
-        "expected_net": float(worth), "break_even_now": float(waits[-1]),
-        "sold_now_percent": float(100 * sold), "mean_weeks": float(weeks),
-    }  # fmt: skip
+    return (float(worth), float(waits[-1]), float(100 * sold), float(weeks))
 
 
 def _sale_brute(p: Params) -> Answer:
@@ -318,10 +265,7 @@ def _sale_brute(p: Params) -> Answer:
     best, length, rule = max((*outcome(rule, 0), rule) for rule in rules)
     later = max(outcome((*rest, 0), 1)[0] for rest in itertools.product(lines, repeat=weeks - 2))
     sold = sum(c for o, c in zip(offers, chances, strict=True) if o >= rule[0])
-    return {
-        "expected_net": best, "break_even_now": later - p["fee"],
-        "sold_now_percent": float(sold), "mean_weeks": length,
-    }  # fmt: skip
+    return (best, later - p["fee"], float(sold), length)
 
 
 def _sale_naive(p: Params) -> list[Answer]:
@@ -329,60 +273,18 @@ def _sale_naive(p: Params) -> list[Answer]:
     top = p["chances"][-1]
     above = sum(c for o, c in zip(p["offers"], p["chances"], strict=True) if o >= mean)
     return [
-        {"expected_net": mean, "break_even_now": mean, "sold_now_percent": above, "mean_weeks": 100 / above},
-        {
-            "expected_net": float(p["offers"][-1]), "break_even_now": mean - p["fee"],
-            "sold_now_percent": top, "mean_weeks": 100 / top,
-        },
-        {
-            "expected_net": p["offers"][-1] - 1.5 * p["fee"], "break_even_now": float(p["offers"][2]),
-            "sold_now_percent": top + p["chances"][2], "mean_weeks": 2.0,
-        },
-    ]  # fmt: skip
+        (mean, mean, above, 100 / above),
+        (float(p["offers"][-1]), mean - p["fee"], top, 100 / top),
+        (p["offers"][-1] - 1.5 * p["fee"], float(p["offers"][2]), top + p["chances"][2], 2.0),
+    ]
 
 
-def _sale_story(p: Params) -> str:
-    lines = [f"{o} euros: {c}%" for o, c in zip(p["offers"], p["chances"], strict=True)]
-    return (
-        "An old boat engine is put up for sale. Every week a single dealer comes by and names a sum; each week, "
-        "whatever came before, the chances are:" + listed(lines) + "\n"
-        "The owner says yes or no on the spot, and a dealer who was sent away does not come back. "
-        f"The season has {p['weeks']} weeks, and on the last she takes whatever is named. For every week that the "
-        f"engine is still hers after the dealer left she pays {p['fee']} euros for its berth. She wants to be left "
-        "with as much as she can on average, fees taken off. The first dealer is at the door: what may she expect to "
-        "be left with, from which sum on does a yes pay now, how likely is she to sell today, and in how many weeks on "
-        "average (selling today counts as a week)?"
-    )
-
-
-def _sale_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        real(
-            "expected_net",
-            "mean sum left to her before the first offer is named, one decimal",
-            "euros",
-            0.15,
-            core=True,
-        ),
-        real(
-            "break_even_now",
-            "sum at which yes and no are worth the same in the first week, one decimal",
-            "euros",
-            0.15,
-        ),
-        real("sold_now_percent", "chance that she sells in the first week, percent", "%", 0.1),
-        real("mean_weeks", "mean number of weeks until the sale, two decimals", "weeks", 0.015),
-    )
+def _sale_told(p: Params) -> Params:
+    return {"kinds": list(zip(p["offers"], p["chances"], strict=True))}
 
 
 CHANCE = (
-    Structure(
-        "markov_stationary", _boat_draw, _boat_solve, _boat_brute, _boat_naive, _boat_story, _boat_fields
-    ),
-    Structure(
-        "absorbing_chain", _lost_draw, _lost_solve, _lost_brute, _lost_naive, _lost_story, _lost_fields
-    ),
-    Structure(
-        "optimal_stopping", _sale_draw, _sale_solve, _sale_brute, _sale_naive, _sale_story, _sale_fields
-    ),
+    Structure("markov_stationary", _boat_draw, _boat_solve, _boat_brute, _boat_naive, _boat_told),
+    Structure("absorbing_chain", _lost_draw, _lost_solve, _lost_brute, _lost_naive, _lost_told),
+    Structure("optimal_stopping", _sale_draw, _sale_solve, _sale_brute, _sale_naive, _sale_told),
 )

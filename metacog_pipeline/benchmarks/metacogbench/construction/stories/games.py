@@ -7,26 +7,14 @@ import random
 from fractions import Fraction
 from functools import cache
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
-    PLACES,
-    Answer,
-    Params,
-    Structure,
-    listed,
-    one_of,
-    real,
-    whole,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
 
-TINS = ("amber", "blue", "green", "ivory", "scarlet", "violet")
-
-
-# --- taking matches ----------------------------------------------------------------------------------------------
+# --- taking matches
 
 
 def _tin_draw(rng: random.Random) -> Params:
-    tins, heaps = sorted(rng.sample(TINS, 3)), rng.sample(range(7, 16), 3)
+    tins, heaps = sorted(rng.sample(NAMES["tins"], 3)), rng.sample(range(7, 16), 3)
     return {"tins": tins, "heaps": heaps, "reply": [rng.randrange(3), rng.randint(1, 6)]}
 
 
@@ -55,7 +43,7 @@ def _tin_answer(p: Params, moves: list[tuple[int, int]], second: list[tuple[int,
     if len(moves) != 1 or len(second) != 1 or moves[0][0] == second[0][0]:
         return None
     (i, take), (k, again) = moves[0], second[0]
-    return {"tin": p["tins"][i], "take": take, "next_tin": p["tins"][k], "next_take": again}
+    return (p["tins"][i], take, p["tins"][k], again)
 
 
 def _tin_after(p: Params, move: tuple[int, int]) -> list[int] | None:
@@ -73,7 +61,7 @@ def _tin_solve(p: Params) -> Answer | None:
 def _tin_brute(p: Params) -> Answer:
     moves = _tin_minimax(p["heaps"])
     left = _tin_after(p, moves[0]) or []
-    return _tin_answer(p, moves, _tin_minimax(left)) or {}
+    return _tin_answer(p, moves, _tin_minimax(left)) or ()
 
 
 def _tin_naive(p: Params) -> list[Answer]:
@@ -82,36 +70,21 @@ def _tin_naive(p: Params) -> list[Answer]:
     middle = 3 - big - small
     level = max(1, max(heaps) - heaps[middle])
     return [
-        {"tin": tins[big], "take": level, "next_tin": tins[at], "next_take": reply},
-        {"tin": tins[big], "take": level, "next_tin": tins[middle], "next_take": reply},
-        {"tin": tins[small], "take": heaps[small], "next_tin": tins[big], "next_take": level},
-        {"tin": tins[big], "take": 1, "next_tin": tins[big], "next_take": 1},
+        (tins[big], level, tins[at], reply),
+        (tins[big], level, tins[middle], reply),
+        (tins[small], heaps[small], tins[big], level),
+        (tins[big], 1, tins[big], 1),
     ]
 
 
-def _tin_story(p: Params) -> str:
-    stock = ", ".join(f"{heap} in the {tin} tin" for tin, heap in zip(p["tins"], p["heaps"], strict=True))
+def _tin_told(p: Params) -> Params:
     at, take = p["reply"]
+    stock = [f"{heap} in the {tin} tin" for tin, heap in zip(p["tins"], p["heaps"], strict=True)]
     matches = "a single match" if take == 1 else f"{take} matches"
-    return (
-        f"A pair of sisters play with matches in tins: {stock}. They take turns; whoever's turn it is picks a tin that "
-        "is not empty and takes as many matches out of it as she likes, a single match at the least. Whoever takes the "
-        "very last match of all wins. The elder begins, and only a single way to begin makes sure that she will win "
-        f"whatever the younger does. She takes it. Then the younger takes {matches} from the {p['tins'][at]} tin, and "
-        "again the elder has a single sure way to go on, which she takes."
-    )
+    return {"stock": ", ".join(stock), "matches": matches, "reply_tin": p["tins"][at]}
 
 
-def _tin_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        one_of("tin", "tin the elder takes from first", p["tins"]),
-        whole("take", "matches she takes first", "matches"),
-        one_of("next_tin", "tin she takes from after the younger's move", p["tins"]),
-        whole("next_take", "matches she takes then", "matches", core=True),
-    )
-
-
-# --- inspectors and smugglers ------------------------------------------------------------------------------------
+# --- inspectors and smugglers
 
 
 def _quay_draw(rng: random.Random) -> Params:
@@ -152,11 +125,13 @@ def _quay_solve(p: Params) -> Answer | None:
         or smuggle < Fraction(6, 100)
     ):
         return None
-    return {
-        "search_percent": float(100 * search), "smuggle_percent": float(100 * smuggle),
-        "caught_percent": float(100 * caught), "inspector_mean": float(-smuggle * p["loss"]),
-        "search_after": float(100 * later),
-    }  # fmt: skip
+    return (
+        float(100 * search),
+        float(100 * smuggle),
+        float(100 * caught),
+        float(-smuggle * p["loss"]),
+        float(100 * later),
+    )
 
 
 def _quay_supports(p: Params, fine: int) -> tuple[Fraction, Fraction]:
@@ -179,10 +154,13 @@ def _quay_brute(p: Params) -> Answer:
         [(1 - smuggle) * search, (1 - smuggle) * (1 - search)],
     ]
     mean = sum(chances[i][j] * b[i][j] for i in range(2) for j in range(2))
-    return {
-        "search_percent": float(100 * search), "smuggle_percent": float(100 * smuggle),
-        "caught_percent": float(100 * chances[0][0]), "inspector_mean": float(mean), "search_after": float(100 * later),
-    }  # fmt: skip
+    return (
+        float(100 * search),
+        float(100 * smuggle),
+        float(100 * chances[0][0]),
+        float(mean),
+        float(100 * later),
+    )
 
 
 def _quay_naive(p: Params) -> list[Answer]:
@@ -190,62 +168,17 @@ def _quay_naive(p: Params) -> list[Answer]:
     pay = 100 * p["wage"] / p["bounty"]
     fined = 100 * p["gain"] / (p["gain"] + p["new_fine"])
     return [
-        {
-            "search_percent": 100.0,
-            "smuggle_percent": 0.0,
-            "caught_percent": 0.0,
-            "inspector_mean": -float(p["wage"]),
-            "search_after": 100.0,
-        },
-        {
-            "search_percent": 50.0,
-            "smuggle_percent": 50.0,
-            "caught_percent": 25.0,
-            "inspector_mean": 0.0,
-            "search_after": 50.0,
-        },
-        {
-            "search_percent": odds,
-            "smuggle_percent": pay,
-            "caught_percent": odds * pay / 100,
-            "inspector_mean": 0.0,
-            "search_after": fined,
-        },
+        (100.0, 0.0, 0.0, -float(p["wage"]), 100.0),
+        (50.0, 50.0, 25.0, 0.0, 50.0),
+        (odds, pay, odds * pay / 100, 0.0, fined),
     ]
 
 
-def _quay_story(p: Params) -> str:
-    return (
-        "Every night a skipper decides whether to bring goods past the customs, and the inspector at the quay, who "
-        "cannot know it, decides whether to search the boat or to rest. Compared with a night at home, the skipper "
-        f"gains {p['gain']} thalers on goods that pass, pays {p['fine']} thalers when a search finds them, and earns "
-        f"{p['honest']} thalers with an honest freight, searched or not. A search costs the inspector {p['wage']} "
-        f"thalers of effort; goods found bring a bounty of {p['bounty']} thalers on top, and goods that slip past while "
-        f"the inspector rests cost {p['loss']} thalers of pay. Both have learnt over the years, each wants the most on "
-        "average, both know all these sums, and neither could do better by changing habits. The harbour board asks how "
-        "often the inspector searches, how often the skipper smuggles, on what share of all nights goods are found, "
-        "what the inspector gets on average per night, and how often the inspector would search, once habits have "
-        f"settled anew, if the skipper had to pay {p['new_fine']} thalers instead."
-    )
-
-
-def _quay_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        real("search_percent", "nights with a search, percent with one decimal", "%", 0.15),
-        real("smuggle_percent", "nights with smuggling, percent with one decimal", "%", 0.15, core=True),
-        real("caught_percent", "nights on which goods are found, percent with two decimals", "%", 0.03),
-        real(
-            "inspector_mean", "inspector's mean per night, one decimal, negative for a loss", "thalers", 0.15
-        ),
-        real("search_after", "nights with a search after the change, percent with one decimal", "%", 0.15),
-    )
-
-
-# --- a village votes ---------------------------------------------------------------------------------------------
+# --- a village votes
 
 
 def _vote_draw(rng: random.Random) -> Params:
-    names = sorted(rng.sample(PLACES, 4))
+    names = sorted(rng.sample(NAMES["places"], 4))
     orders = rng.sample(list(itertools.permutations(names)), 6)
     return {"names": names, "groups": [[rng.randint(11, 68), list(order)] for order in orders]}
 
@@ -281,10 +214,7 @@ def _vote_solve(p: Params) -> Answer | None:
     second_round = finalists[0] if lead > 0 else finalists[1]
     if len({a, b, c}) < 3 or second_round == a:
         return None
-    return {
-        "by_first_choice": a, "by_points": b, "by_second_round": second_round,
-        "beats_all_others": c, "closest_margin": min(abs(_margin(p, x, y)) for x, y in itertools.combinations(names, 2)),
-    }  # fmt: skip
+    return (a, second_round, b, c, min(abs(_margin(p, x, y)) for x, y in itertools.combinations(names, 2)))
 
 
 def _vote_brute(p: Params) -> Answer:
@@ -301,13 +231,13 @@ def _vote_brute(p: Params) -> Answer:
             prefer[pair] += 1
     one, two = sorted(names, key=lambda name: -first[name])[:2]
     winners = [a for a in names if all(prefer[a, b] > prefer[b, a] for b in names if b != a)]
-    return {
-        "by_first_choice": max(names, key=lambda name: first[name]),
-        "by_points": max(names, key=lambda name: points[name]),
-        "by_second_round": one if prefer[one, two] > prefer[two, one] else two,
-        "beats_all_others": winners[0] if winners else "nobody",
-        "closest_margin": min(abs(prefer[a, b] - prefer[b, a]) for a, b in prefer),
-    }  # fmt: skip
+    return (
+        max(names, key=lambda name: first[name]),
+        one if prefer[one, two] > prefer[two, one] else two,
+        max(names, key=lambda name: points[name]),
+        winners[0] if winners else "nobody",
+        min(abs(prefer[a, b] - prefer[b, a]) for a, b in prefer),
+    )
 
 
 def _vote_naive(p: Params) -> list[Answer]:
@@ -315,53 +245,17 @@ def _vote_naive(p: Params) -> list[Answer]:
     ranked = sorted(p["names"], key=lambda name: -first[name])
     big = max(p["groups"])[1]
     return [
-        {
-            "by_first_choice": lead,
-            "by_points": lead,
-            "by_second_round": lead,
-            "beats_all_others": lead,
-            "closest_margin": first[ranked[0]] - first[ranked[1]],
-        }
+        (lead, lead, lead, lead, first[ranked[0]] - first[ranked[1]])
         for lead in (ranked[0], ranked[1], big[0], big[1])
     ]
 
 
-def _vote_story(p: Params) -> str:
-    lines = [f"{n} households: {', then '.join(order)}" for n, order in p["groups"]]
-    return (
-        "The households of a commune choose where the new school is to stand. Everybody has written down all the "
-        "places, best liked place first:" + listed(lines) + "\n"
-        "The mayor would let the place win that is written first most often. The priest would have a second round "
-        "between the places written first most often and next most often, every household backing whichever of the "
-        "pair it likes better. The teacher would give a place no point for being written last and a point more for "
-        "each step up, and let the most points win. The clerk asks whether a place exists that would win against each "
-        "other place if they stood alone against each other, and by how many households the closest such contest "
-        "would be decided."
-    )
-
-
-def _vote_fields(p: Params) -> tuple[Field, ...]:
-    names = p["names"]
-    return (
-        one_of("by_first_choice", "winner by the mayor's rule", names),
-        one_of("by_second_round", "winner by the priest's rule", names),
-        one_of("by_points", "winner by the teacher's rule", names),
-        one_of(
-            "beats_all_others",
-            'place that wins against each other place alone, or "nobody"',
-            [*names, "nobody"],
-            core=True,
-        ),
-        whole(
-            "closest_margin", "smallest difference in households over all contests of a pair", "households"
-        ),
-    )
+def _vote_told(p: Params) -> Params:
+    return {"ballots": p["groups"], "names_or_nobody": [*p["names"], "nobody"]}
 
 
 GAMES = (
-    Structure("take_away_game", _tin_draw, _tin_solve, _tin_brute, _tin_naive, _tin_story, _tin_fields),
-    Structure(
-        "mixed_equilibrium", _quay_draw, _quay_solve, _quay_brute, _quay_naive, _quay_story, _quay_fields
-    ),
-    Structure("voting_rules", _vote_draw, _vote_solve, _vote_brute, _vote_naive, _vote_story, _vote_fields),
+    Structure("take_away_game", _tin_draw, _tin_solve, _tin_brute, _tin_naive, _tin_told),
+    Structure("mixed_equilibrium", _quay_draw, _quay_solve, _quay_brute, _quay_naive),
+    Structure("voting_rules", _vote_draw, _vote_solve, _vote_brute, _vote_naive, _vote_told),
 )

@@ -8,82 +8,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
-    PEOPLE,
-    PLACES,
-    Answer,
-    Params,
-    Structure,
-    joined,
-    listed,
-    members,
-    whole,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
 
-GOODS = [
-    "anvil",
-    "barometer",
-    "cheese",
-    "drum",
-    "engine",
-    "fountain",
-    "globe",
-    "harp",
-    "icebox",
-    "jukebox",
-    "kettle",
-    "loom",
-    "mirror",
-    "oven",
-    "piano",
-    "safe",
-    "telescope",
-    "wheel",
-]
-KIT = [
-    "rope",
-    "tent",
-    "stove",
-    "lantern",
-    "radio",
-    "axe",
-    "tarpaulin",
-    "flask",
-    "map-case",
-    "blanket",
-    "hammock",
-    "camera",
-    "saw",
-    "whistle",
-    "pot",
-    "filter",
-]
-GROUPS = [
-    "choir",
-    "band",
-    "dancers",
-    "jugglers",
-    "puppeteers",
-    "orchestra",
-    "poets",
-    "drummers",
-    "mimes",
-    "fiddlers",
-    "actors",
-    "acrobats",
-]
-
-
-# --- crates into lorries -----------------------------------------------------------------------------------------
+# --- crates into lorries
 
 
 def _lorry_draw(rng: random.Random) -> Params:
-    names = rng.sample(GOODS, 9)
+    names = rng.sample(NAMES["goods"], 9)
     return {
         "crates": [[name, w] for name, w in zip(names, rng.sample(range(140, 620), 9), strict=True)],
         "room": rng.randint(880, 1200),
-    }  # fmt: skip
+    }
 
 
 def _fewest(weights: list[int], room: int) -> list[int]:
@@ -113,10 +49,7 @@ def _lorry_solve(p: Params) -> Answer | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _fewest(weights, middle)[full] <= lorries else (middle, high)
-    return {
-        "lorries": lorries, "spare_kg": lorries * room - sum(weights),
-        "largest_extra_kg": extra, "least_limit_kg": high,
-    }  # fmt: skip
+    return (lorries, lorries * room - sum(weights), extra, high)
 
 
 def _first_fit(weights: list[int], room: int) -> int:
@@ -156,59 +89,34 @@ def _packings(weights: list[int], room: int, lorries: int) -> list[list[int]]:
 def _lorry_brute(p: Params) -> Answer:
     weights, room = [w for _, w in p["crates"]], p["room"]
     lorries, ways = next((k, ways) for k in range(1, 10) if (ways := _packings(weights, room, k)))
-    return {
-        "lorries": lorries, "spare_kg": lorries * room - sum(weights),
-        "largest_extra_kg": max(room - min(loads) for loads in ways), "least_limit_kg": min(map(max, ways)),
-    }  # fmt: skip
+    return (
+        lorries,
+        lorries * room - sum(weights),
+        max(room - min(loads) for loads in ways),
+        min(map(max, ways)),
+    )
 
 
 def _lorry_naive(p: Params) -> list[Answer]:
     weights, room = [w for _, w in p["crates"]], p["room"]
-    replies = []
+    replies: list[Answer] = []
     for lorries in (_first_fit(weights, room), -(-sum(weights) // room)):
         spare = lorries * room - sum(weights)
-        replies.append(
-            {
-                "lorries": lorries,
-                "spare_kg": spare,
-                "largest_extra_kg": min(spare, room),
-                "least_limit_kg": -(-sum(weights) // lorries),
-            }
-        )
+        replies.append((lorries, spare, min(spare, room), -(-sum(weights) // lorries)))
     return replies
 
 
-def _lorry_story(p: Params) -> str:
-    return (
-        "A travelling museum moves house. Each of its crates has to go in whole, the lorries are alike, and the "
-        f"police weigh each lorry: no more than {p['room']} kg of freight. The crates:"
-        + listed([f"{name}: {w} kg" for name, w in p["crates"]])
-        + "\nThe museum pays per lorry, so it hires as few as will do. It also asks: what is the heaviest further "
-        "crate it could take along without hiring another lorry, if everything is loaded with that in mind, and by "
-        "how much could the police lower their limit before another lorry would be needed? For the last, give the "
-        "lowest limit that still lets the same number of lorries do the job."
-    )
-
-
-def _lorry_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        whole("lorries", "fewest lorries for all crates", "lorries", core=True),
-        whole("spare_kg", "freight weight those lorries could still carry, added up over them", "kg"),
-        whole("largest_extra_kg", "heaviest single further crate without another lorry", "kg"),
-        whole("least_limit_kg", "lowest limit per lorry with which the same number of lorries does", "kg"),
-    )
-
-
-# --- a kit under a weight ----------------------------------------------------------------------------------------
+# --- a kit under a weight
 
 
 def _kit_draw(rng: random.Random) -> Params:
-    names = rng.sample(KIT, 9)
+    names = rng.sample(NAMES["kit"], 9)
     weights, values = rng.sample(range(310, 2900), 9), rng.sample(range(21, 99), 9)
     return {
         "things": [list(each) for each in zip(names, weights, values, strict=True)],
-        "limit": rng.randint(5200, 7800), "more": rng.randint(400, 1500),
-    }  # fmt: skip
+        "limit": rng.randint(5200, 7800),
+        "more": rng.randint(400, 1500),
+    }
 
 
 def _kit_best(things: list[list[Any]], limit: int) -> int:
@@ -238,7 +146,7 @@ def _kit_solve(p: Params) -> Answer | None:
     if lighter == best or weight == limit:
         return None
     kit = sorted(things[i][0] for i in chosen)
-    return {"best_score": best, "kit": kit, "kit_weight": weight, "score_with_less": lighter}
+    return (best, kit, weight, lighter)
 
 
 def _subsets(p: Params, limit: int) -> list[tuple[int, int, list[str]]]:
@@ -254,20 +162,20 @@ def _subsets(p: Params, limit: int) -> list[tuple[int, int, list[str]]]:
 def _kit_brute(p: Params) -> Answer:
     score, weight, kit = max(_subsets(p, p["limit"]))
     less = max(_subsets(p, p["limit"] - p["more"]))[0]
-    return {"best_score": score, "kit": kit, "kit_weight": weight, "score_with_less": less}
+    return (score, kit, weight, less)
 
 
 def _kit_naive(p: Params) -> list[Answer]:
-    replies = []
+    replies: list[Answer] = []
     for order in (lambda t: -t[2] / t[1], lambda t: -t[2], lambda t: t[1]):
         taken, less = _fill(p, p["limit"], order), _fill(p, p["limit"] - p["more"], order)
         replies.append(
-            {
-                "best_score": sum(t[2] for t in taken),
-                "kit": [t[0] for t in taken],
-                "kit_weight": sum(t[1] for t in taken),
-                "score_with_less": sum(t[2] for t in less),
-            }
+            (
+                sum(t[2] for t in taken),
+                [t[0] for t in taken],
+                sum(t[1] for t in taken),
+                sum(t[2] for t in less),
+            )
         )
     return replies
 
@@ -280,35 +188,19 @@ def _fill(p: Params, limit: int, order: Callable[[list[Any]], float]) -> list[li
     return taken
 
 
-def _kit_story(p: Params) -> str:
-    return (
-        f"A hiker will carry no more than {p['limit']} g besides food. For every thing on the table she has noted its "
-        "weight and, in points, how glad she would be to have it along; points add up, and a thing comes whole or "
-        "stays at home:"
-        + listed([f"{name}: {w} g, {v} points" for name, w, v in p["things"]])
-        + "\nShe wants as many points as she can get. Her friend asks how many points would be left to get if a sore "
-        f"shoulder made her carry {p['more']} g less than she first allowed."
-    )
+def _kit_told(p: Params) -> Params:
+    return {"names": [name for name, *_ in p["things"]]}
 
 
-def _kit_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        whole("best_score", "most points she can carry", "points", core=True),
-        members("kit", "the things that give those points", [name for name, *_ in p["things"]]),
-        whole("kit_weight", "weight of that kit", "g"),
-        whole("score_with_less", "most points with the sore shoulder", "points"),
-    )
-
-
-# --- a team that covers, whoever falls ill -----------------------------------------------------------------------
+# --- a team that covers, whoever falls ill
 
 
 def _aid_draw(rng: random.Random) -> Params:
-    people, posts = sorted(rng.sample(PEOPLE, 9)), rng.sample(PLACES, 7)
+    people, posts = sorted(rng.sample(NAMES["people"], 9)), rng.sample(NAMES["places"], 7)
     return {
         "people": [[name, sorted(rng.sample(posts, rng.randint(2, 4)))] for name in people],
         "posts": sorted(posts),
-    }  # fmt: skip
+    }
 
 
 def _teams(p: Params, times: int, size: int) -> list[tuple[str, ...]]:
@@ -332,10 +224,7 @@ def _aid_solve(p: Params) -> Answer | None:
     always = {p["people"][i][0] for i in range(9)}.intersection(*map(set, teams)) if teams else set()
     if not teams or not alone or not 1 <= len(always) <= 4 or len(teams) < 2 or size == 2 * small or size > 7:
         return None
-    return {
-        "team_size": size, "always_needed": sorted(always),
-        "possible_teams": len(teams), "size_if_nobody_ill": small,
-    }  # fmt: skip
+    return (size, sorted(always), len(teams), small)
 
 
 def _aid_brute(p: Params) -> Answer:
@@ -352,10 +241,7 @@ def _aid_brute(p: Params) -> Answer:
     small = min(map(len, serving[False]))
     size = min(map(len, serving[True]))
     least = [team for team in serving[True] if len(team) == size]
-    return {
-        "team_size": size, "always_needed": sorted(frozenset.intersection(*least)),
-        "possible_teams": len(least), "size_if_nobody_ill": small,
-    }  # fmt: skip
+    return (size, sorted(frozenset.intersection(*least)), len(least), small)
 
 
 def _aid_greedy(p: Params, times: int) -> list[str]:
@@ -375,44 +261,17 @@ def _aid_naive(p: Params) -> list[Answer]:
     double, single = _aid_greedy(p, 2), _aid_greedy(p, 1)
     busiest = max(p["people"], key=lambda each: len(each[1]))[0]
     return [
-        {
-            "team_size": len(double), "always_needed": [busiest],
-            "possible_teams": 1, "size_if_nobody_ill": len(single),
-        },
-        {
-            "team_size": len(single) + 1, "always_needed": single,
-            "possible_teams": 1, "size_if_nobody_ill": len(single),
-        },
-        {
-            "team_size": 2 * len(single), "always_needed": [],
-            "possible_teams": 1, "size_if_nobody_ill": len(single),
-        },
-    ]  # fmt: skip
+        (len(double), [busiest], 1, len(single)),
+        (len(single) + 1, single, 1, len(single)),
+        (2 * len(single), [], 1, len(single)),
+    ]
 
 
-def _aid_story(p: Params) -> str:
-    return (
-        f"A village fair has first-aid posts at {joined(p['posts'])}. Volunteers can be called from any post they know "
-        "to any other post they know during the day, so it is enough that somebody on the team knows a post. Who knows "
-        "which posts:"
-        + listed([f"{name}: {joined(knows)}" for name, knows in p["people"]])
-        + "\nThe organiser wants to invite as few volunteers as possible, yet if any single volunteer on the team, "
-        "whoever it is, calls in sick on the day, the others must still know every post between them. For the minutes "
-        "she also notes how few would do if nobody ever fell sick."
-    )
+def _aid_told(p: Params) -> Params:
+    return {"names": [name for name, _ in p["people"]]}
 
 
-def _aid_fields(p: Params) -> tuple[Field, ...]:
-    names = [name for name, _ in p["people"]]
-    return (
-        whole("team_size", "fewest volunteers to invite", "volunteers", core=True),
-        members("always_needed", "volunteers who are on every team of that size that will do", names),
-        whole("possible_teams", "how many different teams of that size will do", "teams"),
-        whole("size_if_nobody_ill", "fewest volunteers if nobody ever fell sick", "volunteers"),
-    )
-
-
-# --- the hours of one room ---------------------------------------------------------------------------------------
+# --- the hours of one room
 
 
 def _clock(minutes: int) -> str:
@@ -420,7 +279,7 @@ def _clock(minutes: int) -> str:
 
 
 def _room_draw(rng: random.Random) -> Params:
-    names = rng.sample(GROUPS, 10)
+    names = rng.sample(NAMES["groups"], 10)
     fees = rng.sample(range(24, 130), 10)
     slots = []
     for name, fee in zip(names, fees, strict=True):
@@ -458,7 +317,7 @@ def _room_solve(p: Params) -> Answer | None:
     income, unique = _by_end(p["slots"], weight=True)
     if unique > 1 or ways > 12 or ways < 2 or most < 3:
         return None
-    return {"most_groups": most, "ways": ways, "best_income": income, "rooms_for_all": _rooms(p["slots"])}
+    return (most, ways, income, _rooms(p["slots"]))
 
 
 def _room_brute(p: Params) -> Answer:
@@ -469,62 +328,34 @@ def _room_brute(p: Params) -> Answer:
                 fitting.append(some)
     most = max(map(len, fitting))
     busy = [sum(s[1] <= minute < s[2] for s in p["slots"]) for minute in range(0, 24 * 60 + 1)]
-    return {
-        "most_groups": most, "ways": sum(len(some) == most for some in fitting),
-        "best_income": max(sum(s[3] for s in some) for some in fitting), "rooms_for_all": max(busy),
-    }  # fmt: skip
+    return (
+        most,
+        sum(len(some) == most for some in fitting),
+        max(sum(s[3] for s in some) for some in fitting),
+        max(busy),
+    )
 
 
 def _room_naive(p: Params) -> list[Answer]:
-    replies = []
+    replies: list[Answer] = []
     for order in (lambda s: s[1], lambda s: s[2] - s[1], lambda s: -s[3]):
         taken: list[list[int]] = []
         for slot in sorted(p["slots"], key=order):
             if all(slot[2] <= t[1] or t[2] <= slot[1] for t in taken):
                 taken.append(slot)
-        replies.append(
-            {
-                "most_groups": len(taken),
-                "ways": 1,
-                "best_income": sum(t[3] for t in taken),
-                "rooms_for_all": 10 - len(taken),
-            }
-        )
+        replies.append((len(taken), 1, sum(t[3] for t in taken), 10 - len(taken)))
     by_end = _by_end(p["slots"], weight=False)[0]
-    replies.append({"most_groups": by_end, "ways": 1, "best_income": replies[0]["best_income"]})
+    replies.append((by_end, 1, replies[0][2], None))
     return replies
 
 
-def _room_story(p: Params) -> str:
-    lines = [
-        f"{name}: {_clock(start)} to {_clock(end)}, pays {fee} euros" for name, start, end, fee in p["slots"]
-    ]
-    return (
-        "The village hall has a single stage, and these groups have each asked for it on Saturday:"
-        + listed(lines)
-        + "\nA group gets the whole time it asked for or nothing; the next may begin the minute another ends. The "
-        "warden would like to please as many groups as possible and wonders in how many different ways that can be "
-        "done. The treasurer cares for the money only. A councillor asks how many stages it would take to please "
-        "everyone."
-    )
-
-
-def _room_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        whole("most_groups", "most groups that can use the stage", "groups", core=True),
-        whole("ways", "number of different selections that please so many", "selections"),
-        whole("best_income", "most money the stage can earn", "euros"),
-        whole("rooms_for_all", "fewest stages that would please everyone", "stages"),
-    )
+def _room_told(p: Params) -> Params:
+    return {"slots": [(name, _clock(start), _clock(end), fee) for name, start, end, fee in p["slots"]]}
 
 
 PACKING = (
-    Structure(
-        "bin_packing", _lorry_draw, _lorry_solve, _lorry_brute, _lorry_naive, _lorry_story, _lorry_fields
-    ),
-    Structure("knapsack", _kit_draw, _kit_solve, _kit_brute, _kit_naive, _kit_story, _kit_fields),
-    Structure("fault_tolerant_cover", _aid_draw, _aid_solve, _aid_brute, _aid_naive, _aid_story, _aid_fields),
-    Structure(
-        "interval_scheduling", _room_draw, _room_solve, _room_brute, _room_naive, _room_story, _room_fields
-    ),
+    Structure("bin_packing", _lorry_draw, _lorry_solve, _lorry_brute, _lorry_naive),
+    Structure("knapsack", _kit_draw, _kit_solve, _kit_brute, _kit_naive, _kit_told),
+    Structure("fault_tolerant_cover", _aid_draw, _aid_solve, _aid_brute, _aid_naive, _aid_told),
+    Structure("interval_scheduling", _room_draw, _room_solve, _room_brute, _room_naive, _room_told),
 )

@@ -6,40 +6,14 @@ import itertools
 import random
 from functools import cache
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
-    PEOPLE,
-    Answer,
-    Params,
-    Structure,
-    joined,
-    listed,
-    members,
-    whole,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
 
-SUBSTANCES = [
-    "aldrite",
-    "benoxal",
-    "cerilan",
-    "dorvane",
-    "elmite",
-    "farsol",
-    "gentrol",
-    "hexonal",
-    "iverin",
-    "jastol",
-    "kelvane",
-    "lumarin",
-]
-CRAFTS = ["potter", "saddler", "glazier", "cooper", "weaver", "smith", "binder", "carver"]
-
-
-# --- tutors and pupils -------------------------------------------------------------------------------------------
+# --- tutors and pupils
 
 
 def _tutor_draw(rng: random.Random) -> Params:
-    people = rng.sample(PEOPLE, 14)
+    people = rng.sample(NAMES["people"], 14)
     tutors, pupils = sorted(people[:7]), sorted(people[7:])
     return {
         "tutors": [[t, sorted(rng.sample(pupils, rng.choice([1, 2, 2, 3])))] for t in tutors],
@@ -98,7 +72,7 @@ def _tutor_solve(p: Params) -> Answer | None:
     certain = [q for q in pupils if _matched(tutors, [r for r in pupils if r != q]) < most]
     if most >= 7 or not 1 <= len(forced) <= 3 or not 4 <= ways <= 60 or not 2 <= len(certain) <= 5:
         return None
-    return {"pairs": most, "ways": ways, "certain_pairs": forced, "certain_pupils": certain}
+    return (most, ways, forced, certain)
 
 
 def _tutor_brute(p: Params) -> Answer:
@@ -114,10 +88,7 @@ def _tutor_brute(p: Params) -> Answer:
             best.append({(t, c) for (t, _), c in zip(tutors, choice, strict=True) if c is not None})
     always = set.intersection(*best)
     taught = set.intersection(*({pupil for _, pupil in each} for each in best))
-    return {
-        "pairs": most, "ways": len(best),
-        "certain_pairs": sorted(f"{a}-{b}" for a, b in always), "certain_pupils": sorted(taught),
-    }  # fmt: skip
+    return (most, len(best), sorted(f"{a}-{b}" for a, b in always), sorted(taught))
 
 
 def _tutor_naive(p: Params) -> list[Answer]:
@@ -129,38 +100,19 @@ def _tutor_naive(p: Params) -> list[Answer]:
             if pupil is not None:
                 taken[pupil] = tutor
         only = [f"{t}-{many[0]}" for t, many in p["tutors"] if len(many) == 1]
-        replies.append(
-            {"pairs": len(taken), "ways": 1, "certain_pairs": only, "certain_pupils": sorted(taken)}
-        )
+        replies.append((len(taken), 1, only, sorted(taken)))
     return replies
 
 
-def _tutor_story(p: Params) -> str:
-    return (
-        "An evening school brings tutors and pupils together. A tutor takes at most a single pupil, a pupil gets at "
-        "most a single tutor, and they must share a free evening. Each tutor shares an evening with:"
-        + listed([f"{tutor}: {joined(many)}" for tutor, many in p["tutors"]])
-        + f"\nThe pupils are {joined(p['pupils'])}. The head wants as many pupils taught as can be, and asks in how "
-        "many different ways that can be arranged, which tutor-and-pupil pairs she can announce before choosing among "
-        "those ways, and which pupils she can promise a tutor without choosing."
-    )
+def _tutor_told(p: Params) -> Params:
+    return {"pairs": [f"{tutor}-{pupil}" for tutor, many in p["tutors"] for pupil in many]}
 
 
-def _tutor_fields(p: Params) -> tuple[Field, ...]:
-    options = [f"{t}-{pupil}" for t, many in p["tutors"] for pupil in many]
-    return (
-        whole("pairs", "most pupils that can be taught", "pupils", core=True),
-        whole("ways", "number of different arrangements that teach so many", "arrangements"),
-        members("certain_pairs", 'pairs found in all those arrangements, each as "Tutor-Pupil"', options),
-        members("certain_pupils", "pupils taught in all those arrangements", p["pupils"]),
-    )
-
-
-# --- apprentices and masters -------------------------------------------------------------------------------------
+# --- apprentices and masters
 
 
 def _craft_draw(rng: random.Random) -> Params:
-    young, crafts = sorted(rng.sample(PEOPLE, 5)), sorted(rng.sample(CRAFTS, 5))
+    young, crafts = sorted(rng.sample(NAMES["people"], 5)), sorted(rng.sample(NAMES["crafts"], 5))
     return {
         "young": [[name, rng.sample(crafts, 5)] for name in young],
         "crafts": [[name, rng.sample(young, 5)] for name in crafts],
@@ -208,10 +160,7 @@ def _craft_solve(p: Params) -> Answer | None:
     worst = sum(crafts[c].index(a) + 1 for a, c in pairs.items())
     if asks < 9 or count < 2:
         return None
-    return {
-        "pairs": sorted(f"{a}-{c}" for a, c in pairs.items()), "visits": asks,
-        "lasting_pairings": count, "masters_rank_sum": worst,
-    }  # fmt: skip
+    return (sorted(f"{a}-{c}" for a, c in pairs.items()), asks, count, worst)
 
 
 def _count_lasting(young: dict[str, list[str]], crafts: dict[str, list[str]]) -> int:
@@ -243,11 +192,12 @@ def _craft_brute(p: Params) -> Answer:
     ]
     ranks = [sum(young[a].index(c) + 1 for a, c in pairs.items()) for pairs in lasting]
     best = lasting[ranks.index(min(ranks))]
-    return {
-        "pairs": sorted(f"{a}-{c}" for a, c in best.items()), "visits": min(ranks),
-        "lasting_pairings": len(lasting),
-        "masters_rank_sum": sum(crafts[c].index(a) + 1 for a, c in best.items()),
-    }  # fmt: skip
+    return (
+        sorted(f"{a}-{c}" for a, c in best.items()),
+        min(ranks),
+        len(lasting),
+        sum(crafts[c].index(a) + 1 for a, c in best.items()),
+    )
 
 
 def _craft_naive(p: Params) -> list[Answer]:
@@ -257,52 +207,25 @@ def _craft_naive(p: Params) -> list[Answer]:
         turn[name] = next(c for c in wishes if c not in turn.values())
     back = {name: craft for craft, name in _asking(crafts, young)[0].items()}
     return [
-        {
-            "pairs": [f"{a}-{c}" for a, c in pairs.items()],
-            "visits": sum(young[a].index(c) + 1 for a, c in pairs.items()),
-            "lasting_pairings": 1,
-            "masters_rank_sum": sum(crafts[c].index(a) + 1 for a, c in pairs.items()),
-        }
+        (
+            [f"{a}-{c}" for a, c in pairs.items()],
+            sum(young[a].index(c) + 1 for a, c in pairs.items()),
+            1,
+            sum(crafts[c].index(a) + 1 for a, c in pairs.items()),
+        )
         for pairs in (turn, back)
     ]
 
 
-def _craft_story(p: Params) -> str:
-    return (
-        "In a small town every young person visits workshops to ask for a place, best liked workshop first. A master "
-        "keeps a single apprentice: whoever asks is taken on if the bench is free, and otherwise the master keeps "
-        "whichever of the pair is liked better and sends the other away, who then goes on to the next workshop on the "
-        "list. A visit is each time somebody comes to ask.\nThe young people, best liked workshop first:"
-        + listed([f"{name}: {', '.join(wishes)}" for name, wishes in p["young"]])
-        + "\nThe masters, best liked young person first:"
-        + listed([f"{craft}: {', '.join(wishes)}" for craft, wishes in p["crafts"]])
-        + "\nThe guild wants to know where everybody works once the visits are over. It also asks how many ways of "
-        "placing everybody there are in which no master and young person would both rather leave their own places for "
-        "each other."
-    )
+def _craft_told(p: Params) -> Params:
+    return {"pairs": [f"{name}-{craft}" for name, wishes in p["young"] for craft in wishes]}
 
 
-def _craft_fields(p: Params) -> tuple[Field, ...]:
-    options = [f"{name}-{craft}" for name, wishes in p["young"] for craft in wishes]
-    return (
-        members("pairs", 'who works where in the end, each as "Name-workshop"', options, core=True),
-        whole("visits", "number of visits until everybody is placed", "visits"),
-        whole(
-            "lasting_pairings", "number of ways in which no pair would rather leave for each other", "ways"
-        ),
-        whole(
-            "masters_rank_sum",
-            "places of the final apprentices on their own masters' lists (first is 1), added up",
-            "places",
-        ),
-    )
-
-
-# --- substances kept apart ---------------------------------------------------------------------------------------
+# --- substances kept apart
 
 
 def _shelf_draw(rng: random.Random) -> Params:
-    names = rng.sample(SUBSTANCES, 8)
+    names = rng.sample(NAMES["substances"], 8)
     ring = names[:5]
     clashes = {frozenset((ring[i], ring[(i + 1) % 5])) for i in range(5)}
     clashes |= {frozenset((names[5], other)) for other in ring}
@@ -365,7 +288,7 @@ def _shelf_solve(p: Params) -> Answer | None:
     without, _ = _stored(left, fewer)
     if mutual >= least or not 2 <= unlabelled <= 60:
         return None
-    return {"cabinets": least, "ways": unlabelled, "largest_mutual": mutual, "cabinets_without": without}
+    return (least, unlabelled, mutual, without)
 
 
 def _groupings(names: list[str], clashes: list[list[str]], least: int) -> int:
@@ -399,10 +322,12 @@ def _shelf_brute(p: Params) -> Answer:
         some = [n for i, n in enumerate(names) if mask >> i & 1]
         if sum(c[0] in some and c[1] in some for c in clashes) * 2 == len(some) * (len(some) - 1):
             mutual = max(mutual, len(some))
-    return {
-        "cabinets": least, "ways": _groupings(names, clashes, least), "largest_mutual": mutual,
-        "cabinets_without": next(k for k in range(1, 9) if _groupings(left, fewer, k)),
-    }  # fmt: skip
+    return (
+        least,
+        _groupings(names, clashes, least),
+        mutual,
+        next(k for k in range(1, 9) if _groupings(left, fewer, k)),
+    )
 
 
 def _shelf_naive(p: Params) -> list[Answer]:
@@ -410,44 +335,20 @@ def _shelf_naive(p: Params) -> list[Answer]:
     mutual = _largest_clash(names, clashes)
     degree = max(sum(name in c for c in clashes) for name in names)
     return [
-        {"cabinets": mutual, "ways": 1, "largest_mutual": mutual, "cabinets_without": mutual - 1},
-        {"cabinets": degree + 1, "ways": 1, "largest_mutual": degree, "cabinets_without": degree},
-        {"cabinets": mutual + 1, "ways": 1, "largest_mutual": mutual + 1, "cabinets_without": mutual + 1},
+        (mutual, 1, mutual, mutual - 1),
+        (degree + 1, 1, degree, degree),
+        (mutual + 1, 1, mutual + 1, mutual + 1),
     ]
 
 
-def _shelf_story(p: Params) -> str:
-    clashing = {
-        name: sorted(other for c in p["clashes"] if name in c for other in c if other != name)
-        for name in p["names"]
-    }
-    return (
-        "A laboratory keeps these substances: "
-        + joined(sorted(p["names"]))
-        + ". Some react when their vapours meet, and such substances must never share a cabinet. Reactions:"
-        + listed([f"{name} reacts with {joined(clashing[name])}" for name in sorted(p["names"])])
-        + "\nCabinets are dear, so the safety officer wants as few as will do. Cabinets are alike, and she asks in "
-        "how many ways the substances can be divided among so few. For the insurer she also reports the size of the "
-        "largest group in which everything reacts with everything else, and how few cabinets would do if "
-        f"{p['gone']} were no longer kept."
-    )
-
-
-def _shelf_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        whole("cabinets", "fewest cabinets that will do", "cabinets", core=True),
-        whole("ways", "number of ways to divide the substances among so few like cabinets", "ways"),
-        whole("largest_mutual", "most substances that all react with each other", "substances"),
-        whole("cabinets_without", "fewest cabinets without the substance named last", "cabinets"),
-    )
+def _shelf_told(p: Params) -> Params:
+    names = sorted(p["names"])
+    clashing = {n: sorted(o for c in p["clashes"] if n in c for o in c if o != n) for n in names}
+    return {"substances": names, "reactions": list(clashing.items())}
 
 
 PAIRING = (
-    Structure("matching", _tutor_draw, _tutor_solve, _tutor_brute, _tutor_naive, _tutor_story, _tutor_fields),
-    Structure(
-        "stable_matching", _craft_draw, _craft_solve, _craft_brute, _craft_naive, _craft_story, _craft_fields
-    ),
-    Structure(
-        "colouring", _shelf_draw, _shelf_solve, _shelf_brute, _shelf_naive, _shelf_story, _shelf_fields
-    ),
+    Structure("matching", _tutor_draw, _tutor_solve, _tutor_brute, _tutor_naive, _tutor_told),
+    Structure("stable_matching", _craft_draw, _craft_solve, _craft_brute, _craft_naive, _craft_told),
+    Structure("colouring", _shelf_draw, _shelf_solve, _shelf_brute, _shelf_naive, _shelf_told),
 )

@@ -5,40 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.common import (
-    Answer,
-    Params,
-    Structure,
-    joined,
-    listed,
-    members,
-    real,
-    whole,
-)
-from metacog_pipeline.benchmarks.metacogbench.items import Field
+from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES, joined
 
-JOBS = [
-    "clearing",
-    "digging",
-    "footing",
-    "framing",
-    "roofing",
-    "glazing",
-    "plumbing",
-    "wiring",
-    "plastering",
-    "paving",
-    "painting",
-    "fencing",
-]
-CLUBS = ["rowing", "chess", "pottery", "archery", "drama", "skating", "birding", "baking"]
-
-
-# --- a barn ------------------------------------------------------------------------------------------------------
+# --- a barn
 
 
 def _barn_draw(rng: random.Random) -> Params:
-    jobs = sorted(rng.sample(JOBS, 9), key=JOBS.index)
+    jobs = sorted(rng.sample(NAMES["jobs"], 9), key=NAMES["jobs"].index)
     hours = rng.sample(range(13, 60), 9)
     after = {
         job: sorted(rng.sample(jobs[max(0, i - 4) : i], min(i, rng.choice([1, 1, 2]))))
@@ -47,9 +21,12 @@ def _barn_draw(rng: random.Random) -> Params:
     shown = list(range(9))
     rng.shuffle(shown)
     return {
-        "jobs": [[jobs[i], hours[i], after[jobs[i]]] for i in shown], "order": jobs,
-        "pick": rng.randrange(9), "late": rng.randrange(9), "delay": rng.randint(15, 45),
-    }  # fmt: skip
+        "jobs": [[jobs[i], hours[i], after[jobs[i]]] for i in shown],
+        "order": jobs,
+        "pick": rng.randrange(9),
+        "late": rng.randrange(9),
+        "delay": rng.randint(15, 45),
+    }
 
 
 def _barn_times(p: Params, extra: dict[str, int] | None = None) -> tuple[int, dict[str, int], dict[str, int]]:
@@ -79,7 +56,7 @@ def _barn_solve(p: Params) -> Answer | None:
     after, _, _ = _barn_times(p, {delayed: p["delay"]})
     if slack == 0 or after in (total, total + p["delay"]) or not 3 <= len(tight) <= 6 or pick == delayed:
         return None
-    return {"hours_total": total, "no_leeway": tight, "leeway": slack, "hours_if_late": after}
+    return (total, tight, slack, after)
 
 
 def _barn_chains(p: Params, extra: dict[str, int]) -> list[tuple[int, list[str]]]:
@@ -101,12 +78,12 @@ def _barn_brute(p: Params) -> Answer:
     chains = _barn_chains(p, {})
     total = max(length for length, _ in chains)
     pick, delayed = _barn_asked(p)
-    return {
-        "hours_total": total,
-        "no_leeway": sorted({job for length, chain in chains if length == total for job in chain}),
-        "leeway": total - max(length for length, chain in chains if pick in chain),
-        "hours_if_late": max(length for length, _ in _barn_chains(p, {delayed: p["delay"]})),
-    }
+    return (
+        total,
+        sorted({job for length, chain in chains if length == total for job in chain}),
+        total - max(length for length, chain in chains if pick in chain),
+        max(length for length, _ in _barn_chains(p, {delayed: p["delay"]})),
+    )
 
 
 def _barn_naive(p: Params) -> list[Answer]:
@@ -116,51 +93,32 @@ def _barn_naive(p: Params) -> list[Answer]:
     longest = sum(hours[job] for job in jobs)
     big = sorted(hours, key=lambda job: -hours[job])[:most]
     return [
-        {"hours_total": total, "no_leeway": p["order"], "leeway": 0, "hours_if_late": total + p["delay"]},
-        {"hours_total": longest, "no_leeway": jobs, "leeway": 0, "hours_if_late": longest + p["delay"]},
-        {
-            "hours_total": longest,
-            "no_leeway": big,
-            "leeway": hours[_barn_asked(p)[0]],
-            "hours_if_late": longest,
-        },
+        (total, p["order"], 0, total + p["delay"]),
+        (longest, jobs, 0, longest + p["delay"]),
+        (longest, big, hours[_barn_asked(p)[0]], longest),
     ]
 
 
-def _barn_story(p: Params) -> str:
-    lines = [
-        f"{job}: {h} hours, " + (f"only after {joined(needs)}" if needs else "can begin at once")
+def _barn_told(p: Params) -> Params:
+    picked, delayed = _barn_asked(p)
+    jobs = [
+        (job, h, f"only after {joined(needs)}" if needs else "can begin at once")
         for job, h, needs in p["jobs"]
     ]
-    pick, delayed = _barn_asked(p)
-    return (
-        "Neighbours raise a barn. There are enough hands for any number of jobs side by side, but some jobs must wait "
-        "until others are done:" + listed(lines) + "\n"
-        "They would like to be done as early as possible. The farmer asks how many hours that takes, which jobs must "
-        f"not run even an hour late if that hour is to be kept, by how many hours the {pick} could run late, everything "
-        f"else as planned, without harm, and how many hours all would take if the {delayed} took {p['delay']} hours "
-        "more than listed."
-    )
+    return {"jobs": jobs, "picked": picked, "delayed": delayed}
 
 
-def _barn_fields(p: Params) -> tuple[Field, ...]:
-    pick, delayed = _barn_asked(p)
-    return (
-        whole("hours_total", "fewest hours until everything is done", "h", core=True),
-        members("no_leeway", "all jobs that must not run late", p["order"]),
-        whole("leeway", f"hours the {pick} could run late without harm", "h"),
-        whole("hours_if_late", f"fewest hours when the {delayed} takes longer", "h"),
-    )
-
-
-# --- a price that feeds back -------------------------------------------------------------------------------------
+# --- a price that feeds back
 
 
 def _price_draw(rng: random.Random) -> Params:
     return {
-        "rent": rng.randrange(150, 420, 10), "each": rng.randint(60, 190) / 100, "most": rng.randrange(150, 330, 10),
-        "per_euro": rng.randint(15, 38), "start": rng.randint(200, 560) / 100,
-    }  # fmt: skip
+        "rent": rng.randrange(150, 420, 10),
+        "each": rng.randint(60, 190) / 100,
+        "most": rng.randrange(150, 330, 10),
+        "per_euro": rng.randint(15, 38),
+        "start": rng.randint(200, 560) / 100,
+    }
 
 
 def _price_next(p: Params, price: float) -> float:
@@ -186,7 +144,7 @@ def _price_solve(p: Params) -> Answer | None:
     near = [abs(abs(_price_after(p, w) - _price_after(p, w - 1)) - 0.01) for w in (settled, settled - 1)]
     if min(near) < 0.0015 or guests < 30:
         return None
-    return {"settled_price": price, "settled_guests": guests, "weeks": settled, "passed_on": factor}
+    return (price, guests, settled, factor)
 
 
 def _price_after(p: Params, weeks: int) -> float:
@@ -208,10 +166,7 @@ def _price_brute(p: Params) -> Answer:
     slope = (_price_next(p, low + step) - _price_next(p, low - step)) / (2 * step)
     prices = [_price_after(p, week) for week in range(40)]
     weeks = next(w for w in range(1, 40) if abs(prices[w] - prices[w - 1]) < 0.01)
-    return {
-        "settled_price": low, "settled_guests": p["most"] - p["per_euro"] * low, "weeks": weeks,
-        "passed_on": slope,
-    }  # fmt: skip
+    return (low, p["most"] - p["per_euro"] * low, weeks, slope)
 
 
 def _price_naive(p: Params) -> list[Answer]:
@@ -219,49 +174,16 @@ def _price_naive(p: Params) -> list[Answer]:
     line = prices[0] + 4 * (prices[1] - prices[0])
     mean = (prices[0] + prices[1]) / 2
     return [
-        {
-            "settled_price": price,
-            "settled_guests": p["most"] - p["per_euro"] * price,
-            "weeks": weeks,
-            "passed_on": share,
-        }
+        (price, p["most"] - p["per_euro"] * price, weeks, share)
         for price, weeks, share in ((prices[1], 1, 1.0), (prices[2], 2, 0.5), (line, 4, 0.5), (mean, 3, 0.25))
     ]
 
 
-def _price_story(p: Params) -> str:
-    return (
-        (
-            "A canteen that must not make a profit sets its price for a soup anew each Monday: last week's rent of "
-            f"{p['rent']} euros divided by last week's number of guests, plus {p['each']:.2f} euros for what goes into the "
-            f"bowl. Guests watch the price of the same week: at a price of x euros, {p['most']} minus {p['per_euro']} "
-            f"times x of them come (the canteen reckons with fractions of guests and of cents). Last week the soup cost "
-            f"{p['start']:.2f} euros. The accountant asks at what price this comes to rest, how many guests come then, in "
-            "which week from now (next week is the first) the price moves by less than a cent for the first time, and, "
-            "once all is at rest, by how many cents next week's price would differ if this week's were mistakenly set a "
-            "tiny bit too high, per cent of the mistake."
-        )
-        .replace("less than a cent", "less than 0.01 euros")
-        .replace("per cent of the mistake", "for each cent of the mistake")
-    )
-
-
-def _price_fields(p: Params) -> tuple[Field, ...]:
-    return (
-        real("settled_price", "price at rest, two decimals", "euros", 0.02, core=True),
-        real("settled_guests", "guests per week then, one decimal", "guests", 0.5),
-        whole("weeks", "first week in which the price moves by less than 0.01 euros", "weeks"),
-        real(
-            "passed_on", "cents next week per cent of a tiny mistake this week, two decimals", "cents", 0.02
-        ),
-    )
-
-
-# --- clubs that share members ------------------------------------------------------------------------------------
+# --- clubs that share members
 
 
 def _club_draw(rng: random.Random) -> Params:
-    clubs = rng.sample(CLUBS, 4)
+    clubs = rng.sample(NAMES["clubs"], 4)
     regions = {
         "".join(map(str, some)): rng.randint(3, 31 - 6 * size)
         for size in range(1, 5)
@@ -280,82 +202,53 @@ def _club_known(p: Params) -> tuple[int, dict[str, int]]:
 def _club_solve(p: Params) -> Answer | None:
     total, shared = _club_known(p)
     sums = [sum(n for key, n in shared.items() if len(key) == size) for size in range(5)]
-    return {
-        "in_none": total - sums[1] + sums[2] - sums[3] + sums[4],
-        "exactly_one": sums[1] - 2 * sums[2] + 3 * sums[3] - 4 * sums[4],
-        "exactly_two": sums[2] - 3 * sums[3] + 6 * sums[4],
-        "only_first_two": shared["01"] - shared["012"] - shared["013"] + shared["0123"],
-    }
+    return (
+        total - sums[1] + sums[2] - sums[3] + sums[4],
+        sums[1] - 2 * sums[2] + 3 * sums[3] - 4 * sums[4],
+        sums[2] - 3 * sums[3] + 6 * sums[4],
+        shared["01"] - shared["012"] - shared["013"] + shared["0123"],
+    )
 
 
 def _club_brute(p: Params) -> Answer:
     """Write down every pupil's clubs and count heads."""
     pupils = [set(key) for key, n in p["regions"].items() for _ in range(n)] + [set[str]()] * p["nobody"]
-    return {
-        "in_none": sum(not clubs for clubs in pupils),
-        "exactly_one": sum(len(clubs) == 1 for clubs in pupils),
-        "exactly_two": sum(len(clubs) == 2 for clubs in pupils),
-        "only_first_two": sum(clubs == {"0", "1"} for clubs in pupils),
-    }
+    return (
+        sum(not clubs for clubs in pupils),
+        sum(len(clubs) == 1 for clubs in pupils),
+        sum(len(clubs) == 2 for clubs in pupils),
+        sum(clubs == {"0", "1"} for clubs in pupils),
+    )
 
 
 def _club_naive(p: Params) -> list[Answer]:
     total, shared = _club_known(p)
     sums = [sum(n for key, n in shared.items() if len(key) == size) for size in range(5)]
     return [
-        {
-            "in_none": max(0, total - sums[1]),
-            "exactly_one": sums[1],
-            "exactly_two": sums[2],
-            "only_first_two": shared["01"],
-        },
-        {
-            "in_none": max(0, total - sums[1] + sums[2]),
-            "exactly_one": sums[1] - sums[2],
-            "exactly_two": sums[2] - sums[3],
-            "only_first_two": shared["01"] - shared["0123"],
-        },
-        {
-            "in_none": max(0, total - sums[1] + sums[2] - sums[3]),
-            "exactly_one": sums[1] - 2 * sums[2],
-            "exactly_two": sums[2] - 3 * sums[3],
-            "only_first_two": shared["01"] - shared["012"] - shared["013"],
-        },
+        (max(0, total - sums[1]), sums[1], sums[2], shared["01"]),
+        (
+            max(0, total - sums[1] + sums[2]),
+            sums[1] - sums[2],
+            sums[2] - sums[3],
+            shared["01"] - shared["0123"],
+        ),
+        (
+            max(0, total - sums[1] + sums[2] - sums[3]),
+            sums[1] - 2 * sums[2],
+            sums[2] - 3 * sums[3],
+            shared["01"] - shared["012"] - shared["013"],
+        ),
     ]
 
 
-def _club_story(p: Params) -> str:
+def _club_told(p: Params) -> Params:
     total, shared = _club_known(p)
-    clubs = p["clubs"]
-    lines = [
-        f"{' and '.join(clubs[int(i)] for i in key)}: {n}"
-        for key, n in sorted(shared.items(), key=lambda each: (len(each[0]), each[0]))
-    ]
-    return (
-        f"A school of {total} pupils has clubs for {joined(clubs)}. From the membership lists the office has counted "
-        "how many names stand on a list, and how many stand on several lists at once, whatever other lists they may "
-        "also stand on:" + listed(lines) + "\n"
-        "The head asks how many pupils stand on no list at all, how many on a single list, how many on a pair of lists "
-        f"and no more, and how many are in {clubs[0]} and {clubs[1]} but in nothing else."
-    )
-
-
-def _club_fields(p: Params) -> tuple[Field, ...]:
-    first, second = p["clubs"][:2]
-    return (
-        whole("in_none", "pupils on no list", "pupils", core=True),
-        whole("exactly_one", "pupils on a single list", "pupils"),
-        whole("exactly_two", "pupils on a pair of lists and no more", "pupils"),
-        whole("only_first_two", f"pupils in {first} and {second} and nothing else", "pupils"),
-    )
+    in_order = sorted(shared.items(), key=lambda each: (len(each[0]), each[0]))
+    return {"total": total, "counts": [([p["clubs"][int(i)] for i in key], n) for key, n in in_order]}
 
 
 PLANNING = (
-    Structure("critical_path", _barn_draw, _barn_solve, _barn_brute, _barn_naive, _barn_story, _barn_fields),
-    Structure(
-        "fixed_point", _price_draw, _price_solve, _price_brute, _price_naive, _price_story, _price_fields
-    ),
-    Structure(
-        "inclusion_exclusion", _club_draw, _club_solve, _club_brute, _club_naive, _club_story, _club_fields
-    ),
+    Structure("critical_path", _barn_draw, _barn_solve, _barn_brute, _barn_naive, _barn_told),
+    Structure("fixed_point", _price_draw, _price_solve, _price_brute, _price_naive),
+    Structure("inclusion_exclusion", _club_draw, _club_solve, _club_brute, _club_naive, _club_told),
 )

@@ -1,98 +1,47 @@
-"""What the stories of tier 3 share: a structure, how an instance is accepted, and the words it may not use."""
+"""What the stories of tier 3 share: a latent structure, and how an instance of it is accepted."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from metacog_pipeline.benchmarks.metacogbench.construction import wording
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Provenance
 from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import UNITS
 
 Params = dict[str, Any]
-Answer = dict[str, Any]
+Answer = tuple[Any, ...]
 
 ATTEMPTS = 4000
 RANDOM_REPLIES = 200
 MOST_RANDOM_PASSES = 0.10  # share of random replies that may pass by luck
 SLACK = 1e-9
 _WORDS = [*UNITS, "twenty"]
-PLACES = [
-    "Aldery",
-    "Brask",
-    "Corvel",
-    "Dunmoor",
-    "Elvane",
-    "Farrow",
-    "Gelm",
-    "Harle",
-    "Inver",
-    "Jorvey",
-    "Kestle",
-    "Lorne",
-    "Maddoc",
-    "Nesby",
-    "Orrin",
-    "Pell",
-    "Quarn",
-    "Rusk",
-    "Selby",
-    "Tarn",
-    "Ulver",
-    "Vane",
-    "Wexe",
-    "Yarrow",
-]
-PEOPLE = [
-    "Abena",
-    "Bruno",
-    "Chiara",
-    "Dmitri",
-    "Esme",
-    "Farid",
-    "Greta",
-    "Hana",
-    "Ivo",
-    "Jonas",
-    "Kofi",
-    "Leda",
-    "Mina",
-    "Nils",
-    "Oona",
-    "Pavel",
-    "Quinn",
-    "Rosa",
-    "Samir",
-    "Tove",
-    "Uma",
-    "Viktor",
-    "Wanda",
-    "Yusuf",
-]
+
+
+def _nothing(_: Params) -> Params:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A latent structure that can be told as a story.
+    """A latent structure that is told as a story; its words stand in ``stories.toml`` under its name.
 
     Attributes
     ----------
     draw
         Random parameters, JSON values only.
     solve
-        The values of the fields; None rejects the parameters (not unique, too easy).
+        The values of the fields in their order; None rejects the parameters (not unique, too easy).
     brute
         The same values by another algorithm, usually exhaustive.
     naive
-        Replies of shortcuts that a reader without the structure would take; a field may be missing.
-    story
-        The stem: all data, no name of the concept, no hint at a method.
-    fields
-        The fields without values.
-    hidden
-        Words the stem must not hold, besides `HIDDEN`.
+        Replies of shortcuts that a reader without the structure would take; None where a field is missing.
+    told
+        What the words need besides the parameters.
     """
 
     name: str
@@ -100,22 +49,18 @@ class Structure:
     solve: Callable[[Params], Answer | None]
     brute: Callable[[Params], Answer]
     naive: Callable[[Params], list[Answer]]
-    story: Callable[[Params], str]
-    fields: Callable[[Params], tuple[Field, ...]]
-    hidden: tuple[str, ...] = ()
+    told: Callable[[Params], Params] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Instance:
     """An accepted instance."""
 
-    structure: Structure
     params: Params
     item: Item
-    attempt: int
 
 
-def make(structure: Structure, seed: int, item_id: str = "") -> Made:
+def make(structure: Structure, seed: int, item_id: str = "") -> Instance:
     """Return the first acceptable instance of ``seed``; equal seeds give equal items.
 
     Raises
@@ -134,23 +79,23 @@ def make(structure: Structure, seed: int, item_id: str = "") -> Made:
         checked = structure.brute(params)
         if not agree(answer, checked):
             raise ValueError(f"{structure.name}, seed {seed}: solver {answer} but exhaustive check {checked}")
-        return Made(structure, params, item, attempt)
+        return Instance(params, item)
     raise ValueError(f"{structure.name}, seed {seed}: no acceptable instance in {ATTEMPTS} attempts")
 
 
 def _item(structure: Structure, params: Params, answer: Answer, seed: int, item_id: str) -> Item:
-    fields = tuple(replace(each, value=_value(answer[each.name])) for each in structure.fields(params))
+    stem, fields = wording.story(structure.name, {**params, **structure.told(params)})
     return Item(
         item_id=item_id or f"transfer.{structure.name}.{seed}",
         tier="3",
-        stem=structure.story(params),
+        stem=stem,
         structure=structure.name,
-        fields=fields,
+        fields=tuple(replace(f, value=_plain(v)) for f, v in zip(fields, answer, strict=True)),
         provenance=Provenance(structure.name, seed, f"{structure.name}.brute"),
     )
 
 
-def _value(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else value
 
 
@@ -164,15 +109,15 @@ def acceptable(structure: Structure, params: Params, item: Item) -> bool:
     return mean < 0.6 and passed <= MOST_RANDOM_PASSES
 
 
-def agree(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def agree(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Whether two solutions hold the same values; floats to 1e-6 relative."""
-    return first.keys() == second.keys() and all(_same(first[name], second[name]) for name in first)
+    return len(first) == len(second) and all(map(_same, first, second))
 
 
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         return abs(float(a) - float(b)) <= 1e-6 * max(1.0, abs(float(b)))
-    return bool(_value(a) == _value(b))
+    return bool(_plain(a) == _plain(b))
 
 
 def right(field: Field, value: Any) -> bool:
@@ -185,7 +130,7 @@ def right(field: Field, value: Any) -> bool:
     if field.type == "set":
         wanted = {_end(field, each) for each in field.value or ()}  # type: ignore[union-attr]
         return {_end(field, each) for each in value} == wanted
-    return bool(_value(value) == field.value)
+    return bool(_plain(value) == field.value)
 
 
 def bounds(field: Field) -> tuple[float, float]:
@@ -201,9 +146,9 @@ def _end(field: Field, member: Any) -> Any:
     return "-".join(sorted(str(member).split("-"))) if field.edges else member
 
 
-def passes(fields: Sequence[Field], reply: Mapping[str, Any]) -> bool:
-    """Whether at least 60 % of the fields are right, in whole numbers."""
-    return 5 * sum(right(each, reply.get(each.name)) for each in fields) >= 3 * len(fields)
+def passes(fields: Sequence[Field], reply: Sequence[Any]) -> bool:
+    """Whether at least 60 % of the fields are right, in whole numbers; ``reply`` holds values in their order."""
+    return 5 * sum(map(right, fields, reply)) >= 3 * len(fields)
 
 
 def random_score(
@@ -212,8 +157,8 @@ def random_score(
     """Return the mean share of fields right and the share of passes of random plausible replies."""
     earned = passed = 0
     for _ in range(replies):
-        reply = {each.name: plausible(each, rng) for each in fields}
-        earned += sum(right(each, reply[each.name]) for each in fields)
+        reply = [plausible(each, rng) for each in fields]
+        earned += sum(map(right, fields, reply))
         passed += passes(fields, reply)
     return earned / (replies * len(fields)), passed / replies
 
@@ -237,43 +182,8 @@ def printed(field: Field, stem: str) -> bool:
     """Whether a numeric value stands in the stem, in digits or as a word up to twenty."""
     if field.type not in ("int", "float"):
         return False
-    if any(right(replace(field, range=None), float(token)) for token in re.findall(r"\d+(?:\.\d+)?", stem)):
+    plain = replace(field, range=None)
+    if any(right(plain, float(token)) for token in re.findall(r"\d+(?:\.\d+)?", stem)):
         return True
     words = set(re.findall(r"[a-z]+", stem.lower()))
-    return any(
-        right(replace(field, range=None), float(number))
-        for number, word in enumerate(_WORDS)
-        if word in words
-    )
-
-
-def whole(name: str, description: str, unit: str = "", *, core: bool = False) -> Field:
-    """Return a whole-number field."""
-    return Field(name, "int", unit=unit, core=core, description=description)
-
-
-def real(name: str, description: str, unit: str, tol: float, *, core: bool = False) -> Field:
-    """Return a decimal field with an absolute tolerance."""
-    return Field(name, "float", unit=unit, abs_tol=tol, core=core, description=description)
-
-
-def members(
-    name: str, description: str, options: Sequence[str], *, core: bool = False, edges: bool = False
-) -> Field:
-    """Return a field whose value is a set of names."""
-    return Field(name, "set", options=tuple(options), core=core, edges=edges, description=description)
-
-
-def one_of(name: str, description: str, options: Sequence[str], *, core: bool = False) -> Field:
-    """Return a field whose value is one of the names."""
-    return Field(name, "enum", options=tuple(options), core=core, description=description)
-
-
-def listed(lines: Sequence[str]) -> str:
-    """Return lines as a list below a paragraph."""
-    return "\n" + "\n".join(f"- {line}" for line in lines)
-
-
-def joined(names: Sequence[str]) -> str:
-    """Return names as ``A, B and C``."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return any(right(plain, float(number)) for number, word in enumerate(_WORDS) if word in words)
