@@ -38,7 +38,7 @@ from metacog_pipeline.benchmarks.common.judging import judged_partition, read_ju
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.progress import ProgressLine, style_from_environment
-from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.session import Partition, record_failure
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.lock import PartitionBusyError
@@ -291,7 +291,7 @@ def _require_enabled(benchmark: Benchmark, partition: Partition) -> None:
         )
 
 
-def _ask(benchmark: Benchmark, context: AssetExecutionContext, partition: Partition) -> Outcome:
+def _ask(benchmark: Benchmark, context: AssetExecutionContext, partition: Partition) -> SessionResult:
     """Ask with progress shown; a partition that cannot even start is written down, so that the boards can name it."""
     style = style_from_environment()
     try:
@@ -308,7 +308,7 @@ def _ask(benchmark: Benchmark, context: AssetExecutionContext, partition: Partit
         raise
 
 
-def _ask_judges(judging: Judging, context: AssetExecutionContext, partition: Partition) -> Outcome:
+def _ask_judges(judging: Judging, context: AssetExecutionContext, partition: Partition) -> SessionResult:
     """Ask the judges with progress shown; judgements that cannot even start are written down like answers."""
     style = style_from_environment()
     try:

@@ -21,7 +21,7 @@ from assets.showing import preview
 from assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.progress import Style
-from metacog_pipeline.querying.partition import Outcome
+from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition
 
 ROWS = "dagster/row_count"  # the name under which Dagster shows and plots a number of rows
@@ -65,7 +65,7 @@ def _share(name: str, share: float, passed: bool, threshold: dict[str, float]) -
     )
 
 
-def asked(outcome: Outcome) -> dict[str, Fact]:
+def asked(outcome: SessionResult) -> dict[str, Fact]:
     """Return what a session of asking did and cost."""
     tally = outcome.tally
     return {

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import Estimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
 from metacog_pipeline.study import Study
 
 
@@ -71,7 +71,7 @@ def _with_items(study: Study, benchmark: Benchmark) -> Iterator[Study]:
 
 
 def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
-    total = Estimate()
+    total = CostEstimate()
     todo = benchmark.tasks(study, spec)
     for run in study.runs:
         partition = benchmark.partition(study, spec, run)
@@ -85,10 +85,10 @@ def _row(study: Study, benchmark: Benchmark, spec: ModelSpec) -> PlanRow:
 
 def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRow]:
     """Return one row per judge that may judge a model of the study, in the order of asking."""
-    totals: dict[str, Estimate] = {}
+    totals: dict[str, CostEstimate] = {}
     for partition in benchmark.partitions(study):
         for name, estimate in judging.estimate(partition).items():
-            totals.setdefault(name, Estimate()).add(estimate)
+            totals.setdefault(name, CostEstimate()).add(estimate)
     return [
         _plan_row(judging.name, spec, study.study.runs, totals[spec.name])
         for spec in (*study.judges, *study.models)  # a model may judge itself
@@ -96,7 +96,7 @@ def _judges(study: Study, benchmark: Benchmark, judging: Judging) -> list[PlanRo
     ]
 
 
-def _plan_row(benchmark: str, spec: ModelSpec, runs: int, total: Estimate) -> PlanRow:
+def _plan_row(benchmark: str, spec: ModelSpec, runs: int, total: CostEstimate) -> PlanRow:
     return PlanRow(
         model=spec.name,
         benchmark=benchmark,

@@ -30,7 +30,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.costs import billed_cost, estimate_input_tokens, output_token_bound, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.limiter import Limiter, Outcome
+from metacog_pipeline.llm.limiter import CallResult, Limiter
 from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
@@ -200,7 +200,7 @@ class HttpChatModel:
         try:
             with self._halt.unsent():
                 slot = await self._rates.admit(tokens, self._limiter.acquire)
-            outcome, asked = Outcome.SILENT, None
+            outcome, asked = CallResult.SILENT, None
             try:
                 worst = worst_case_cost(self.spec, request)
                 reservation = await self._reserved(worst or 0.0)
@@ -300,7 +300,7 @@ class HttpChatModel:
             self._rates.settle(reserved, usage.input_tokens + usage.output_tokens)
 
 
-def _outcome(completion: Completion) -> Outcome:
+def _outcome(completion: Completion) -> CallResult:
     if completion.error_kind is ErrorKind.RATE_LIMIT:
-        return Outcome.LIMITED
-    return Outcome.SILENT if completion.status is Status.FAILED else Outcome.CLEAN
+        return CallResult.LIMITED
+    return CallResult.SILENT if completion.status is Status.FAILED else CallResult.CLEAN

@@ -33,7 +33,7 @@ from metacog_pipeline.llm.ledger_records import Record, Totals, boot_id, line_of
 FOLDER = "ledger"
 NANO = 1_000_000_000
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
-MAX_GRANT = 5 * NANO
+MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
 _LIMIT = 10**18  # a billion dollars, the widest figure a record holds
 

@@ -15,18 +15,17 @@ import asyncio
 import enum
 from collections import deque
 
-INITIAL_LIMIT = 10
+INITIAL_LIMIT = 10  # within what a new account is allowed; six doublings reach 640
 SLOW_START_FACTOR = 2
-GROWTH_SHARE = 0.05
-SHRINK_FACTOR = 0.8
-GROWTH_UTILISATION = 0.8
-COOLDOWN_S = 15.0
-PAUSE_AFTER = (
-    5  # refusals in a row, with no answer between, after which nothing is sent until the wait is over
-)
+GROWTH_SHARE = 0.05  # five rounds win back one cut, so a limit near the ceiling is seldom refused
+SHRINK_FACTOR = 0.8  # a refusal comes just above the allowed rate, so halving would waste most of it
+GROWTH_UTILISATION = 0.8  # below this share in use, a clean round does not test the limit
+COOLDOWN_S = 15.0  # refusals of calls that were sent before the cut arrive within it
+# Refusals in a row, with no answer between, after which nothing is sent until the wait is over.
+PAUSE_AFTER = 5
 
 
-class Outcome(enum.Enum):
+class CallResult(enum.Enum):
     """What a finished call says about rate."""
 
     CLEAN = "clean"  # answered
@@ -86,12 +85,12 @@ class Limiter:
             self._hand_out(loop)  # steps over the places of those who gave up
             raise
 
-    def release(self, slot: Slot, outcome: Outcome, retry_after: float | None = None) -> None:
+    def release(self, slot: Slot, outcome: CallResult, retry_after: float | None = None) -> None:
         """Give ``slot`` back and say how the call went; ``retry_after`` is the wait asked for, in seconds."""
         loop = asyncio.get_running_loop()
-        if outcome is Outcome.CLEAN:
+        if outcome is CallResult.CLEAN:
             self._note_clean(slot, loop.time())
-        elif outcome is Outcome.LIMITED:
+        elif outcome is CallResult.LIMITED:
             self._note_limited(slot, loop, retry_after or 0.0)
         self.in_use -= 1
         self._hand_out(loop)

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 
 from metacog_pipeline.llm.types import ErrorKind
 
-TRANSIENT_ATTEMPTS = 6
+TRANSIENT_ATTEMPTS = 6  # five waits of 15.5 s together on average, 31 s at most: a restart, not an outage
 BACKOFF_BASE_S = 1.0
 BACKOFF_CAP_S = 30.0
-RATE_LIMIT_TOTAL_S = 900.0
-RETRY_AFTER_CAP_S = 300.0
+RATE_LIMIT_TOTAL_S = 900.0  # an account that refuses for a quarter of an hour is not available
+RETRY_AFTER_CAP_S = 300.0  # a provider that asks for hours is asked again all the same, then given up
 RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiting calls do not return as one
 
 

@@ -30,17 +30,17 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.llm.wire.types import HttpCall
 
-CONNECT_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS: a server that takes longer is not there
 POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
 WRITE_TIMEOUT_S = 30.0
-KEEPALIVE_S = 15.0
+KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
 NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
 MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter decides, not the pool
-MAX_BODY_BYTES = 64 * 2**20
-ENCODINGS = frozenset(
-    {"gzip", "deflate"}
-)  # what is offered; more of them, or nested ones, could unpack without end
+MAX_BODY_BYTES = (
+    64 * 2**20
+)  # far above any answer with log-probabilities; 100 such in flight still fit a machine
+ENCODINGS = frozenset({"gzip", "deflate"})  # as offered; others, or nested ones, could unpack without end
 
 _UNSENT = (
     httpx.ConnectError,

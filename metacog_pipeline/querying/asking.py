@@ -121,7 +121,7 @@ def sampling_for(
 
 
 @dataclass(slots=True)
-class Asker:
+class StepAsker:
     """The :class:`~metacog_pipeline.querying.types.Ask` of one item under one condition."""
 
     session: Session

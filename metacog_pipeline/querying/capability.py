@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.querying.asking import Asker, Profile, Session, StepFailed
+from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed
 from metacog_pipeline.querying.types import Task
 
 DROPPABLE = {
@@ -44,7 +44,9 @@ async def negotiate(session: Session, task: Task, modes: Sequence[str]) -> Profi
         while untried:
             profile = untried.pop(0)
             try:
-                await task.run(Asker(session, profile, task.item_id, task.item_hash, task.condition), mode)
+                await task.run(
+                    StepAsker(session, profile, task.item_id, task.item_hash, task.condition), mode
+                )
                 return profile
             except StepFailed as error:
                 if error.completion.error_kind is not ErrorKind.UNSUPPORTED:

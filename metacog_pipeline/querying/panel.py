@@ -16,7 +16,7 @@ from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
-from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import DryAsker, stored_answers
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.session import (
@@ -50,7 +50,7 @@ def query_panel(
     *,
     fingerprint: str,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> SessionResult:
     """Ask every panelist what the partition lacks of its answers; return how it went, all panelists together.
 
     A panelist that cannot be asked at all (no key in the environment, no price under a budget) counts as stopped, with
@@ -125,26 +125,28 @@ def _asked_in_turn(
     store: PartitionStore,
     panel: Sequence[Panelist],
     on_progress: Callable[[Progress], None] | None,
-) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+) -> list[SessionResult]:
+    outcomes: list[SessionResult] = []
     for panelist in panel:
         tasks = panelist.tasks
         if INTERRUPTED.is_set():
-            outcomes.append(Outcome(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code))
+            outcomes.append(
+                SessionResult(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code)
+            )
             continue
         shown = None if on_progress is None else _overall(on_progress, panel, outcomes)
-        seat = replace(partition, spec=panelist.spec)
+        asked = replace(partition, spec=panelist.spec)
         known = panel_profile(partition, panelist.spec)
         try:
-            asking = ask(seat, store, tasks, panelist.modes, panelist.respond, shown, known)
+            asking = ask(asked, store, tasks, panelist.modes, panelist.respond, shown, known)
             outcomes.append(asyncio.run(asking))
         except (BudgetError, ProviderError, StudyError) as error:
-            outcomes.append(Outcome(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code))
+            outcomes.append(SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code))
     return outcomes
 
 
 def _overall(
-    on_progress: Callable[[Progress], None], panel: Sequence[Panelist], before: Sequence[Outcome]
+    on_progress: Callable[[Progress], None], panel: Sequence[Panelist], before: Sequence[SessionResult]
 ) -> Callable[[Progress], None]:
     """Return a callback for the panelist after ``before`` that reports where the whole panel stands."""
     total = sum(len(panelist.tasks) for panelist in panel)
@@ -172,7 +174,9 @@ def _add(total: Tally, one: Tally) -> None:
     total.simulated |= one.simulated
 
 
-def _together(panel: Sequence[Panelist], outcomes: Sequence[Outcome], store: PartitionStore) -> Outcome:
+def _together(
+    panel: Sequence[Panelist], outcomes: Sequence[SessionResult], store: PartitionStore
+) -> SessionResult:
     tally = Tally()
     for panelist, outcome in zip(panel, outcomes, strict=True):
         _add(tally, outcome.tally)
@@ -185,7 +189,7 @@ def _together(panel: Sequence[Panelist], outcomes: Sequence[Outcome], store: Par
         for panelist, outcome in zip(panel, outcomes, strict=True)
         if outcome.stopped
     ]
-    return Outcome(
+    return SessionResult(
         tasks=sum(outcome.tasks for outcome in outcomes),
         answered=sum(outcome.answered for outcome in outcomes),
         failed=sum(outcome.failed for outcome in outcomes),
@@ -197,7 +201,7 @@ def _together(panel: Sequence[Panelist], outcomes: Sequence[Outcome], store: Par
 
 
 def _notes(
-    partition: Partition, panel: Sequence[Panelist], outcomes: Sequence[Outcome]
+    partition: Partition, panel: Sequence[Panelist], outcomes: Sequence[SessionResult]
 ) -> dict[str, dict[str, object]]:
     """Return what is written down of each judge; a profile that is known is not lost with a session that failed."""
     notes: dict[str, dict[str, object]] = {}

@@ -15,7 +15,7 @@ from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.querying.asking import Asker, Profile, Session, StepFailed, Tally, is_fatal
+from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed, Tally, is_fatal
 from metacog_pipeline.querying.capability import negotiate
 from metacog_pipeline.querying.types import Task
 
@@ -34,7 +34,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SessionResult:
     """How a session on a partition ended.
 
     ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
@@ -60,12 +60,14 @@ def workers(max_concurrency: int) -> int:
     return max_concurrency + max_concurrency // SPARE_SHARE
 
 
-async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None = None) -> Outcome:
+async def query_tasks(
+    pool: WorkerPool, modes: Sequence[str], *, known: Profile | None = None
+) -> SessionResult:
     """Ask every task; a model over HTTP has at most ``spec.max_concurrency`` calls under way.
 
     Parameters
     ----------
-    crew
+    pool
         The workers of the partition: its session, tasks and counters.
     modes
         Answer modes to try on the first task, best first; one entry skips the trying.
@@ -74,25 +76,25 @@ async def query_tasks(crew: Crew, modes: Sequence[str], *, known: Profile | None
         tried again.
     """
     profile = known if known is not None and known.mode in modes else None
-    for task in crew.tasks[:PROBED_TASKS]:
-        if profile is not None or crew.stopped is not None:
+    for task in pool.tasks[:PROBED_TASKS]:
+        if profile is not None or pool.stopped is not None:
             break
         try:
-            profile = await negotiate(crew.session, task, modes)
+            profile = await negotiate(pool.session, task, modes)
         except StepFailed as error:
-            if is_fatal(error) or crew.nobody_there(error) or task is crew.tasks[:PROBED_TASKS][-1]:
-                crew.failed += 1
-                crew.stop(str(error))
+            if is_fatal(error) or pool.nobody_there(error) or task is pool.tasks[:PROBED_TASKS][-1]:
+                pool.failed += 1
+                pool.stop(str(error))
         except BudgetError as error:
-            crew.stop(str(error), error.exit_code)
+            pool.stop(str(error), error.exit_code)
         except NotSent:
             break
     if profile is not None:
-        await crew.work(profile)
-    return crew.outcome(profile)
+        await pool.work(profile)
+    return pool.outcome(profile)
 
 
-class Crew:
+class WorkerPool:
     """The workers of one partition and what they share."""
 
     def __init__(
@@ -129,7 +131,7 @@ class Crew:
         for task in queue:
             if self.stopped is not None:
                 return
-            asker = Asker(self.session, profile, task.item_id, task.item_hash, task.condition)
+            asker = StepAsker(self.session, profile, task.item_id, task.item_hash, task.condition)
             try:
                 await task.run(asker, profile.mode)
             except StepFailed as error:
@@ -169,7 +171,7 @@ class Crew:
             if self.on_stop is not None:
                 self.on_stop()
 
-    def outcome(self, profile: Profile | None) -> Outcome:
-        """Return how far the crew has come."""
+    def outcome(self, profile: Profile | None) -> SessionResult:
+        """Return how far the pool has come."""
         counts = len(self.tasks), self.answered, self.failed
-        return Outcome(*counts, profile, self.session.tally, self.stopped, self.exit_code)
+        return SessionResult(*counts, profile, self.session.tally, self.stopped, self.exit_code)

@@ -20,7 +20,7 @@ Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
 
 @dataclass(slots=True)
-class Estimate:
+class CostEstimate:
     """Calls, tokens and dollars of one partition. Output tokens and dollars are upper bounds."""
 
     calls: int = 0
@@ -33,7 +33,7 @@ class Estimate:
         """Calls that are not answered yet."""
         return self.calls - self.answered
 
-    def add(self, other: Estimate) -> None:
+    def add(self, other: CostEstimate) -> None:
         """Add another partition's figures."""
         self.calls += other.calls
         self.answered += other.answered
@@ -62,7 +62,7 @@ class DryAsker:
     seed: int
     profile: Profile
     stored: Stored
-    estimate: Estimate = field(default_factory=Estimate)
+    estimate: CostEstimate = field(default_factory=CostEstimate)
     identities: set[str] = field(default_factory=set)
     asked: int = 0
     unanswered: bool = False
@@ -128,7 +128,7 @@ def estimate_partition(
     tasks: Sequence[Task],
     stored: Stored,
     steps: Callable[[str], Sequence[str]],
-) -> Estimate:
+) -> CostEstimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity."""
     asker = DryAsker(spec, run, seed, profile, stored)
     expected = len(steps(profile.mode))
@@ -141,7 +141,7 @@ def estimate_partition(
 
 def estimate_whole(
     spec: ModelSpec, run: int, seed: int, profile: Profile, tasks: Sequence[Task], stored: Stored
-) -> Estimate:
+) -> CostEstimate:
     """Return what asking ``tasks`` would take, each counted as one call however often it may have to be asked again.
 
     Tokens, and with them dollars, are those of all calls a task can come to.
@@ -152,7 +152,7 @@ def estimate_whole(
         asker.begin()
         _finish(task, asker, profile.mode)
         answered += not asker.unanswered
-    return Estimate(len(tasks), answered, asker.estimate.tokens_in, asker.estimate.tokens_out)
+    return CostEstimate(len(tasks), answered, asker.estimate.tokens_in, asker.estimate.tokens_out)
 
 
 def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:

@@ -29,7 +29,7 @@ from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
-from metacog_pipeline.querying.partition import Crew, Outcome, Progress, query_tasks
+from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
@@ -118,7 +118,7 @@ def query_partition(
     fingerprint: str,
     respond: Respond | None = None,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> SessionResult:
     """Ask what a partition still lacks; return how the session went.
 
     Parameters
@@ -158,7 +158,7 @@ async def ask(
     respond: Respond | None,
     on_progress: Callable[[Progress], None] | None,
     known: Profile | None,
-) -> Outcome:
+) -> SessionResult:
     """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
@@ -168,9 +168,9 @@ async def ask(
             session = Session(
                 partition.benchmark, partition.spec, partition.run, partition.seed, model, store
             )
-            crew = Crew(session, tasks, on_progress, clients.halt.throw)
-            with _stopping_gently(crew):
-                return await query_tasks(crew, modes, known=known)
+            pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
+            with _stopping_gently(pool):
+                return await query_tasks(pool, modes, known=known)
 
 
 def _spent_before(home: Path) -> float:
@@ -182,7 +182,7 @@ def _spent_before(home: Path) -> float:
 
 
 @contextlib.contextmanager
-def _stopping_gently(crew: Crew) -> Iterator[None]:
+def _stopping_gently(pool: WorkerPool) -> Iterator[None]:
     """On the first interrupt take no new task and let calls in flight finish: they are already paid for.
 
     So it goes, too, when the command that started this process is gone: nobody could stop it any more.
@@ -191,12 +191,12 @@ def _stopping_gently(crew: Crew) -> Iterator[None]:
     handled: list[signal.Signals] = []
     watch = asyncio.ensure_future(_parent_gone()) if os.environ.get(WATCH_PARENT) else None
     if watch is not None:
-        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(crew))
+        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(pool))
     for number in ENDINGS:
         # Only the main thread may set handlers; elsewhere whoever owns the process decides.
         with contextlib.suppress(RuntimeError, ValueError):
             previous = signal.getsignal(number)
-            loop.add_signal_handler(number, _interrupt, crew, number, previous)
+            loop.add_signal_handler(number, _interrupt, pool, number, previous)
             handled.append(number)
     try:
         yield
@@ -214,17 +214,17 @@ async def _parent_gone() -> None:
         await asyncio.sleep(PARENT_WATCHED_EVERY_S)
 
 
-def _interrupt(crew: Crew, number: signal.Signals, previous: object) -> None:
-    if crew.interrupted:
+def _interrupt(pool: WorkerPool, number: signal.Signals, previous: object) -> None:
+    if pool.interrupted:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.raise_signal(number)
-    _stop(crew)
+    _stop(pool)
 
 
-def _stop(crew: Crew) -> None:
-    crew.interrupted = True
+def _stop(pool: WorkerPool) -> None:
+    pool.interrupted = True
     INTERRUPTED.set()
-    crew.stop("interrupted; calls in flight were finished and kept")
+    pool.stop("interrupted; calls in flight were finished and kept")
 
 
 def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
@@ -245,14 +245,16 @@ def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
         asyncio.run(keep(store))
 
 
-def _replayed(partition: Partition, store: PartitionStore, tasks: Sequence[Task]) -> tuple[Outcome, set[str]]:
+def _replayed(
+    partition: Partition, store: PartitionStore, tasks: Sequence[Task]
+) -> tuple[SessionResult, set[str]]:
     """Account for imported answers, of each step of an item the newest; nobody is asked."""
     newest: dict[tuple[str, str, str], str] = {}
     for record in kept_records(partition.folder):
         newest[record.item_id, record.condition, record.step] = record.answer_id
     found = {(item_id, condition) for item_id, condition, _ in newest}
     answered = sum((task.item_id, task.condition) in found for task in tasks)
-    outcome = Outcome(len(tasks), answered, 0, Profile("import"), Tally(reused=answered))
+    outcome = SessionResult(len(tasks), answered, 0, Profile("import"), Tally(reused=answered))
     return outcome, set(newest.values())
 
 
@@ -266,7 +268,7 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
 
 def write_down(
     partition: Partition,
-    outcome: Outcome,
+    outcome: SessionResult,
     fingerprint: str,
     started: datetime,
     reported: Mapping[str, int],

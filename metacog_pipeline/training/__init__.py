@@ -1,5 +1,8 @@
 """Evolution strategies that teach a model to know what it knows (needs the extra ``train``: torch, transformers).
 
+It never asks a provider, never writes into a study's transcripts, never scores a study. Start with ``run``; the results and
+what is exact are in ``docs/training.md``.
+
 "Fine-Tuning Language Models to Know What They Know" (ESMA), arXiv 2602.02605. A model is asked a question and, in another
 context, whether it knows the answer; a reward over (correct, yes) is raised by an evolution strategy: perturb all
 weights with seeded noise, ask the same questions, step along the noise weighted by standardised rewards.

@@ -12,7 +12,7 @@ import numpy as np
 from metacog_pipeline.files import replacing
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.training.log import Generation
-from metacog_pipeline.training.rewards import Outcome, dprime
+from metacog_pipeline.training.rewards import EpisodeReward, dprime
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ SHARES = ("accuracy", "yes_ratio", "raw_alignment", "yfr", "nfr")
 MEASURES = (*SHARES, "d_type2")
 
 
-def measures(outcome: Outcome | None) -> dict[str, float | None]:
+def measures(outcome: EpisodeReward | None) -> dict[str, float | None]:
     """Return the measures of counts, d'type2 with the log-linear correction; null where undefined."""
     if outcome is None:
         return dict.fromkeys(MEASURES)
@@ -35,7 +35,7 @@ def measures(outcome: Outcome | None) -> dict[str, float | None]:
     return {**found, "d_type2": dprime(outcome) if outcome.n else None}
 
 
-def frame(settings: Settings, base: Outcome | None, generations: Sequence[Generation]) -> pl.DataFrame:
+def frame(settings: Settings, base: EpisodeReward | None, generations: Sequence[Generation]) -> pl.DataFrame:
     """Return the curves.
 
     One row per number of updates, from 0. Columns without prefix pool all individuals of the generation that led there
@@ -50,13 +50,15 @@ def frame(settings: Settings, base: Outcome | None, generations: Sequence[Genera
     return pl.DataFrame(rows, schema={**numbers, **whole}).with_columns(reward=pl.lit(settings.reward))
 
 
-def write(path: Path, settings: Settings, base: Outcome | None, generations: Sequence[Generation]) -> None:
+def write(
+    path: Path, settings: Settings, base: EpisodeReward | None, generations: Sequence[Generation]
+) -> None:
     """Write the curves as Parquet."""
     with replacing(path) as temporary:
         frame(settings, base, generations).write_parquet(temporary)
 
 
-def _row(updates: int, generation: Generation | None, held_out: Outcome | None) -> dict[str, Any]:
+def _row(updates: int, generation: Generation | None, held_out: EpisodeReward | None) -> dict[str, Any]:
     fitness = [] if generation is None else generation.commit.fitness
     return {
         "updates": updates,

@@ -18,7 +18,7 @@ from torch import nn
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.training import rewards, seeds, shaping
-from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.rewards import EpisodeReward
 from metacog_pipeline.training.seeds import Individual
 from metacog_pipeline.training.shaping import SCHEDULES, SHAPINGS, Schedule, Shaping
 
@@ -84,7 +84,7 @@ class Tried:
     """Fitness of one individual and what it rests on."""
 
     fitness: float
-    outcome: Outcome = rewards.NOTHING
+    outcome: EpisodeReward = rewards.NOTHING
 
 
 @dataclass(frozen=True, slots=True)

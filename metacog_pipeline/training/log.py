@@ -16,7 +16,7 @@ from typing import Any
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sync_folder, write_text
 from metacog_pipeline.training.es import Commit, Settings
-from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.rewards import EpisodeReward
 
 COMMITS, RUN, CHECKPOINTS, LAST = "commits.jsonl", "run.json", "checkpoints", "last"
 
@@ -38,8 +38,8 @@ class Generation:
     """
 
     commit: Commit
-    outcome: Outcome
-    held_out: Outcome | None
+    outcome: EpisodeReward
+    held_out: EpisodeReward | None
     seconds: float
 
 
@@ -51,7 +51,7 @@ class Log:
         self._path = folder / COMMITS
 
     def start(
-        self, settings: Settings, base: str, held_out: Outcome | None, about: Mapping[str, Any]
+        self, settings: Settings, base: str, held_out: EpisodeReward | None, about: Mapping[str, Any]
     ) -> None:
         """Write what the run is and empty the log."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -84,10 +84,10 @@ class Log:
                 self.folder / RUN, json.dumps({**known, "settings": asdict(settings)}, indent=2) + "\n"
             )
 
-    def base(self) -> Outcome | None:
+    def base(self) -> EpisodeReward | None:
         """Return what the base does on questions held out."""
         held = (self.about() or {}).get("base_held_out")
-        return None if held is None else Outcome(**held)
+        return None if held is None else EpisodeReward(**held)
 
     def append(self, generation: Generation) -> None:
         """Add a generation; durable on return."""
@@ -171,7 +171,7 @@ def _generation(record: Mapping[str, Any]) -> Generation:
     held = record["held_out"]
     return Generation(
         Commit.from_record(dict(record)),
-        Outcome(**record["outcome"]),
-        None if held is None else Outcome(**held),
+        EpisodeReward(**record["outcome"]),
+        None if held is None else EpisodeReward(**held),
         float(record["seconds"]),
     )

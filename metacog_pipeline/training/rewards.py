@@ -15,11 +15,11 @@ from scipy.special import ndtri
 
 from metacog_pipeline.errors import StudyError
 
-Reward = Callable[["Outcome"], float]
+Reward = Callable[["EpisodeReward"], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EpisodeReward:
     """What became of one batch: items, correct ones, yeses, and yeses to correct ones."""
 
     n: int
@@ -27,13 +27,13 @@ class Outcome:
     yes: int
     hits: int
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
+    def __add__(self, other: EpisodeReward) -> EpisodeReward:
+        return EpisodeReward(
             self.n + other.n, self.correct + other.correct, self.yes + other.yes, self.hits + other.hits
         )
 
 
-NOTHING = Outcome(0, 0, 0, 0)
+NOTHING = EpisodeReward(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RewardTable:
         rewards: NDArray[np.float64] = cells[right, said]
         return rewards
 
-    def __call__(self, outcome: Outcome) -> float:
+    def __call__(self, outcome: EpisodeReward) -> float:
         """Return the mean reward of a batch.
 
         Raises
@@ -82,7 +82,7 @@ TABLES = {"joint": JOINT, "direct": DIRECT, "meta": META}
 DPRIME = "dprime"
 
 
-def dprime(outcome: Outcome) -> float:
+def dprime(outcome: EpisodeReward) -> float:
     """Return d'type2 of the whole batch with the log-linear correction: a reward that is no mean over items."""
     right, wrong = outcome.correct, outcome.n - outcome.correct
     alarms = outcome.yes - outcome.hits
@@ -116,12 +116,12 @@ def reward_named(text: str) -> Reward:
     return RewardTable(*numbers)
 
 
-def outcome(correct: ArrayLike, yes: ArrayLike) -> Outcome:
+def outcome(correct: ArrayLike, yes: ArrayLike) -> EpisodeReward:
     """Count a batch from 0/1 (or booleans) of shape ``(n,)``."""
     right, said = _binary("correct", correct), _binary("yes", yes)
     if right.shape != said.shape:
         raise ValueError(f"correct {right.shape} and yes {said.shape} differ in shape")
-    return Outcome(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()))
+    return EpisodeReward(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()))
 
 
 def _binary(name: str, values: ArrayLike) -> NDArray[np.int64]:

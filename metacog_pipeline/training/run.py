@@ -14,7 +14,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.training import curves
 from metacog_pipeline.training.es import Commit, Settings, Tried, commit_of
 from metacog_pipeline.training.log import Generation, Log
-from metacog_pipeline.training.rewards import NOTHING, Outcome
+from metacog_pipeline.training.rewards import NOTHING, EpisodeReward
 from metacog_pipeline.training.seeds import Individual
 
 #: Settings a run may be continued with although they changed: only how long it goes.
@@ -33,7 +33,7 @@ class Engine(Protocol):
     def replay(self, commits: Sequence[Commit]) -> str:
         """Make updates made before; return the digest of the weights."""
 
-    def validate(self) -> Outcome | None:
+    def validate(self) -> EpisodeReward | None:
         """Return what the model does on questions held out."""
 
     def save(self, folder: Path) -> None:
@@ -81,8 +81,8 @@ class Trained:
     folder: Path
     checkpoint: Path
     digest: str
-    base: Outcome | None
-    held_out: Outcome | None
+    base: EpisodeReward | None
+    held_out: EpisodeReward | None
 
 
 def train(

@@ -40,7 +40,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StepResult:
     """What a stage made: its digest, figures to show, and a table where there is one."""
 
     digest: str
@@ -74,7 +74,7 @@ def settings(study: Study) -> Settings:
     )
 
 
-def make_base(study: Study, done: Progress | None = None) -> Made:
+def make_base(study: Study, done: Progress | None = None) -> StepResult:
     """Train the toy's base model where it is missing, or look at the model that is there.
 
     Raises
@@ -95,10 +95,10 @@ def make_base(study: Study, done: Progress | None = None) -> Made:
         from metacog_pipeline.training.causal.opening import open_model
 
         weights = Weights(open_model(_model(study), chosen.device, chosen.dtype).model)
-    return Made(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
+    return StepResult(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
 
 
-def make_checkpoint(study: Study, done: Progress | None = None) -> Made:
+def make_checkpoint(study: Study, done: Progress | None = None) -> StepResult:
     """Run what is missing of the training and return the last checkpoint; a run of other settings is made anew.
 
     An older run is set aside under a name with a number, never removed.
@@ -120,10 +120,10 @@ def make_checkpoint(study: Study, done: Progress | None = None) -> Made:
         engine.close()
     table = pl.read_parquet(there / curves.FILE)
     facts: Facts = {"generations": recipe.settings.generations, "checkpoint": str(made.checkpoint)}
-    return Made(made.digest, {**facts, **_moved(table)}, table)
+    return StepResult(made.digest, {**facts, **_moved(table)}, table)
 
 
-def make_evaluation(study: Study) -> Made:
+def make_evaluation(study: Study) -> StepResult:
     """Ask base and trained model about the questions held out, and write the numbers with their intervals."""
     from metacog_pipeline.files import sha256_hex
 
@@ -152,7 +152,7 @@ def make_evaluation(study: Study) -> Made:
         for measure, number in numbers.items()
         if number.value is not None
     }
-    return Made(sha256_hex(table.write_csv())[:32], facts, table)
+    return StepResult(sha256_hex(table.write_csv())[:32], facts, table)
 
 
 def _recipe(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:

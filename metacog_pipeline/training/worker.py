@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.training.es import Commit, Objective, Tried
-from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.rewards import EpisodeReward
 from metacog_pipeline.training.seeds import Individual
 from metacog_pipeline.training.tensors import MASTER, read_tensors
 from metacog_pipeline.training.weights import Weights, steps
@@ -38,7 +38,7 @@ class Trainee:
 
     model: nn.Module
     fitness: Objective
-    validate: Callable[[nn.Module], Outcome] | None
+    validate: Callable[[nn.Module], EpisodeReward] | None
     save: Callable[[nn.Module, Path], None]
     read: Callable[[Path], Mapping[str, Tensor]]
 
@@ -105,7 +105,7 @@ class Worker:
             )
         return digest
 
-    def validate(self) -> Outcome | None:
+    def validate(self) -> EpisodeReward | None:
         """Return what the model does on questions held out."""
         if self.trainee.validate is None:
             return None

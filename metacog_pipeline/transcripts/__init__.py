@@ -1,5 +1,8 @@
 """What was asked and answered: the journal, its Parquet copy, and the identity of an answer.
 
+It never asks, never parses a text, and never deletes an answer. Start with ``schema``, then ``store``;
+``docs/design/answers.md`` says why it is built so.
+
 One partition (benchmark, model, run) is one folder::
 
     journal-000001.jsonl   what one session kept, one record a line; written once, never touched again

@@ -31,7 +31,7 @@ from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.segments import read_segment, segments
 
 BATCH_BYTES = 8 * 2**20  # of journal lines held at once; one longer line is a batch of its own
-BATCH_ROWS = 8192
+BATCH_ROWS = 8192  # a row group large enough to compress, small enough to hold
 
 
 @dataclass(frozen=True, slots=True)

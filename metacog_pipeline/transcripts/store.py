@@ -39,9 +39,7 @@ __all__ = [
 ]
 
 FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
-SHORT_TEXT = (
-    256  # characters; longer answers are read again from the journal when asked for, so memory stays flat
-)
+SHORT_TEXT = 256  # characters; longer answers are read from the journal when asked for, so memory stays flat
 
 
 @dataclass(frozen=True, slots=True)

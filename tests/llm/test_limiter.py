@@ -13,8 +13,8 @@ from metacog_pipeline.llm.limiter import (
     INITIAL_LIMIT,
     PAUSE_AFTER,
     SHRINK_FACTOR,
+    CallResult,
     Limiter,
-    Outcome,
     Slot,
 )
 
@@ -29,14 +29,14 @@ async def clean_round(limiter: Limiter, use: int | None = None) -> None:
     """One round of good answers with ``use`` calls under way throughout (the whole limit when not given)."""
     slots = await take(limiter, use or limiter.limit)
     for _ in range(limiter.limit):
-        limiter.release(slots.pop(), Outcome.CLEAN)
+        limiter.release(slots.pop(), CallResult.CLEAN)
         slots.append(await limiter.acquire())
     for slot in slots:
-        limiter.release(slot, Outcome.SILENT)
+        limiter.release(slot, CallResult.SILENT)
 
 
 async def refuse(limiter: Limiter, retry_after: float | None = None) -> None:
-    limiter.release(await limiter.acquire(), Outcome.LIMITED, retry_after)
+    limiter.release(await limiter.acquire(), CallResult.LIMITED, retry_after)
 
 
 def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceiling(virtual: Run) -> None:
@@ -72,7 +72,7 @@ def test_the_limit_falls_once_per_episode_however_many_calls_are_refused(virtual
     async def main() -> tuple[int, int]:
         limiter = Limiter(100, start=50)
         for slot in await take(limiter, 50):
-            limiter.release(slot, Outcome.LIMITED)
+            limiter.release(slot, CallResult.LIMITED)
         await refuse(limiter)  # sent after the cut, within the cooldown: still the same episode
         return limiter.limit, limiter.episodes
 
@@ -141,7 +141,7 @@ def test_server_errors_never_shrink_the_limit(virtual: Run) -> None:
     async def main() -> tuple[int, int]:
         limiter = Limiter(100, start=20)
         for _ in range(100):
-            limiter.release(await limiter.acquire(), Outcome.SILENT)
+            limiter.release(await limiter.acquire(), CallResult.SILENT)
         return limiter.limit, limiter.episodes
 
     assert virtual(main()) == (20, 0)
@@ -166,7 +166,7 @@ def test_slots_are_given_in_order_of_asking(virtual: Run) -> None:
             slot = await limiter.acquire()
             order.append(number)
             await asyncio.sleep(random.Random(number).random())
-            limiter.release(slot, Outcome.CLEAN)
+            limiter.release(slot, CallResult.CLEAN)
 
         await asyncio.gather(*(call(n) for n in range(50)))
         return order
@@ -181,7 +181,7 @@ def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over(virtual: 
             await refuse(limiter, 7.0)
         slot = await limiter.acquire()
         before = loop.time()
-        limiter.release(slot, Outcome.LIMITED, 7.0)
+        limiter.release(slot, CallResult.LIMITED, 7.0)
         await limiter.acquire()
         return before, loop.time()
 
@@ -193,7 +193,7 @@ def test_answers_between_refusals_keep_calls_going(virtual: Run) -> None:
         limiter = Limiter(100, start=20)
         for _ in range(5 * PAUSE_AFTER):
             await refuse(limiter, 7.0)
-            limiter.release(await limiter.acquire(), Outcome.CLEAN)
+            limiter.release(await limiter.acquire(), CallResult.CLEAN)
         return asyncio.get_running_loop().time()
 
     assert virtual(main()) == 0.0
@@ -212,11 +212,13 @@ def test_whatever_is_cancelled_no_slot_is_lost_and_the_limit_holds(seed: int, ce
             nonlocal peak
             slot = await limiter.acquire()
             peak = max(peak, limiter.in_use)
-            outcome = Outcome.SILENT
+            outcome = CallResult.SILENT
             try:
                 for _ in range(rng.randrange(4)):
                     await asyncio.sleep(0)
-                outcome = rng.choice([Outcome.CLEAN, Outcome.CLEAN, Outcome.LIMITED, Outcome.SILENT])
+                outcome = rng.choice(
+                    [CallResult.CLEAN, CallResult.CLEAN, CallResult.LIMITED, CallResult.SILENT]
+                )
             finally:
                 limiter.release(slot, outcome)
 

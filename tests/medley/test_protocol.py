@@ -18,7 +18,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status
 from metacog_pipeline.querying.asking import Profile, Session
-from metacog_pipeline.querying.partition import Crew, query_tasks
+from metacog_pipeline.querying.partition import WorkerPool, query_tasks
 from metacog_pipeline.querying.planning import estimate_partition, stored_answers
 from metacog_pipeline.querying.session import Partition, keep_imported, query_partition
 from metacog_pipeline.querying.types import Answer, Task
@@ -135,7 +135,7 @@ def tasks_of(instances, conditions=CONDITIONS):
 def query(folder, model, tasks):
     async def go(store):
         session = Session("medley", SPEC, 1, 7, model, store)
-        return await query_tasks(Crew(session, tasks, None), MODES, known=Profile("text"))
+        return await query_tasks(WorkerPool(session, tasks, None), MODES, known=Profile("text"))
 
     with PartitionStore.open(folder) as store:
         outcome = asyncio.run(go(store))

@@ -15,7 +15,7 @@ from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.partition import Outcome
+from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import write_manifest
@@ -57,7 +57,7 @@ def server(plan: FaultPlan) -> Iterator[ServerThread]:
 
 def ask(
     folder: Path, running: ServerThread, more: str = "", provider: str = "openai", timeout: float = 20
-) -> tuple[Partition, Outcome]:
+) -> tuple[Partition, SessionResult]:
     root = running.url + ("/v1" if provider == "openai" else "")
     folder.mkdir(exist_ok=True)
     path = folder / "study.toml"

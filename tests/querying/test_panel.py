@@ -19,7 +19,7 @@ from metacog_pipeline.querying.panel import (
     panel_profile,
     query_panel,
 )
-from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
@@ -111,7 +111,9 @@ def panel(letters: str, tasks: Sequence[Task], modes: Sequence[str] = ("text",))
     return [Panelist(judge(letter), tasks, modes) for letter in letters]
 
 
-def query(partition: Partition, seats: Sequence[Panelist], **more: Callable[[Progress], None]) -> Outcome:
+def query(
+    partition: Partition, seats: Sequence[Panelist], **more: Callable[[Progress], None]
+) -> SessionResult:
     return query_panel(partition, seats, fingerprint="print", **more)
 
 

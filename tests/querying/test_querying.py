@@ -17,7 +17,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 from metacog_pipeline.querying import partition as engine
 from metacog_pipeline.querying import session as session_module
 from metacog_pipeline.querying.asking import Profile, Session, source_of
-from metacog_pipeline.querying.partition import Crew, Outcome, query_tasks
+from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.planning import estimate_partition, stored_answers
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Ask, Task
@@ -75,10 +75,10 @@ def query(
     known: Profile | None = None,
     spec: ModelSpec = SPEC,
     run: int = 1,
-) -> Outcome:
-    async def go(store: PartitionStore) -> Outcome:
+) -> SessionResult:
+    async def go(store: PartitionStore) -> SessionResult:
         session = Session("metamedqa", spec, run, 7, model, store)
-        return await query_tasks(Crew(session, tasks, None), modes, known=known)
+        return await query_tasks(WorkerPool(session, tasks, None), modes, known=known)
 
     with PartitionStore.open(folder) as store:
         outcome = asyncio.run(go(store))
@@ -308,10 +308,10 @@ def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_pat
 def test_a_stop_gives_up_what_was_not_sent(tmp_path: Path) -> None:
     thrown: list[bool] = []
 
-    async def go(store: PartitionStore) -> Outcome:
+    async def go(store: PartitionStore) -> SessionResult:
         session = Session("metamedqa", SPEC, 1, 7, Unsent(), store)
-        crew = Crew(session, [one_step(str(i)) for i in range(30)], None, lambda: thrown.append(True))
-        return await query_tasks(crew, ["text"])
+        pool = WorkerPool(session, [one_step(str(i)) for i in range(30)], None, lambda: thrown.append(True))
+        return await query_tasks(pool, ["text"])
 
     class Unsent(Scripted):
         def __init__(self) -> None:

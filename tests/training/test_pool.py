@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.training.engines.pool import Pool, SeatLost
+from metacog_pipeline.training.engines.pool import Pool, WorkerLost
 from metacog_pipeline.training.es import Settings, Tried
 from metacog_pipeline.training.log import Log
 from metacog_pipeline.training.run import Plan, train
@@ -38,7 +38,7 @@ class Line:
 
 
 class Here:
-    """A seat without a process; ``falls`` are the numbers of the calls at which its worker is lost."""
+    """A worker without a process; ``falls`` are the numbers of the calls at which its worker is lost."""
 
     def __init__(self, recipe=None, falls=()):
         self.worker, self.falls, self.calls, self.left = Worker(recipe or Line()), set(falls), 0, None
@@ -46,7 +46,7 @@ class Here:
     def send(self, method, *arguments):
         self.calls += 1
         if self.calls in self.falls:
-            raise SeatLost
+            raise WorkerLost
         self.left = getattr(self.worker, method)(*arguments)
 
     def answer(self):

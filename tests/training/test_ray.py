@@ -27,7 +27,7 @@ def test_two_actors_equal_one_process(tmp_path):
 
         def kill_one(done):
             if done == 2:
-                ray.kill(pool._seats[1].actor)
+                ray.kill(pool._workers[1].actor)
 
         train(SETTINGS, Plan(tmp_path / "two"), pool, done=kill_one)
     finally:

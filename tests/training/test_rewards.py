@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.training import rewards, shaping
-from metacog_pipeline.training.rewards import NOTHING, Outcome, RewardTable
+from metacog_pipeline.training.rewards import NOTHING, EpisodeReward, RewardTable
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=50)
 NUMBER = st.floats(-10, 10)
@@ -46,9 +46,14 @@ def test_counts_add_up(first, second):
 
 
 def test_dprime_of_a_batch_is_always_a_number():
-    for counts in (Outcome(0, 0, 0, 0), Outcome(4, 0, 2, 0), Outcome(4, 4, 4, 4), Outcome(9, 4, 4, 4)):
+    for counts in (
+        EpisodeReward(0, 0, 0, 0),
+        EpisodeReward(4, 0, 2, 0),
+        EpisodeReward(4, 4, 4, 4),
+        EpisodeReward(9, 4, 4, 4),
+    ):
         assert math.isfinite(rewards.dprime(counts))
-    assert rewards.dprime(Outcome(9, 4, 4, 4)) > 0 > rewards.dprime(Outcome(9, 4, 5, 0))
+    assert rewards.dprime(EpisodeReward(9, 4, 4, 4)) > 0 > rewards.dprime(EpisodeReward(9, 4, 5, 0))
     assert rewards.reward_named("dprime") is rewards.dprime
 
 

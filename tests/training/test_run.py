@@ -18,7 +18,7 @@ from metacog_pipeline.training import curves
 from metacog_pipeline.training.engines.processes import processes
 from metacog_pipeline.training.es import Settings, Tried, objective
 from metacog_pipeline.training.log import Log
-from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.rewards import EpisodeReward
 from metacog_pipeline.training.run import Plan, train
 from metacog_pipeline.training.tensors import MASTER, read_tensors, write_tensors
 from metacog_pipeline.training.toy.base import train_base
@@ -72,7 +72,7 @@ def test_a_killed_worker_is_replaced_and_catches_up(base, whole, tmp_path):
 
     def kill_one(done):
         if done in (2, 4):
-            os.kill(pair._seats[done // 4].process.pid, signal.SIGKILL)
+            os.kill(pair._workers[done // 4].process.pid, signal.SIGKILL)
 
     found = run(base, tmp_path / "run", engine=pair, done=kill_one)
     assert digests(found.folder) == digests(whole.folder)
@@ -184,8 +184,8 @@ def test_curves_have_a_row_per_generation_and_null_where_nothing_is_defined(whol
     assert table["held_out_n"].to_list() == [308, None, None, 308, None, None, 308]
     assert table["reward_mean"][0] is None
     assert table["n"][1:].to_list() == [6 * 64] * 6
-    assert curves.measures(Outcome(0, 0, 0, 0)) == dict.fromkeys(curves.MEASURES)
-    nobody = curves.measures(Outcome(4, 0, 0, 0))
+    assert curves.measures(EpisodeReward(0, 0, 0, 0)) == dict.fromkeys(curves.MEASURES)
+    nobody = curves.measures(EpisodeReward(4, 0, 0, 0))
     assert nobody["yfr"] is None
     assert nobody["d_type2"] is not None
 

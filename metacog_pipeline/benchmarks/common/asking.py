@@ -10,7 +10,7 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.item_files import ItemT
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
 from metacog_pipeline.querying.types import Ask, Task
@@ -50,7 +50,7 @@ def query(
     partition: Partition,
     todo: Sequence[Task],
     on_progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> SessionResult:
     """Ask what the partition lacks. Raises StoreError, BudgetError or ProviderError when that cannot start."""
     respond = None
     if partition.spec.provider == "simulated":

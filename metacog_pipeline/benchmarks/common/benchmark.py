@@ -13,8 +13,8 @@ import polars as pl
 from metacog_pipeline.benchmarks.common.sources import Fetched
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
-from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.planning import Estimate
+from metacog_pipeline.querying.partition import Progress, SessionResult
+from metacog_pipeline.querying.planning import CostEstimate
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
@@ -67,9 +67,9 @@ class Judging:
     judges: Callable[[Study, ModelSpec], tuple[ModelSpec, ...]]
     expected: Callable[[Partition], int]
     fingerprint: Callable[[Partition], str]
-    ask: Callable[[Partition, Callable[[Progress], None] | None], Outcome]
+    ask: Callable[[Partition, Callable[[Progress], None] | None], SessionResult]
     read: Callable[[Partition], pl.DataFrame]
-    estimate: Callable[[Partition], dict[str, Estimate]]
+    estimate: Callable[[Partition], dict[str, CostEstimate]]
     respondent: Callable[[Study, ModelSpec], Respondent]
     plan_note: str = ""
 
@@ -102,7 +102,7 @@ class Helpers:
         What to know about a plan of items to come.
     """
 
-    estimates: Callable[[Study], list[tuple[str, ModelSpec, Estimate]]]
+    estimates: Callable[[Study], list[tuple[str, ModelSpec, CostEstimate]]]
     seats: Callable[[Study], list[Seat]]
     respondent: Callable[[Study, ModelSpec], Respondent]
     foreseen: Callable[[Study], AbstractContextManager[Study | None]]

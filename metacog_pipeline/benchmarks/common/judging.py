@@ -16,8 +16,8 @@ from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.panel import Panelist, panel_profile, query_panel
-from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
+from metacog_pipeline.querying.partition import Progress, SessionResult
+from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
@@ -60,13 +60,15 @@ def ask_panel(
     partition: Partition,
     panel: Sequence[Panelist],
     on_progress: Callable[[Progress], None] | None,
-) -> Outcome:
+) -> SessionResult:
     """Ask the judges of a model and run what is not judged yet."""
     seat = judged_partition(judging, partition)
     return query_panel(seat, panel, fingerprint=judging.fingerprint(partition), on_progress=on_progress)
 
 
-def estimate_panel(judging: Judging, partition: Partition, panel: Sequence[Panelist]) -> dict[str, Estimate]:
+def estimate_panel(
+    judging: Judging, partition: Partition, panel: Sequence[Panelist]
+) -> dict[str, CostEstimate]:
     """Return what is left to ask about a model and run, by judge; a judgement counts as one call, however many it takes."""
     seat = judged_partition(judging, partition)
     stored = stored_answers(seat.folder)

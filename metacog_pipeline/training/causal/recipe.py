@@ -12,7 +12,7 @@ from metacog_pipeline.training.causal.interview import Asking, Interview
 from metacog_pipeline.training.causal.opening import open_model, read_model, save_model
 from metacog_pipeline.training.causal.questions import Question
 from metacog_pipeline.training.es import Settings, objective
-from metacog_pipeline.training.rewards import Outcome, outcome
+from metacog_pipeline.training.rewards import EpisodeReward, outcome
 from metacog_pipeline.training.worker import Trainee
 
 
@@ -35,7 +35,7 @@ class CausalRecipe:
         training = Interview(loaded, self.training, self.asking)
         held_out = Interview(loaded, self.held_out, self.asking)
 
-        def validate(model: nn.Module) -> Outcome:
+        def validate(model: nn.Module) -> EpisodeReward:
             return outcome(*held_out(model, range(len(self.held_out))))
 
         model: Any = loaded.model

@@ -8,31 +8,31 @@ from typing import Any, Protocol
 
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.training.es import Commit, Tried
-from metacog_pipeline.training.rewards import Outcome
+from metacog_pipeline.training.rewards import EpisodeReward
 from metacog_pipeline.training.seeds import Individual
 
 MOST_LOSSES = 3
 
 
-class SeatLost(Exception):
-    """The worker of a seat is gone: killed, out of memory, its machine away."""
+class WorkerLost(Exception):
+    """A worker is gone: killed, out of memory, its machine away."""
 
 
-class Seat(Protocol):
+class WorkerHandle(Protocol):
     """A worker elsewhere. A call is sent, then its answer awaited."""
 
     def send(self, method: str, *arguments: Any) -> None:
-        """Ask the worker to call one of its methods; raises `SeatLost`."""
+        """Ask the worker to call one of its methods; raises `WorkerLost`."""
 
     def answer(self) -> Any:
-        """Return what the last call returned; raises `SeatLost`, or the error of the worker."""
+        """Return what the last call returned; raises `WorkerLost`, or the error of the worker."""
 
     def close(self) -> None:
         """End the worker; never raises."""
 
 
 class Pool:
-    """Workers in seats that ``take`` provides; every one follows the same commits.
+    """Workers that ``take`` provides; every one follows the same commits.
 
     Raises
     ------
@@ -40,14 +40,14 @@ class Pool:
         When weights of workers differ, or more than `MOST_LOSSES` were lost in one call.
     """
 
-    def __init__(self, take: Callable[[int], Seat], workers: int) -> None:
+    def __init__(self, take: Callable[[int], WorkerHandle], workers: int) -> None:
         self._take = take
         self._loaded: Path | None = None
         self._since: list[Commit] = []  # commits after what was loaded
-        self._seats: list[Seat] = []
+        self._workers: list[WorkerHandle] = []
         try:
             for number in range(workers):
-                self._seats.append(take(number))
+                self._workers.append(take(number))
             self._alike(self._all("digest"))
         except BaseException:
             self.close()
@@ -55,7 +55,7 @@ class Pool:
 
     def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
         """Return what became of each individual, in their order; they are dealt out in turn."""
-        many = len(self._seats)
+        many = len(self._workers)
         parts = self._each([("evaluate", t, individuals[g::many], sigma) for g in range(many)])
         found: list[Tried] = [parts[i % many][i // many] for i in range(len(individuals))]
         return found
@@ -72,9 +72,9 @@ class Pool:
         self._since.extend(commits)
         return digest
 
-    def validate(self) -> Outcome | None:
+    def validate(self) -> EpisodeReward | None:
         """Return what the model does on questions held out; one worker asks them."""
-        found: Outcome | None = self._each([("validate",)])[0]
+        found: EpisodeReward | None = self._each([("validate",)])[0]
         return found
 
     def save(self, folder: Path) -> None:
@@ -93,22 +93,22 @@ class Pool:
 
     def close(self) -> None:
         """End all workers."""
-        for seat in self._seats:
-            seat.close()
-        self._seats = []
+        for worker in self._workers:
+            worker.close()
+        self._workers = []
 
     def _all(self, *call: Any) -> list[Any]:
-        return self._each([call] * len(self._seats))
+        return self._each([call] * len(self._workers))
 
     def _each(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Send call k to seat k, all at once, and return the answers."""
+        """Send call k to worker k, all at once, and return the answers."""
         sent = [self._try_send(number, call) for number, call in enumerate(calls)]
         return [self._answer(number, call, sent[number]) for number, call in enumerate(calls)]
 
     def _try_send(self, number: int, call: tuple[Any, ...]) -> bool:
         try:
-            self._seats[number].send(*call)
-        except SeatLost:
+            self._workers[number].send(*call)
+        except WorkerLost:
             return False
         return True
 
@@ -117,19 +117,19 @@ class Pool:
             try:
                 if not sent:
                     self._replace(number)
-                    self._seats[number].send(*call)
-                return self._seats[number].answer()
-            except SeatLost:
+                    self._workers[number].send(*call)
+                return self._workers[number].answer()
+            except WorkerLost:
                 sent = False
         raise MetacogError(
-            f"worker {number + 1} of {len(self._seats)} was lost {MOST_LOSSES + 1} times in a row; is there too "
+            f"worker {number + 1} of {len(self._workers)} was lost {MOST_LOSSES + 1} times in a row; is there too "
             "little memory? Take fewer workers"
         )
 
     def _replace(self, number: int) -> None:
-        """Put a new worker into a seat and bring it to where the others are before the call that was lost."""
-        self._seats[number].close()
-        self._seats[number] = fresh = self._take(number)
+        """Start a new worker and bring it to where the others are before the call that was lost."""
+        self._workers[number].close()
+        self._workers[number] = fresh = self._take(number)
         if self._loaded is not None:
             fresh.send("load", self._loaded)
             fresh.answer()

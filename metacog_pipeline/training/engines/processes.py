@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import MetacogError, one_line
-from metacog_pipeline.training.engines.pool import Pool, SeatLost
+from metacog_pipeline.training.engines.pool import Pool, WorkerLost
 from metacog_pipeline.training.worker import Recipe, Worker
 
 _PATIENCE_S = 10.0
 
 
-class ProcessSeat:
+class ProcessWorker:
     """A worker in a process of its own, reached through a pipe."""
 
     def __init__(self, recipe: Recipe, scratch: Path | None) -> None:
@@ -31,14 +31,14 @@ class ProcessSeat:
         try:
             self._pipe.send((method, arguments))
         except (OSError, ValueError):
-            raise SeatLost from None
+            raise WorkerLost from None
 
     def answer(self) -> Any:
         """Return what the last call returned."""
         try:
             kind, value = self._pipe.recv()
         except (EOFError, OSError):
-            raise SeatLost from None
+            raise WorkerLost from None
         if kind == "error":
             raise MetacogError(value)
         return value
@@ -75,4 +75,4 @@ def serve(pipe: Connection, recipe: Recipe, scratch: Path | None) -> None:
 
 def processes(recipe: Recipe, workers: int, scratch: Path | None = None) -> Pool:
     """Return that many workers, each in its own process."""
-    return Pool(lambda _: ProcessSeat(recipe, scratch), workers)
+    return Pool(lambda _: ProcessWorker(recipe, scratch), workers)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import MetacogError, StudyError, one_line
-from metacog_pipeline.training.engines.pool import Pool, SeatLost
+from metacog_pipeline.training.engines.pool import Pool, WorkerLost
 from metacog_pipeline.training.worker import Recipe, Worker
 
 
-class ActorSeat:
+class ActorWorker:
     """A worker in an actor."""
 
     def __init__(self, ray: Any, recipe: Recipe, scratch: Path | None, gpus: float) -> None:
@@ -29,7 +29,7 @@ class ActorSeat:
         try:
             kind, value = self._ray.get(self._answer)
         except self._ray.exceptions.RayActorError:
-            raise SeatLost from None
+            raise WorkerLost from None
         if kind == "error":
             raise MetacogError(value)
         return value
@@ -88,4 +88,4 @@ def ray_actors(
             log_to_driver=False,
             logging_level=logging.ERROR,
         )
-    return Pool(lambda _: ActorSeat(ray, recipe, scratch, gpus), workers)
+    return Pool(lambda _: ActorWorker(ray, recipe, scratch, gpus), workers)

@@ -17,7 +17,7 @@ from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, St
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Tally
-from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import (
     INTERRUPTED,
@@ -153,7 +153,7 @@ def fingerprint_of(partition: Partition, tasks: Sequence[Task], words: str) -> s
     return sha256_hex(canonical_json([items, words, asked_as(partition.spec), partition.seed]))
 
 
-def _add(total: Asked, spec: ModelSpec, outcome: Outcome) -> None:
+def _add(total: Asked, spec: ModelSpec, outcome: SessionResult) -> None:
     total.answered += outcome.answered
     total.failed += outcome.failed
     one = outcome.tally

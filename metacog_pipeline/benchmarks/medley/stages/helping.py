@@ -43,7 +43,7 @@ from metacog_pipeline.benchmarks.medley.stages.generator_marks import words
 from metacog_pipeline.benchmarks.medley.stages.settings import settings
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
+from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
 
@@ -51,7 +51,7 @@ REASON_WORDS = 60  # of one analyst on one claim
 _WORD = "measured "
 
 
-def estimates(study: Study) -> list[tuple[str, ModelSpec, Estimate]]:
+def estimates(study: Study) -> list[tuple[str, ModelSpec, CostEstimate]]:
     """Return (name of the transcripts, who, what is left to ask) in the order of asking; the sample's people are free."""
     if not wanted(study) or settings(study).generator is None:
         return []

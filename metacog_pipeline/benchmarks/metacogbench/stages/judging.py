@@ -27,8 +27,8 @@ from metacog_pipeline.benchmarks.metacogbench.stages.settings import (
 )
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.panel import Panelist, panel_identities
-from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.planning import Estimate
+from metacog_pipeline.querying.partition import Progress, SessionResult
+from metacog_pipeline.querying.planning import CostEstimate
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.store import read_partition
@@ -62,7 +62,7 @@ def fingerprint(partition: Partition) -> str:
     )
 
 
-def ask(partition: Partition, on_progress: Callable[[Progress], None] | None) -> Outcome:
+def ask(partition: Partition, on_progress: Callable[[Progress], None] | None) -> SessionResult:
     """Ask the judges what is not judged yet."""
     return common.ask_panel(JUDGING, partition, _panel(partition, _cases(partition)), on_progress)
 
@@ -81,7 +81,7 @@ def read(partition: Partition) -> pl.DataFrame:
     )
 
 
-def estimate(partition: Partition) -> dict[str, Estimate]:
+def estimate(partition: Partition) -> dict[str, CostEstimate]:
     """Return what is left to ask about a partition, by who is asked."""
     return common.estimate_panel(JUDGING, partition, _panel(partition, _cases_to_come(partition)))
 
