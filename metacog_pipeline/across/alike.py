@@ -14,9 +14,10 @@ import polars as pl
 
 from metacog_pipeline.across.cells import CELLS, STATISTICS, Floats, cells_of, levels
 from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
-from metacog_pipeline.stats.clusters import Patterns, patterns_of, percentile_interval, resample
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.resampling import Patterns
 
 VERSION = "1"
 N_BOOT = 1000
@@ -73,7 +74,7 @@ def _rows(
     named: dict[str, object], part: pl.DataFrame, seed: int, n_boot: int
 ) -> Iterator[dict[str, object]]:
     stated = part.filter(pl.col("confidence").is_not_null())
-    patterns = patterns_of(stated["cluster"].to_numpy(), cells_of(stated), CELLS)
+    patterns = resampling.patterns_of(stated["cluster"].to_numpy(), cells_of(stated), CELLS)
     for measure, found in measures(patterns, seed, n_boot).items():
         yield {
             **named,
@@ -93,7 +94,7 @@ def _rows(
 def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:
     """Return every measure of one model's answers as items over the cells of `cells`."""
     totals = patterns.totals.astype(np.float64)
-    drawn = resample(patterns, n_boot, seed)
+    drawn = resampling.patterns(patterns, n_boot, seed)
     found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
     found["auroc2"] = auroc_from_patterns(patterns)
     return {**found, **_meta_d(patterns, totals, drawn)}
@@ -109,7 +110,7 @@ def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) 
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     values = STATISTICS[name](drawn)
-    low, high = percentile_interval(values)
+    low, high = resampling.interval(values)
     status = f"few items: {patterns.n_items}" if patterns.n_items < FEW_ITEMS else "ok"
     return Estimate(value, low, high, n, method, status, float(np.nanstd(values)))
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.stats.auroc import auroc_statistic
+from metacog_pipeline.stats.calibration import ece_statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -16,9 +17,7 @@ Ints = NDArray[np.int64]
 #: Confidence in percent, 0..100: what a cell stands for.
 GRID = 101
 CELLS = 2 * GRID
-BINS = 10  # of ECE, of equal width
 _SHARE = np.arange(GRID) / 100
-_BIN = np.maximum((np.arange(GRID) * BINS + 99) // 100 - 1, 0)  # (low, high], as in `stats.calibration`
 
 
 def cells_of(frame: pl.DataFrame) -> Ints:
@@ -44,18 +43,10 @@ def brier(totals: Floats) -> Floats:
     return _ratio(right @ (1 - _SHARE) ** 2 + wrong @ _SHARE**2, totals.sum(axis=1))
 
 
-def ece(totals: Floats) -> Floats:
-    """Return the expected calibration error over ten bins of equal width, 0..1 (Naeini et al. 2015)."""
-    member = (_BIN[:, None] == np.arange(BINS)).astype(np.float64)
-    wrong, right = totals[:, 0::2], totals[:, 1::2]
-    gaps = np.abs(((wrong + right) * _SHARE - right) @ member).sum(axis=1)
-    return _ratio(gaps, totals.sum(axis=1))
-
-
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "accuracy": accuracy,
     "mean_confidence": mean_confidence,
-    "ece": ece,
+    "ece": ece_statistic(_SHARE, edges="equal"),
     "brier": brier,
     "auroc2": auroc_statistic,
 }

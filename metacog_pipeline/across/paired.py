@@ -1,8 +1,8 @@
 """Two models on the items both answered: is one better, and by how much.
 
 Items are the unit: one is drawn with all its runs under both models, so what makes an item hard for everybody cancels.
-P values are those of the bootstrap (twice the smaller share of resampled differences beyond zero, half a draw added),
-Holm's correction is over all rows of one comparison.
+P values are those of the bootstrap (twice the smaller share of resampled differences beyond zero, one draw added; never
+below 2 / (draws + 1)), Holm's correction is over all rows of one comparison.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.across.cells import CELLS, STATISTICS, Floats, cells_of
-from metacog_pipeline.stats.clusters import patterns_of, percentile_interval, resample
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.resampling import PValue
 
 N_BOOT = 5000
 FEW_ITEMS = 10
@@ -76,9 +77,9 @@ def _compared(
         return [_empty(name, "no item was answered by both") for name in names]
     placed = part if stated else part.with_columns(confidence=pl.lit(0.0))  # accuracy needs none
     cells = cells_of(placed) + CELLS * (part["model"] == b).to_numpy()
-    patterns = patterns_of(part["cluster"].to_numpy(), cells, 2 * CELLS)
+    patterns = resampling.patterns_of(part["cluster"].to_numpy(), cells, 2 * CELLS)
     totals = patterns.totals.astype(np.float64)[None]
-    drawn = resample(patterns, n_boot, seed)
+    drawn = resampling.patterns(patterns, n_boot, seed)
     counted = {
         "n_items": patterns.n_items,
         "n_a": int(totals[0, :CELLS].sum()),
@@ -94,8 +95,7 @@ def _difference(name: str, totals: Floats, drawn: Floats, n_items: int) -> dict[
         undefined = "undefined: all correct or all wrong" if name == "auroc2" else "undefined"
         return _empty(name, undefined)
     spread = statistic(drawn[:, :CELLS]) - statistic(drawn[:, CELLS:])
-    low, high = percentile_interval(spread)
-    defined = spread[np.isfinite(spread)]
+    low, high = resampling.interval(spread)
     found: dict[str, object] = {
         "measure": name,
         "value_a": value_a,
@@ -108,8 +108,7 @@ def _difference(name: str, totals: Floats, drawn: Floats, n_items: int) -> dict[
     }
     if n_items < 2 or low is None:
         return {**found, "low": None, "high": None, "status": f"too few items for an interval: {n_items}"}
-    beyond = min((defined <= 0).sum(), (defined >= 0).sum())
-    found["p"] = float(min(1.0, (2 * beyond + 1) / (len(defined) + 1)))
+    found["p"] = resampling.p_value(value_a - value_b, spread, PValue.SHARE)
     if n_items < FEW_ITEMS:
         found["status"] = f"few items: {n_items}"
     return found

@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, counts, floats, ratio, whole
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, floats, ratio
 from metacog_pipeline.stats.agreement import cohen_kappa
-from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -167,12 +167,8 @@ def _estimate(
     value = float(statistic(np.ones((1, n)))[0])
     if n == 1:
         return Estimate(value, None, None, 1, method, SINGLE_ITEM)
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=whole("n_boot", n_boot, 1)).astype(np.float64)
-    low, high = percentile_interval(statistic(weights))
-    if low is None or high is None:
-        return Estimate(value, None, None, n, method, status)
-    return Estimate(value, min(low, value), max(high, value), n, method, status)
+    low, high = resampling.interval(statistic(resampling.weights(n, n_boot, seed)), value, "widened")
+    return Estimate(value, low, high, n, method, status)
 
 
 def _ratings(ratings: ArrayLike) -> Floats:

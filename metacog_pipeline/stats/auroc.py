@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length
-from metacog_pipeline.stats.clusters import Patterns
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
     ALL_WRONG,
@@ -23,6 +22,7 @@ from metacog_pipeline.stats.estimate import (
     unavailable,
 )
 from metacog_pipeline.stats.proportions import Z95
+from metacog_pipeline.stats.resampling import Patterns
 
 TOO_FEW = "fewer than two correct or two wrong items"
 SEPARATED = "correct and wrong perfectly separated"

@@ -1,7 +1,8 @@
 """Does stated confidence match the share of correct answers?
 
 Expected calibration error: Naeini, Cooper & Hauskrecht (2015), AAAI; Guo, Pleiss, Sun & Weinberger (2017), "On
-calibration of modern neural networks", ICML, eq. 3, with bins ((b - 1) / B, b / B]. Brier score: Brier (1950).
+calibration of modern neural networks", ICML, eq. 3, with bins ((b - 1) / B, b / B]. There is one error (`ece`); how
+confidences share a bin is its ``edges``. Brier score: Brier (1950).
 
 Confidence on a scale of L levels is kept as counts of shape ``(L, 2)``: level × (wrong, correct). Flattened, level
 index l with outcome y is cell 2 l + y.
@@ -15,13 +16,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
-from metacog_pipeline.stats.clusters import Patterns, Statistic, percentile_interval
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import mean_estimate, proportion
-from metacog_pipeline.stats.ratios import ratio_estimate
+from metacog_pipeline.stats.resampling import Patterns, Statistic
 
 Mapping = Literal["(c-1)/(L-1)", "c/L"]
+Edges = Literal["equal", "floor", "mass", "levels"]
+EDGES: tuple[Edges, ...] = ("equal", "floor", "mass", "levels")
+
+_GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
+_BLOCK = 4_000_000  # clusters × draws held at once (32 MB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,9 @@ def reliability(table: ArrayLike, probability: ArrayLike) -> tuple[ReliabilityBi
 
 def reliability_bins(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) -> tuple[ReliabilityBin, ...]:
     """Return ``bins`` equal-width bins (low, high] of confidences ``(N,)`` in 0..1; 0 joins the first bin."""
-    stated, right, index = _binned(confidence, correct, bins)
+    stated, right = _stated(confidence), binary("correct", correct)
+    same_length(confidence=stated, correct=right)
+    index = bin_index(stated, bins)
     n = np.bincount(index, minlength=bins)
     hits = np.bincount(index, weights=right, minlength=bins)
     total = np.bincount(index, weights=stated, minlength=bins)
@@ -129,57 +137,94 @@ def reliability_bins(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) 
     )
 
 
-def ece_statistic(probability: ArrayLike) -> Statistic:
-    """Return the function ``(B, 2 L) -> (B,)`` of the expected calibration error, for a bootstrap."""
+def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:
+    """Return the bin 0 .. of each confidence ``(N,)`` in 0..1.
+
+    Parameters
+    ----------
+    confidence
+        Shape ``(N,)``, 0..1.
+    bins
+        Number of bins; ``"levels"`` has as many as there are distinct confidences.
+    edges
+        ``"equal"``: bins (low, high] of equal width, 0 joins the first (Naeini et al. 2015). ``"floor"``: [low, high), 1
+        joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones may fall into two.
+        ``"levels"``: every distinct confidence is a bin of its own.
+
+    Examples
+    --------
+    >>> bin_index([0.0, 0.2, 0.6, 1.0], 5).tolist(), bin_index([0.0, 0.2, 0.6, 1.0], 5, "floor").tolist()
+    ([0, 0, 2, 4], [0, 1, 3, 4])
+    """
+    stated = _stated(confidence)
+    bins = whole("bins", bins, 1)
+    if edges == "equal":
+        return np.searchsorted(np.arange(1, bins) / bins, stated, side="left").astype(np.int64)
+    if edges == "floor":
+        return np.clip(np.floor(stated * bins + _GUARD), 0, bins - 1).astype(np.int64)
+    if edges == "levels":
+        return np.unique(stated, return_inverse=True)[1].astype(np.int64)
+    if edges == "mass":
+        found = np.empty(len(stated), dtype=np.int64)
+        found[np.argsort(stated, kind="stable")] = np.arange(len(stated)) * bins // max(len(stated), 1)
+        return found
+    raise ValueError(f"unknown edges {edges!r}: one of {', '.join(EDGES)}")
+
+
+def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Estimate:
+    """Return the expected calibration error Σ_b n_b / n |accuracy_b - confidence_b|, without an interval.
+
+    Parameters
+    ----------
+    confidence, correct
+        Shape ``(N,)``: 0..1, and 0/1 or booleans.
+    bins, edges
+        Of `bin_index`. The gap of a bin is between its share correct and its mean confidence.
+
+    Returns
+    -------
+    Estimate
+        Value in 0..1, 0 is perfect.
+
+    Examples
+    --------
+    >>> round(ece([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]).value, 3)
+    0.1
+    """
+    stated, right = _stated(confidence), binary("correct", correct)
+    n = same_length(confidence=stated, correct=right)
+    method = "ece, levels" if edges == "levels" else f"ece, {bins} bins"
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    gaps = np.abs(np.bincount(bin_index(stated, bins, edges), weights=right - stated))
+    return Estimate(min(float(gaps.sum()) / n, 1.0), None, None, n, method, SINGLE_ITEM if n == 1 else OK)
+
+
+def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels") -> Statistic:
+    """Return the function ``(B, 2 L) -> (B,)`` of the expected calibration error of totals, for a bootstrap.
+
+    ``probability`` ``(L,)`` is what each level stands for; ``bins`` and ``edges`` of `bin_index` merge levels.
+
+    Examples
+    --------
+    >>> ece_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
+    array([0.125])
+    """
     stated = floats("probability", probability)
+    member = None
+    if edges != "levels":
+        member = (bin_index(stated, bins, edges)[:, None] == np.arange(bins)).astype(np.float64)
 
     def statistic(totals: Floats) -> Floats:
-        gaps = np.abs(totals[:, 1::2] - (totals[:, 0::2] + totals[:, 1::2]) * stated)
+        gaps = totals[:, 1::2] - (totals[:, 0::2] + totals[:, 1::2]) * stated
+        gaps = np.abs(gaps if member is None else gaps @ member)
         return ratio(gaps.sum(axis=1), totals.sum(axis=1))
 
     return statistic
 
 
-def ece_from_counts(table: ArrayLike, probability: ArrayLike) -> Estimate:
-    """Return the expected calibration error Σ_l n_l / n |accuracy_l - probability_l|, without an interval.
-
-    Parameters
-    ----------
-    table
-        Counts, shape ``(L, 2)``.
-    probability
-        Shape ``(L,)``, 0..1: what each level stands for.
-
-    Returns
-    -------
-    Estimate
-        Value in 0..1 (0 is perfect), method ``"ece, levels"``.
-    """
-    cells = _table(table)
-    stated = _probability(probability, len(cells))
-    n = int(cells.sum())
-    if n == 0:
-        return unavailable(0, "ece, levels", NO_ITEMS)
-    value = float(ece_statistic(stated)(cells.reshape(1, -1).astype(np.float64))[0])
-    return Estimate(min(value, 1.0), None, None, n, "ece, levels", SINGLE_ITEM if n == 1 else OK)
-
-
-def ece(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) -> Estimate:
-    """Return the expected calibration error of confidences ``(N,)`` in 0..1 over equal-width bins.
-
-    The gap of a bin is between its share correct and its mean confidence; no interval.
-    """
-    stated, right, index = _binned(confidence, correct, bins)
-    method = f"ece, {bins} bins"
-    n = len(stated)
-    if n == 0:
-        return unavailable(0, method, NO_ITEMS)
-    gaps = np.abs(np.bincount(index, weights=right - stated, minlength=bins))
-    return Estimate(min(float(gaps.sum()) / n, 1.0), None, None, n, method, SINGLE_ITEM if n == 1 else OK)
-
-
 def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> Estimate:
-    """Return the expected calibration error with an item-bootstrap interval.
+    """Return the expected calibration error over levels with an item-bootstrap interval.
 
     Absolute values make the error of a resample larger on average than that of the sample, so the draws are
     moved by the difference between their mean and the value (a bootstrap bias correction; Efron & Tibshirani 1993,
@@ -190,34 +235,113 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
     patterns
         Items over the 2 L cells.
     probability
-        Shape ``(L,)``, 0..1.
+        Shape ``(L,)``, 0..1: what each level stands for.
     draws
         Resampled totals ``(B, 2 L)``.
+
+    Examples
+    --------
+    >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
+    >>> found = ece_estimate(items, [0.0, 1.0], resampling.patterns(items, 1000, 1))
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.125, 0.0, 0.372)
     """
-    statistic = ece_statistic(probability)
-    cells = patterns.totals
-    plain = ece_from_counts(cells.reshape(-1, 2), probability)
-    method = "item bootstrap, recentred"
-    if plain.value is None:
-        return unavailable(plain.n, method, plain.status)
+    table = _table(patterns.totals.reshape(-1, 2))
+    statistic = ece_statistic(_probability(probability, len(table)))
+    n, method = int(table.sum()), "item bootstrap, recentred"
+    if n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
     if patterns.n_items < 2:
+        return Estimate(value, None, None, n, method, SINGLE_ITEM)
+    found = statistic(draws)
+    defined = found[~np.isnan(found)]
+    # As `interval` recentres, but the shift is worked out first: another last digit, which published numbers have.
+    moved = value - (float(defined.mean()) if len(defined) else 0.0)
+    low, high = resampling.interval(np.clip(found + moved, 0.0, 1.0), value, "widened")
+    if low is None:
+        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
+    return Estimate(value, low, high, n, method, sem=float(defined.std()))
+
+
+def ece_clustered(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    clusters: ArrayLike,
+    stream: resampling.Stream,
+    bins: int = 10,
+    n_draws: int = 1_000,
+) -> Estimate:
+    """Return the expected calibration error of confidences on any scale; whole clusters are resampled, draws recentred.
+
+    Parameters
+    ----------
+    confidence, correct, clusters
+        Shape ``(N,)``: 0..1, 0/1, and the cluster of each answer.
+    stream
+        Of the kernel `resampling.indices`.
+    bins, n_draws
+        Equal bins, and number of resamples.
+
+    Examples
+    --------
+    >>> found = ece_clustered([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3], stream=1)
+    >>> round(found.value, 3), round(found.high, 3)
+    (0.1, 0.372)
+    """
+    plain = ece(confidence, correct, bins)
+    stated, right = _stated(confidence), binary("correct", correct)
+    method = f"ece, {bins} bins, item bootstrap, recentred"
+    if plain.value is None:
+        return unavailable(0, method, plain.status)
+    _, place = np.unique(np.asarray(clusters), return_inverse=True)
+    k = int(place.max()) + 1
+    if k < 2:
         return Estimate(plain.value, None, None, plain.n, method, SINGLE_ITEM)
-    values = statistic(draws)
-    defined = values[~np.isnan(values)]
-    # Without a defined draw there is nothing to move, and no interval comes out below.
-    moved = plain.value - (float(defined.mean()) if len(defined) else 0.0)
-    low, high = percentile_interval(np.clip(values + moved, 0.0, 1.0))
-    if low is None or high is None:
-        return Estimate(plain.value, None, None, plain.n, method, MOSTLY_UNDEFINED)
-    low, high = min(low, plain.value), max(high, plain.value)
-    return Estimate(plain.value, low, high, plain.n, method, sem=float(defined.std()))
+    cell = place * bins + bin_index(stated, bins)
+    gaps = np.bincount(cell, weights=right - stated, minlength=k * bins).reshape(k, bins)
+    number = np.bincount(place, minlength=k).astype(np.float64)
+    rng, drawn = resampling.generator(stream), []
+    for size in resampling.blocks(n_draws, k, _BLOCK):
+        weights = resampling.occurrences(resampling.indices(k, size, rng))
+        drawn.append(np.abs(weights @ gaps).sum(axis=1) / (weights @ number))
+    draws = np.concatenate(drawn)
+    low, high = resampling.interval(draws, plain.value, "recentred")
+    return Estimate(plain.value, low, high, plain.n, method, sem=float(draws.std()))
+
+
+def ece_draws(
+    confidence: Floats, correct: Floats, weights: Floats, bins: int = 10, edges: Edges = "equal"
+) -> Floats:
+    """Return the expected calibration error of each resample of items, shape ``(B,)``; NaN for one without an item.
+
+    Parameters
+    ----------
+    confidence, correct
+        Shape ``(items,)``; NaN in ``confidence`` leaves an item out.
+    weights
+        Shape ``(B, items)``: how often each resample holds an item (`resampling.weights`).
+    bins, edges
+        Of `bin_index`.
+
+    Examples
+    --------
+    >>> ece_draws(np.array([0.9, 0.6]), np.array([1.0, 0.0]), np.array([[1.0, 1.0], [2.0, 0.0]])).round(2)
+    array([0.35, 0.1 ])
+    """
+    here = ~np.isnan(confidence)
+    stated, right, kept = confidence[here], correct[here], weights[:, here]
+    table = np.zeros((len(stated), bins + 1))
+    table[np.arange(len(stated)), bin_index(stated, bins, edges)] = right - stated
+    table[:, bins] = 1.0
+    totals = kept @ table
+    return np.minimum(ratio(np.abs(totals[:, :bins]).sum(axis=1), totals[:, bins]), 1.0)
 
 
 def brier(confidence: ArrayLike, correct: ArrayLike) -> Estimate:
     """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best."""
-    stated, right = floats("confidence", confidence), binary("correct", correct)
+    stated, right = _stated(confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
-    _check_probability(stated)
     return mean_estimate((stated - right) ** 2)
 
 
@@ -225,7 +349,7 @@ def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     """Return the Brier score of items over the 2 L cells, clustered where an item has several runs."""
     stated = _probability(probability, patterns.counts.shape[1] // 2)
     loss = np.column_stack([stated**2, (stated - 1) ** 2]).ravel()
-    return ratio_estimate(patterns, loss, np.ones(len(loss)))
+    return resampling.ratio(patterns, loss, np.ones(len(loss)))
 
 
 def _table(table: ArrayLike) -> Ints:
@@ -243,14 +367,12 @@ def _probability(probability: ArrayLike, n_levels: int) -> Floats:
     return stated
 
 
+def _stated(confidence: ArrayLike) -> Floats:
+    stated = floats("confidence", confidence)
+    _check_probability(stated)
+    return stated
+
+
 def _check_probability(stated: Floats) -> None:
     if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
         raise ValueError(f"confidences {stated.min()} to {stated.max()} are outside 0..1")
-
-
-def _binned(confidence: ArrayLike, correct: ArrayLike, bins: int) -> tuple[Floats, Ints, Ints]:
-    stated, right = floats("confidence", confidence), binary("correct", correct)
-    same_length(confidence=stated, correct=right)
-    _check_probability(stated)
-    edges = np.arange(1, whole("bins", bins, 1)) / bins
-    return stated, right, np.searchsorted(edges, stated, side="left").astype(np.int64)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
-from metacog_pipeline.stats.clusters import percentile_interval
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, OK, Estimate, unavailable
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats, floats, same_length
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.ranks import guarded_rho
 
 LEAST = 4  # respondents without which no correlation is given
@@ -31,7 +31,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, n_boot: int, seed: int) -> Esti
     if (status := _why_not(first, second)) is not None:
         return unavailable(len(first), "spearman", status)
     value = float(guarded_rho(first[None], second[None])[0])
-    drawn = _resamples(len(first), n_boot, seed)
+    drawn = resampling.indices(len(first), n_boot, seed)
     flat = (np.ptp(first[drawn], axis=1) == 0) | (np.ptp(second[drawn], axis=1) == 0)
     spread = np.where(flat, np.nan, guarded_rho(first[drawn], second[drawn]))
     return _with_interval(value, spread, len(first), "spearman, bootstrap of respondents")
@@ -66,7 +66,7 @@ def disattenuated(
     (value,) = _corrected(first, second, noise_x, noise_y, everybody)
     if not np.isfinite(value):
         return unavailable(len(first), method, UNRELIABLE)
-    drawn = _resamples(len(first), n_boot, seed)
+    drawn = resampling.indices(len(first), n_boot, seed)
     return _with_interval(
         float(value), _corrected(first, second, noise_x, noise_y, drawn), len(first), method
     )
@@ -94,22 +94,14 @@ def _pearson(first: Floats, second: Floats) -> Floats:
 
 
 def _with_interval(value: float, spread: Floats, n: int, method: str) -> Estimate:
-    low, high = percentile_interval(spread)
-    if low is None or high is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
     status = OK if n >= ENOUGH else f"few respondents: {n}"
-    return Estimate(value, low, high, n, method, status, float(np.nanstd(spread)))
+    return resampling.from_draws(value, spread, n, method, status)
 
 
 def _why_not(first: Floats, second: Floats) -> str | None:
     if len(first) < LEAST:
         return f"too few respondents: {len(first)}, at least {LEAST} needed"
     return CONSTANT if np.ptp(first) < 1e-12 or np.ptp(second) < 1e-12 else None
-
-
-def _resamples(n: int, n_boot: int, seed: int) -> np.ndarray:
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
-    return rng.integers(0, n, size=(whole("n_boot", n_boot, 1), n))
 
 
 def _pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, whole
-from metacog_pipeline.stats.clusters import percentile_interval
 from metacog_pipeline.stats.counts import Counts, padded
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, OK, Estimate, unavailable
 from metacog_pipeline.stats.metad import fit_metad
@@ -145,7 +145,7 @@ def estimate(
     finite = draws[np.isfinite(draws)]
     if len(finite) < len(draws):
         name = f"{name}, {len(finite)} usable"
-    low, high = percentile_interval(np.where(np.isfinite(draws), draws, np.nan))
+    low, high = resampling.interval(np.where(np.isfinite(draws), draws, np.nan))
     if low is None or high is None:
         return Estimate(value, None, None, n, name, MOSTLY_UNDEFINED)
     return Estimate(value, low, high, n, name, status, float(finite.std()))
@@ -153,17 +153,12 @@ def estimate(
 
 def _resampled(given: Floats, padding: float | None, n_boot: int, seed: int) -> dict[str, Floats]:
     """Return each measure of resampled cells, ``(n_boot, cells)``, NaN where a resample has none."""
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    rng = resampling.generator(seed)
     cells, ratings, _ = given.shape
-    flat = np.rint(given).astype(np.int64).reshape(cells, -1)
-    total = flat.sum(axis=1)
-    shares = np.where(total[:, None] > 0, flat / np.maximum(total, 1)[:, None], 1 / flat.shape[1])
-    step = max(1, _BATCH // max(cells, 1))
+    flat = np.rint(given).reshape(cells, -1)
     found: dict[str, list[Floats]] = {name: [] for name in MEASURES}
-    for begin in range(0, n_boot, step):
-        size = min(step, n_boot - begin)
-        drawn = rng.multinomial(total, shares, size=(size, cells)).reshape(-1, ratings, 2)
-        table = fold(drawn)
+    for size in resampling.blocks(n_boot, cells, _BATCH):
+        table = fold(resampling.table(flat, size, rng).reshape(-1, ratings, 2))
         fit = fit_metad(table if not padding else padded(table, padding))
         for name, values in zip(MEASURES, (fit.d1, fit.meta_da, fit.m_ratio, fit.m_diff), strict=True):
             usable = np.isfinite(values) if name == "d" else fit.ok

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_expit, log_ndtr, ndtr, xlog1py, xlogy
 
-from metacog_pipeline.stats._arrays import Floats, drawable, ratio, whole
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats, ratio, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK
 from metacog_pipeline.stats.type1 import Texts, normal_quantile, type1
@@ -210,16 +211,10 @@ def _mutual(first: Floats, second: Floats) -> Floats:
 
 def _resampled(joint: Floats, n_boot: int, seed: int) -> Floats:
     """Return the three informations of drawn tables, shape ``(n_boot, 3, cells)``."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    cells = len(joint)
-    flat = joint.reshape(cells, -1)
-    total = flat.sum(axis=1)
-    shares = np.where(total[:, None] > 0, flat / np.where(total > 0, total, 1.0)[:, None], 1 / flat.shape[1])
-    number = drawable(total)
-    step = max(1, _CHUNK // max(1, flat.size))
-    blocks = []
-    for begin in range(0, n_boot, step):
-        size = min(step, n_boot - begin)
-        drawn = rng.multinomial(number, shares, size=(size, cells)).reshape(size, *joint.shape)
-        blocks.append(np.moveaxis(_information(drawn.astype(np.float64)), 0, 1))
-    return np.concatenate(blocks)
+    rng = resampling.generator(seed)
+    flat = joint.reshape(len(joint), -1)
+    drawn = (
+        resampling.table(flat, size, rng).reshape(size, *joint.shape)
+        for size in resampling.blocks(n_boot, flat.size, _CHUNK)
+    )
+    return np.concatenate([np.moveaxis(_information(each), 0, 1) for each in drawn])

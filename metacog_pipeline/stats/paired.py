@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, same_length, whole
-from metacog_pipeline.stats.anova import two_sided_t
-from metacog_pipeline.stats.clusters import merge_patterns, percentile_interval, resample
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.resampling import PValue
 
 NO_DISCORDANT = "no item on which they differ"
 FEW_MODELS = "fewer than two models"
 SAME_DIFFERENCE = "the same difference on every item"
+# Standard errors below are rounding: every item differs by the same amount.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +122,17 @@ def paired_difference_from_counts(
     n, method = len(rows), "paired item bootstrap"
     if n == 0:
         return PairedDifference(unavailable(0, method, NO_ITEMS), None, None, NO_ITEMS)
-    patterns = merge_patterns(rows, np.ones(n, dtype=np.int64))
+    patterns = resampling.merge_patterns(rows, np.ones(n, dtype=np.int64))
     value = float(_difference(patterns.totals[None, :].astype(np.float64))[0])
     if n == 1:
         lone = Estimate(value, None, None, 1, method, SINGLE_ITEM)
         return PairedDifference(lone, None, None, SINGLE_ITEM)
     sem = _sem(patterns.counts, patterns.weights)
-    draws = _difference(resample(patterns, n_boot, seed))
-    low, high = percentile_interval(draws)
-    estimate = Estimate(value, low, high, n, method, sem=sem)
-    below, above = int((draws <= 0).sum()), int((draws >= 0).sum())
-    p_bootstrap = min(1.0, 2 * (min(below, above) + 1) / (len(draws) + 1))
-    if sem <= 1e-12:  # rounding: every item differs by the same amount
-        return PairedDifference(estimate, 1.0 if abs(value) <= 1e-12 else None, p_bootstrap, SAME_DIFFERENCE)
-    return PairedDifference(estimate, two_sided_t(value / sem, n - 1), p_bootstrap)
+    draws = _difference(resampling.patterns(patterns, n_boot, seed))
+    estimate = Estimate(value, *resampling.interval(draws), n, method, sem=sem)
+    p = resampling.p_value(value, draws, PValue.T, se=sem, df=n - 1, tolerance=_ROUNDING)
+    p_bootstrap = resampling.p_value(value, draws, PValue.SHARE)
+    return PairedDifference(estimate, p, p_bootstrap, SAME_DIFFERENCE if sem <= _ROUNDING else OK)
 
 
 def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.ranks import fisher_interval, spearman_rows
@@ -25,7 +25,6 @@ TRIMMED = 0.10
 N_BOOT = 1000
 _BY_ORDER = frozenset({"trimmed_mean", "median"})
 _CHUNK = 4_000_000  # doubles held at once while resampling
-_REMEMBERED = 1_000_000  # places of a set of resamples that is kept for the next call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,10 +103,10 @@ def location_estimates(
             found[statistic] = Estimate(value, None, None, 1, method, SINGLE_ITEM)
             continue
         own = draws[statistic][:, 0]
-        low, high = np.quantile(own, [0.025, 0.975])
-        found[statistic] = Estimate(
-            value, min(float(low), value), max(float(high), value), n, method, sem=float(own.std())
-        )
+        # Not (1 - 0.95) / 2, as in `resampling.interval`: the last digit of published ends is that of 0.025.
+        low, high = map(float, np.quantile(own, [0.025, 0.975]))
+        sem = float(own.std())
+        found[statistic] = Estimate(value, min(low, value), max(high, value), n, method, sem=sem)
     return found
 
 
@@ -178,7 +177,7 @@ def _resampled(
     rows, items = table.shape
     if not items:
         return {statistic: np.full((n_boot, rows), np.nan) for statistic in statistics}
-    drawn = (_drawn if n_boot * items <= _REMEMBERED else _drawn.__wrapped__)(items, n_boot, seed)
+    drawn = resampling.indices(items, n_boot, seed)
     step = max(1, _CHUNK // max(rows * items, 1))
     blocks: dict[Location, list[Floats]] = {statistic: [] for statistic in statistics}
     for start in range(0, n_boot, step):
@@ -187,13 +186,6 @@ def _resampled(
         for statistic, found in blocks.items():
             found.append(_location(picked, statistic, share, ordered).reshape(-1, rows))
     return {statistic: np.concatenate(found) for statistic, found in blocks.items()}
-
-
-@lru_cache(maxsize=16)  # cells of a study mostly have the same few numbers of items
-def _drawn(items: int, n_boot: int, seed: int) -> Ints:
-    drawn = np.random.Generator(np.random.PCG64(seed)).integers(0, items, size=(n_boot, items))
-    drawn.flags.writeable = False
-    return drawn
 
 
 def _location(table: Floats, statistic: Location, share: float, ordered: Floats | None = None) -> Floats:

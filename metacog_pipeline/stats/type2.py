@@ -16,15 +16,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
 from metacog_pipeline.stats.auroc import SEPARATED, TOO_FEW, auroc, auroc_statistic
-from metacog_pipeline.stats.clusters import patterns_of, percentile_interval, resample
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
     ALL_WRONG,
-    MOSTLY_UNDEFINED,
     NO_ITEMS,
     OK,
     ONE_LEVEL,
@@ -202,15 +201,13 @@ def auroc2_trials(
     if items is None:
         draws = _resampled_areas(np.bincount(cell, minlength=2 * len(levels)), n_boot, seed)
     else:
-        draws = auroc_statistic(resample(patterns_of(items, cell, 2 * len(levels)), n_boot, seed))
-    low, high = percentile_interval(draws)
+        by_item = resampling.patterns_of(items, cell, 2 * len(levels))
+        draws = auroc_statistic(resampling.patterns(by_item, n_boot, seed))
     method = "bootstrap" if items is None else "bootstrap of items"
-    if low is None or high is None:
-        return Estimate(delong.value, None, None, delong.n, method, MOSTLY_UNDEFINED)
-    status = SEPARATED if delong.value in (0.0, 1.0) else OK
-    if status != OK:
-        return Estimate(delong.value, None, None, delong.n, method, status)
-    return Estimate(delong.value, low, high, delong.n, method, sem=float(np.nanstd(draws)))
+    found = resampling.from_draws(delong.value, draws, delong.n, method)
+    if found.status == OK and delong.value in (0.0, 1.0):
+        return Estimate(delong.value, None, None, delong.n, method, SEPARATED)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,18 +289,18 @@ def _spread(number: Floats, excess: Floats, total: Floats) -> Floats:
 
 def _resampled_areas(table: Ints, n_boot: int, seed: int) -> Floats:
     """Areas of trials drawn with replacement, shape ``(n_boot,)``."""
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    rng = resampling.generator(seed)
     n, width = int(table.sum()), len(table)
     cell = np.repeat(np.arange(width), table)
-    step = max(1, _CHUNK // max(n, width))
-    blocks = []
-    for begin in range(0, n_boot, step):
-        size = min(step, n_boot - begin)
+    found = []
+    for size in resampling.blocks(n_boot, max(n, width), _CHUNK):
         # Few cells: one multinomial draw each. Many: drawing the trials themselves is the quicker of the same thing.
         if 8 * width < n:
-            totals = rng.multinomial(n, table / n, size=size)
+            totals = resampling.table(table[None], size, rng)[:, 0]
         else:
-            drawn = cell[rng.integers(0, n, size=(size, n))] + width * np.arange(size)[:, None]
-            totals = np.bincount(drawn.ravel(), minlength=size * width).reshape(size, width)
-        blocks.append(auroc_statistic(totals.astype(np.float64)))
-    return np.concatenate(blocks)
+            drawn = cell[resampling.indices(n, size, rng)] + width * np.arange(size)[:, None]
+            totals = (
+                np.bincount(drawn.ravel(), minlength=size * width).reshape(size, width).astype(np.float64)
+            )
+        found.append(auroc_statistic(totals))
+    return np.concatenate(found)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, Estimate
 from metacog_pipeline.stats.proportions import Z95, wilson_interval
@@ -197,13 +198,9 @@ def bootstrap_type2_dprime(
     """
     n_boot = whole("n_boot", n_boot, 1)
     normal_quantile(level)
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
     yes_correct, yes_wrong = observed.yes_correct, observed.yes_wrong
     kinds = (yes_correct, observed.n_correct - yes_correct, yes_wrong, observed.n_wrong - yes_wrong)
-    cells = np.rint(np.column_stack(kinds)).astype(np.int64)
-    total = cells.sum(axis=1)
-    shares = np.where(total[:, None] > 0, cells / np.maximum(total, 1)[:, None], 0.25)
-    drawn = rng.multinomial(total, shares, size=(n_boot, len(total))).reshape(-1, 4).astype(np.float64)
+    drawn = resampling.table(np.rint(np.column_stack(kinds)), n_boot, seed).reshape(-1, 4)
     again = type2_dprime(
         drawn[:, 0],
         drawn[:, 2],

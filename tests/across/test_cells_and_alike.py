@@ -13,7 +13,7 @@ from metacog_pipeline.across.cells import CELLS, STATISTICS, cells_of, levels
 from metacog_pipeline.across.readings import ANSWER_SCHEMA
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.clusters import patterns_of
+from metacog_pipeline.stats.resampling import patterns_of
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
 

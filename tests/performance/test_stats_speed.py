@@ -14,9 +14,10 @@ from metacog_pipeline.stats.calibration import (
     ece_estimate,
     level_probability,
 )
-from metacog_pipeline.stats.clusters import patterns_of, resample
 from metacog_pipeline.stats.paired import paired_difference
-from metacog_pipeline.stats.ratios import ratio_estimate
+from metacog_pipeline.stats.resampling import patterns as resample
+from metacog_pipeline.stats.resampling import patterns_of
+from metacog_pipeline.stats.resampling import ratio as ratio_estimate
 
 pytestmark = pytest.mark.bench
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
 from metacog_pipeline.stats.auroc import auroc, auroc_from_counts, auroc_from_patterns, auroc_statistic
-from metacog_pipeline.stats.clusters import Patterns, patterns_of, resample
+from metacog_pipeline.stats.resampling import Patterns, patterns_of
+from metacog_pipeline.stats.resampling import patterns as resample
 
 answers = st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=4, max_size=60)
 tables = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6).map(np.array)

@@ -9,13 +9,20 @@ from metacog_pipeline.stats.calibration import (
     confidence_cells,
     ece,
     ece_estimate,
-    ece_from_counts,
     level_probability,
     level_use,
     reliability,
     reliability_bins,
 )
-from metacog_pipeline.stats.clusters import Patterns, patterns_of, resample
+from metacog_pipeline.stats.resampling import Patterns, patterns_of
+from metacog_pipeline.stats.resampling import patterns as resample
+
+
+def ece_from_counts(table, probability):
+    cells = np.asarray(table)
+    items = Patterns(np.eye(cells.size, dtype=int), cells.ravel())
+    return ece_estimate(items, probability, resample(items, 20, 1))
+
 
 answers = st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=80)
 tables = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=5)

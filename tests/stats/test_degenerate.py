@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, ece_estimate, level_probability
-from metacog_pipeline.stats.clusters import patterns_of, resample
-from metacog_pipeline.stats.ratios import ratio_estimate
+from metacog_pipeline.stats.resampling import patterns as resample
+from metacog_pipeline.stats.resampling import patterns_of
+from metacog_pipeline.stats.resampling import ratio as ratio_estimate
 
 LEVEL, RIGHT, ONE = np.repeat(np.arange(1.0, 6.0), 2), np.tile([0.0, 1.0], 5), np.ones(10)
 few_cells = st.lists(st.integers(0, 9), min_size=1, max_size=3)

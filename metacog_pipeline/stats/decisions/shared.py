@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, whole
 from metacog_pipeline.stats.decisions.shifts import Contrasts, contrasts
 
@@ -249,14 +250,13 @@ def _bootstrap(
     pairs = len(table)
     low, high, spread = (np.full((pairs, 3), np.nan) for _ in range(3))
     usable = np.zeros((pairs, 3), dtype=np.int64)
-    rng = np.random.default_rng(seed)
+    rng = resampling.generator(seed)
     tail = (1 - level) / 2
     for i in range(pairs if n_boot else 0):
         items = round(float(table[i].sum()))
         if not items:
             continue
-        shares = table[i].ravel() / table[i].sum()
-        drawn = rng.multinomial(items, shares, n_boot).reshape(n_boot, 2, 2, 2).astype(np.float64)
+        drawn = resampling.table(table[i].reshape(1, 8), n_boot, rng).reshape(n_boot, 2, 2, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = _measures(_on_the_z_scale(drawn, correction)[0])
             delta = values[:, 1] - values[:, 0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from metacog_pipeline.stats._arrays import Floats, drawable, whole
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.metad.types import MetaD
 
@@ -39,7 +40,7 @@ def resample_counts(
     if kind == "parametric" and fit is None:
         raise ValueError("a parametric bootstrap draws from a fit: give one")
     n_boot = whole("n_boot", n_boot, 1)
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    rng = resampling.generator(seed)
     raw = tuple(np.maximum(side - table.pad, 0.0) for side in (table.n_s1, table.n_s2))
     shares = raw if fit is None or kind == "nonparametric" else model_shares(fit)
     return _draw(raw[0], shares[0], n_boot, rng), _draw(raw[1], shares[1], n_boot, rng)
@@ -48,10 +49,8 @@ def resample_counts(
 def _draw(raw: Floats, shares: Floats, n_boot: int, rng: np.random.Generator) -> Floats:
     cells, bins = raw.shape
     result = np.zeros((cells, n_boot, bins))
-    trials = drawable(raw.sum(axis=1))
-    total = shares.sum(axis=1)
-    for cell in np.flatnonzero((trials > 0) & (total > 0)):
-        result[cell] = rng.multinomial(trials[cell], shares[cell] / total[cell], size=n_boot)
+    for cell in np.flatnonzero((raw.sum(axis=1) > 0) & (shares.sum(axis=1) > 0)):
+        result[cell] = resampling.table(raw[[cell]], n_boot, rng, shares[[cell]])[:, 0]
     return result
 
 

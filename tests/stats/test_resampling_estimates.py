@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.clusters import Patterns, patterns_of, resample
 from metacog_pipeline.stats.proportions import mean_estimate, proportion
-from metacog_pipeline.stats.ratios import ratio_estimate, ratio_statistic
+from metacog_pipeline.stats.resampling import Patterns, patterns_of, ratio_statistic
+from metacog_pipeline.stats.resampling import patterns as resample
+from metacog_pipeline.stats.resampling import ratio as ratio_estimate
 
 LEVEL = np.repeat(np.arange(1, 6), 2).astype(float)
 RIGHT = np.tile([0.0, 1.0], 5)

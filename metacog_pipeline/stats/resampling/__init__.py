@@ -1,0 +1,55 @@
+"""Resampling: the unit of chance is the cluster.
+
+Runs of one item are not independent, nor are twins made from one source, so whole clusters are drawn with replacement, each
+with all its observations (Davison & Hinkley 1997, *Bootstrap Methods and their Application*, §3.8). A caller names its
+stream (`stream`), draws with one of four kernels and reads an interval, an estimate or a p from the draws; nobody else in
+the package draws clusters.
+
+=============================================  ==================================================================
+`Patterns`, `patterns_of`, `merge_patterns`    clusters as their distinct count vectors
+`stream`                                       the seed that belongs to names
+`patterns`                                     draw clusters by pattern: totals of cells
+`weights`                                      draw how often each cluster occurs
+`indices`, `occurrences`                       draw clusters by number; the same as weights
+`table`                                        draw independent trials over the bins of a table
+`interval`, `intervals`, `from_draws`          percentile, recentred or widened; with the value, an `Estimate`
+`share`, `mean`, `ratio`, `ratio_statistic`    estimates over clusters with their own standard errors
+`joint`, `joint_by_index`, `paired`            groups on the same clusters
+`difference`, `standard_error`, `p_value`      the only p of draws, with `PValue` as reference
+=============================================  ==================================================================
+
+Kernels return arrays that are not to be written to: equal calls may share them.
+"""
+
+from metacog_pipeline.stats.resampling.counting import Patterns, merge_patterns, patterns_of
+from metacog_pipeline.stats.resampling.estimates import mean, ratio, ratio_statistic, share
+from metacog_pipeline.stats.resampling.intervals import (
+    Difference,
+    Kind,
+    PValue,
+    difference,
+    from_draws,
+    interval,
+    intervals,
+    p_value,
+    standard_error,
+)
+from metacog_pipeline.stats.resampling.kernels import (
+    Stream,
+    blocks,
+    generator,
+    indices,
+    occurrences,
+    patterns,
+    stream,
+    table,
+    weights,
+)
+from metacog_pipeline.stats.resampling.pairs import Statistic, joint, joint_by_index, paired
+
+__all__ = [
+    "Difference", "Kind", "PValue", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
+    "indices", "interval", "intervals", "joint", "joint_by_index", "mean", "merge_patterns", "occurrences", "p_value",
+    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "share", "standard_error", "stream",
+    "table", "weights",
+]  # fmt: skip

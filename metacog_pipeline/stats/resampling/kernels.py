@@ -1,0 +1,200 @@
+"""The four draw kernels and the seeds of their streams of random numbers.
+
+Every kernel takes its stream explicitly, so that a number can be drawn again by anybody who knows its names. The generator
+is NumPy's PCG64. The order in which a kernel asks for numbers is part of every published interval: blocks of any size give
+the same bytes as one call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
+from metacog_pipeline.stats.resampling.counting import Patterns
+
+#: A seed, several, or a generator that goes on where it stands.
+Stream = int | Sequence[int] | np.random.Generator
+
+# Patterns × draws held at once; bounds memory (64 MB).
+_CHUNK = 8_000_000
+# Draws of unit clusters that are kept for the next call (16 MB each): groups mostly have the same few numbers of items.
+_KEPT = 2_000_000
+
+
+def stream(*names: object) -> int:
+    """Return the seed that belongs to ``names`` (JSON values): other names, another stream.
+
+    The first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
+
+    Examples
+    --------
+    >>> stream(3, "a", None, ["b", 1])
+    158127368282260
+    """
+    return int(sha256_hex(canonical_json([*names]))[:12], 16)
+
+
+def generator(stream: Stream) -> np.random.Generator:
+    """Return the PCG64 generator of a stream; a generator is returned as it is."""
+    if isinstance(stream, np.random.Generator):
+        return stream
+    return np.random.Generator(np.random.PCG64(_seeds(stream)))
+
+
+def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
+    """Yield numbers of draws that add up to ``n_draws``, each of no more than ``most`` / ``width``, at least 1.
+
+    Examples
+    --------
+    >>> list(blocks(10, 4, 16))
+    [4, 4, 2]
+    """
+    step = max(1, most // max(width, 1))
+    for start in range(0, n_draws, step):
+        yield min(step, n_draws - start)
+
+
+def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
+    """Draw clusters by their distinct count vectors: totals ``(n_draws, C)``.
+
+    Parameters
+    ----------
+    table
+        Clusters over C cells. The order of its patterns is part of the stream.
+    n_draws
+        Number of resamples, 1 or more.
+    stream
+        Seed or generator.
+
+    Examples
+    --------
+    >>> table = Patterns(np.eye(2, dtype=int), np.array([3, 7]))
+    >>> patterns(table, 3, 1)
+    array([[3., 7.],
+           [5., 5.],
+           [1., 9.]])
+    """
+    n_draws = whole("n_draws", n_draws, 1)
+    rng = generator(stream)
+    n = table.n_items
+    if n == 0:
+        return np.zeros((n_draws, table.counts.shape[1]))
+    shares = table.weights / n
+    return np.concatenate(
+        [
+            rng.multinomial(n, shares, size=size) @ table.matrix
+            for size in blocks(n_draws, len(shares), _CHUNK)
+        ]
+    )
+
+
+def weights(n: int, n_draws: int, stream: Stream) -> Floats:
+    """Draw how often each of ``n`` clusters is in a resample: ``(n_draws, n)``, rows add up to n, not to be written to.
+
+    For statistics that are linear in the clusters, at one matrix product for all resamples.
+
+    Examples
+    --------
+    >>> weights(4, 2, 1)
+    array([[1., 2., 0., 1.],
+           [2., 0., 1., 1.]])
+    """
+    n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
+    if isinstance(stream, np.random.Generator):
+        return _weights(n, n_draws, stream)
+    seeds = _seeds(stream)
+    return (_kept_weights if n * n_draws <= _KEPT else _new_weights)(n, n_draws, seeds)
+
+
+def indices(n: int, n_draws: int, stream: Stream) -> Ints:
+    """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1, for any statistic of the drawn values; not to be written to.
+
+    Examples
+    --------
+    >>> indices(4, 2, 1)
+    array([[1, 2, 3, 3],
+           [0, 0, 3, 3]])
+    """
+    n, n_draws = whole("n", n, 1), whole("n_draws", n_draws, 1)
+    if isinstance(stream, np.random.Generator):
+        return stream.integers(0, n, size=(n_draws, n))
+    seeds = _seeds(stream)
+    return (_kept_indices if n * n_draws <= _KEPT else _new_indices)(n, n_draws, seeds)
+
+
+def occurrences(drawn: Ints) -> Floats:
+    """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the other way.
+
+    Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
+    """
+    size, n = drawn.shape
+    place = drawn + n * np.arange(size)[:, None]
+    return np.bincount(place.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+
+
+def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | None = None) -> Floats:
+    """Draw independent trials over the bins of one or more tables: ``(n_draws, cells, bins)``.
+
+    Parameters
+    ----------
+    counts
+        Shape ``(cells, bins)``, 0 or more. Each cell keeps its number of trials; fractions are rounded to whole trials.
+    n_draws
+        Number of resamples, 1 or more.
+    stream
+        Seed or generator.
+    shares
+        Shape ``(cells, bins)``: draw from these proportions instead of the observed ones (a parametric bootstrap).
+
+    Examples
+    --------
+    >>> table([[4, 6]], 2, 1)[:, 0]
+    array([[4., 6.],
+           [7., 3.]])
+    """
+    given = floats("counts", counts, 2)
+    n_draws = whole("n_draws", n_draws, 1)
+    weight = given if shares is None else floats("shares", shares, 2)
+    if given.shape != weight.shape or (given < 0).any() or (weight < 0).any():
+        raise ValueError(
+            f"counts {given.shape} and shares {weight.shape} must be of equal shape and 0 or more"
+        )
+    total = weight.sum(axis=1, keepdims=True)
+    # A cell without trials draws nothing; its shares only have to be some.
+    probability = np.where(total > 0, weight / np.where(total > 0, total, 1.0), 1 / max(weight.shape[1], 1))
+    size = (n_draws, len(given))
+    drawn = generator(stream).multinomial(drawable(given.sum(axis=1)), probability, size=size)
+    return drawn.astype(np.float64)
+
+
+def _seeds(stream: int | Sequence[int]) -> int | tuple[int, ...]:
+    if isinstance(stream, Sequence):
+        return tuple(whole("seed", each) for each in stream)
+    return whole("seed", stream)
+
+
+def _weights(n: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    if n == 0:
+        return np.zeros((n_draws, 0))
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_draws).astype(np.float64)
+
+
+def _new_weights(n: int, n_draws: int, seeds: int | tuple[int, ...]) -> Floats:
+    drawn = _weights(n, n_draws, generator(seeds))
+    drawn.flags.writeable = False
+    return drawn
+
+
+def _new_indices(n: int, n_draws: int, seeds: int | tuple[int, ...]) -> Ints:
+    drawn: Ints = generator(seeds).integers(0, n, size=(n_draws, n))
+    drawn.flags.writeable = False
+    return drawn
+
+
+_kept_weights = functools.lru_cache(maxsize=16)(_new_weights)
+_kept_indices = functools.lru_cache(maxsize=16)(_new_indices)
