@@ -20,7 +20,7 @@ os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 from assets.launch import Launcher, launch
 from assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -134,10 +134,10 @@ def bench_on_disk(bench: Bench) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="session")
-def responder(tmp_path_factory: pytest.TempPathFactory) -> Responder:
+def responder(tmp_path_factory: pytest.TempPathFactory) -> SimulatedRespondent:
     """A simulated observer that knows the sample questions."""
     built = pipeline.construct(tmp_path_factory.mktemp("sample"), "sample")
-    return Responder(built.items, ObserverSpec())
+    return SimulatedRespondent(built.items, ObserverSpec())
 
 
 @dataclass
@@ -153,7 +153,7 @@ class Counting:
 
 
 @pytest.fixture
-def provider(responder: Responder) -> Iterator[Counting]:
+def provider(responder: SimulatedRespondent) -> Iterator[Counting]:
     """A provider that answers as the simulated observer does."""
     calls: dict[str, int] = {}
 

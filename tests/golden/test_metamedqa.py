@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction import (
     records,
     screen,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.corrected import corrected_edits, corrections
+from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import corrected_edits, corrections
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts, paper_checks
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published
@@ -93,7 +93,7 @@ def edits():
 @pytest.fixture(scope="module")
 def quirks():
     rows = read_json("published_quirks.json")
-    return tuple(build.Quirk(r["source_index"], r["field"], r["standard"], r["published"]) for r in rows)
+    return tuple(records.Quirk(r["source_index"], r["field"], r["standard"], r["published"]) for r in rows)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_without_quirks_it_differs_in_their_cells_only(parents, published, ficti
 
 def test_the_shipped_quirks_are_the_reference_ones(quirks):
     need_published("metamedqa_published.jsonl.gz")
-    own = build.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
+    own = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
     assert sorted(own, key=str) == sorted(quirks, key=str)
 
 

@@ -20,7 +20,7 @@ import pytest
 from metacog_pipeline.benchmarks.common import asking, scoring
 from metacog_pipeline.benchmarks.metamedqa import sources, stages
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.construction.build import load_quirks
+from metacog_pipeline.benchmarks.metamedqa.construction.records import load_quirks
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
@@ -90,7 +90,7 @@ def pinned() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "SOURCES", own)
         patch.setattr(pipeline, "MEDQA_ROWS", len(parents))
-        patch.setattr(pipeline.build, "load_quirks", lambda path: cells)
+        patch.setattr(pipeline.records, "load_quirks", lambda path: cells)
         yield
 
 

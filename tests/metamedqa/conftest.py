@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_T
 from metacog_pipeline.benchmarks.metamedqa.observe import observe
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.protocol import ask_item
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 KINDS = (
@@ -93,7 +93,7 @@ def answered(
         mode: str = "text",
     ) -> pl.DataFrame:
         spec = ModelSpec(name=model, provider="simulated", observer=observer)
-        respond = Responder(asked, observer)
+        respond = SimulatedRespondent(asked, observer)
         transcripts = asked_in_process(
             transcript,
             respond,

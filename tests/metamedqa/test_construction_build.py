@@ -13,13 +13,11 @@ from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa.construction import files, pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import (
     Options,
-    Quirk,
     build_items,
     limit_items,
-    load_quirks,
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.fictional import select_fictional
-from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow
+from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow, Quirk, load_quirks
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped

@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.construction.build import Options, Quirk, build_items, item_to_row
-from metacog_pipeline.benchmarks.metamedqa.construction.corrected import corrected_edits, corrections
+from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import (
+    corrected_edits,
+    corrections,
+    item_tags,
+)
+from metacog_pipeline.benchmarks.metamedqa.construction.build import Options, build_items, item_to_row
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import check_edits, check_parent
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
     OutputRow,
@@ -18,8 +22,8 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     EditRecord,
     FictionalRow,
     ParentRow,
+    Quirk,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.tags import item_tags
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
 
 PARENTS = [

@@ -122,7 +122,6 @@ def test_realidx_must_be_the_row_number():
 def test_a_missing_reason_and_auditor_stay_unknown():
     edit = records.parse_edit(Line("e", 1, EDIT))
     assert (edit.reason, edit.auditor) == (None, None)
-    assert (edit.reason_or_unknown, edit.auditor_or_unknown) == ("unknown", "unknown")
     assert records.unknown_fields([edit]) == {"auditor": 1, "created": 1, "reason": 1, "status": 1}
     assert "reason" not in records.edit_to_json(edit)
 

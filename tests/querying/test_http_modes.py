@@ -10,7 +10,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.common import asking, scoring
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
@@ -45,13 +45,13 @@ IDS = "[models.token_ids]\n" + "\n".join(f"{c} = [{i + 10}]" for i, c in enumera
 @contextmanager
 def server(plan: FaultPlan) -> Iterator[ServerThread]:
     observer = ObserverSpec(seed=5)
-    responders: list[Responder] = []
+    responders: list[SimulatedRespondent] = []
 
     def respond(model: str, request: ChatRequest) -> str:
         return responders[0](request)
 
     with ServerThread(respond, plan) as running:
-        running.use_items = lambda items: responders.append(Responder(items, observer))  # type: ignore[attr-defined]
+        running.use_items = lambda items: responders.append(SimulatedRespondent(items, observer))  # type: ignore[attr-defined]
         yield running
 
 

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.common.observing import (
 )
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse, read_confidence
-from metacog_pipeline.benchmarks.metamedqa.probabilities import RATINGS, menu_probabilities
+from metacog_pipeline.benchmarks.metamedqa.parsing.probabilities import RATINGS, menu_probabilities
 
 BENCHMARK = "metamedqa"
 ObservationStatus = Literal[

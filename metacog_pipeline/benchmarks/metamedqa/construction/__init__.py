@@ -11,16 +11,15 @@ questions (Methods, "Benchmark creation and preprocessing").
     fictional  ──┘
 
 =================  ===================================================================================
-``records``        the rows and edit records, parsed from JSON with one-line errors (``fields``)
+``records``        the rows and edit records, parsed from JSON with one-line errors
 ``text``           folding, word overlap and character similarity of texts
 ``edits``          applying an edit record to its parent row; the key rule
 ``derive``         the inverse: the edit table from a parent and a modified set, and the modified set's order
 ``edit_table``     a data set's edits with their order, counts and anomalies
-``tags``           subsets of items that are reported apart
 ``counts``         the counts of a derived table, and the published counts beside them
 ``fictional``      drawing from a pool of fictional questions
 ``build``          parent + edits + fictional -> items, quirks, manifest
-``corrected``      what the ``corrected`` data set changes, and why
+``anomalies``      what is wrong in the published data, what ``corrected`` changes, the tags that tell
 ``invariants``     the rules P1-P4 and E1-E8; ``output_rules``: O1-O7
 ``screen``         nominating malformed stems
 ``authoring``      drawing items to edit, worksheets, checking, accepting, rejecting

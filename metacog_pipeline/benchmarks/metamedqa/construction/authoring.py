@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     PARENT_PREFIX,
     EditRecord,
     ParentRow,
+    Status,
     option_text,
     parse_edit,
 )
@@ -191,7 +192,7 @@ def decide(
     if second:
         decided = _second(edit, auditor.strip(), accept)
     else:
-        status = "accepted" if accept else "rejected"
+        status: Status = "accepted" if accept else "rejected"
         decided = replace(edit, status=status, auditor=auditor.strip(), created=today.isoformat())
         if accept:
             _refuse_broken(parents, edits, decided)

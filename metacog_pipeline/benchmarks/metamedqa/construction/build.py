@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, cast
 
 import metacog_pipeline
@@ -18,7 +17,6 @@ from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
     edits_by_index,
     item_id,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.fields import Fields
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     PARENT_PREFIX,
     ChoiceRow,
@@ -26,6 +24,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     FictionalRow,
     Four,
     ParentRow,
+    Quirk,
     unknown_fields,
 )
 from metacog_pipeline.benchmarks.metamedqa.items import (
@@ -37,20 +36,10 @@ from metacog_pipeline.benchmarks.metamedqa.items import (
     Letter,
 )
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.sources import JsonRow, read_array
+from metacog_pipeline.sources import JsonRow
 
 FICTIONAL_META = "glianorex"
 CONSTRUCTION_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Quirk:
-    """One cell in which the published file departs from its own rules."""
-
-    source_index: int
-    field: str
-    standard: str
-    published: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +50,6 @@ class Options:
     prefix: str = PARENT_PREFIX
     seed: int = 0
     quirks: tuple[Quirk, ...] = ()
-
-
-def load_quirks(path: Path) -> tuple[Quirk, ...]:
-    """Read quirk cells from a JSON array of objects."""
-    quirks = []
-    for line in read_array(path):
-        fields = Fields(line)
-        field = fields.one_of("field", ("kind", "options.E", "options.F"))
-        quirks.append(
-            Quirk(fields.integer("source_index"), field, fields.text("standard"), fields.text("published"))
-        )
-    return tuple(quirks)
 
 
 def build_items(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -20,12 +21,14 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     CHOICES,
     PARENT_PREFIX,
     Change,
+    ChangedField,
     ChoiceRow,
     EditKind,
     EditRecord,
     ParentRow,
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, similarity, word_jaccard
+from metacog_pipeline.benchmarks.metamedqa.items import Letter
 
 LEAST_SIMILARITY = 60.0
 LEAST_LEAD = 10.0
@@ -188,7 +191,9 @@ def _edit(parent: ParentRow, row: ChoiceRow, prefix: str) -> EditRecord | None:
     options = row.choices
     pairs = [("question", parent.question, row.question)]
     pairs += [(f"options.{c}", parent.options[i], options[i]) for i, c in enumerate(CHOICES)]
-    changes = tuple(Change(field, before=old, after=new) for field, old, new in pairs if old != new)
+    changes = tuple(
+        Change(cast(ChangedField, field), before=old, after=new) for field, old, new in pairs if old != new
+    )
     after = row.answer_idx or parent.answer_idx
     if not changes and after == parent.answer_idx:
         return None
@@ -198,7 +203,7 @@ def _edit(parent: ParentRow, row: ChoiceRow, prefix: str) -> EditRecord | None:
         edit_kind=_EDIT_KIND.get(row.kind or "") or infer_kind(changes, parent.answer_idx),
         changes=changes,
         answer_before=parent.answer_idx,
-        answer_after=after,
+        answer_after=cast(Letter, after),
         published_kind=row.kind,
     )
 

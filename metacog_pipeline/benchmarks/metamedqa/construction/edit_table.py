@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from metacog_pipeline.benchmarks.metamedqa.construction import build, corrected, records
+from metacog_pipeline.benchmarks.metamedqa.construction import anomalies, records
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import Derivation, derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
@@ -34,8 +34,8 @@ class EditTable:
 
     edits: tuple[EditRecord, ...]
     prefix: str = records.PARENT_PREFIX
-    notes: tuple[corrected.Correction, ...] = ()
-    quirks: tuple[build.Quirk, ...] = ()
+    notes: tuple[anomalies.Correction, ...] = ()
+    quirks: tuple[records.Quirk, ...] = ()
     order: tuple[Place, ...] = ()
     counts: dict[str, Any] | None = None
     reports: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def infer_prefix(edits: Sequence[EditRecord], default: str) -> str:
 def edits_from_published(
     parents: Sequence[ParentRow],
     rows: Sequence[ChoiceRow],
-    quirks: Sequence[build.Quirk] = (),
+    quirks: Sequence[records.Quirk] = (),
     *,
     apply_corrections: bool = False,
     prefix: str = records.PARENT_PREFIX,
@@ -71,8 +71,8 @@ def edits_from_published(
             f"published file: {len(found.missing)} of {len(parents)} parent rows are not in it (first: "
             f"{item_id(prefix, found.missing[0])}); fetch both files again"
         )
-    notes = corrected.corrections(found.edits, quirks, prefix)
-    edits = corrected.corrected_edits(found.edits, notes) if apply_corrections else found.edits
+    notes = anomalies.corrections(found.edits, quirks, prefix)
+    edits = anomalies.corrected_edits(found.edits, notes) if apply_corrections else found.edits
     return EditTable(
         edits=edits,
         prefix=prefix,

@@ -4,7 +4,7 @@
 data set                parent and fictional                        edits                       order by default
 ======================  ==========================================  ==========================  ==================
 ``published``           fetched sources                             derived from the two files  the published one
-``corrected``           the same                                    the same, see ``corrected``  the published one
+``corrected``           the same                                    the same, see ``anomalies``  the published one
 ``sample``              shipped with this project                   shipped                     the parent's
 ``custom``              ``parent.jsonl`` and ``fictional.jsonl``    ``edits.jsonl``             the parent's
                         of a folder (or ``.jsonl.gz``)
@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import build, records
+from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import item_tags
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import (
     EditTable,
     Order,
@@ -46,7 +47,6 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     FictionalRow,
     ParentRow,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.tags import item_tags
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -86,7 +86,7 @@ def load_or_derive_edits(
         edits = records.load_edits(_file(home, dataset, "edits", folder))
         return EditTable(tuple(edits), infer_prefix(edits, f"{dataset}-"))
     rows = records.load_choice_rows(_file(home, dataset, "published", folder))
-    quirks = build.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
+    quirks = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
     return edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
 
 

@@ -1,47 +1,80 @@
-"""The records construction works on, parsed from JSON objects with one-line errors.
+"""The records construction works on, validated from JSON objects; what is wrong is told in one line.
 
-Layouts: a parent row has ``question``, ``options`` {A..D}, ``answer_idx``, ``answer``, ``meta_info`` and optionally
-``realidx``; a published row has six options and ``kind``; a fictional row has ``question``, ``options`` {A..D},
-``language``, ``generator`` and a key of its own that the benchmark does not use; an edit record is described at
-:class:`EditRecord`. Fields not named here are ignored.
+A parent row has ``question``, ``options`` {A..D}, ``answer_idx``, ``answer``, ``meta_info`` and optionally ``realidx``;
+a fictional row ``question``, ``options`` {A..D}, ``language``, ``generator`` and a key of its own that the benchmark
+does not use; a published row six options and ``kind``. Fields not named here are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from string import ascii_uppercase
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from metacog_pipeline.benchmarks.metamedqa.construction.fields import Fields
-from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdapter, ValidationError
+
+from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Letter
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.sources import JsonRow, Line, read_lines
+from metacog_pipeline.sources import JsonRow, Line, read_array, read_lines
 
-CHOICES = ("A", "B", "C", "D")
-PARENT_PREFIX = "medqa-usmle-test-"
-FICTIONAL_PREFIX = "fictional-"
-
+RecordT = TypeVar("RecordT")
+Key = Literal["A", "B", "C", "D"]
+CHOICES: tuple[Key, ...] = get_args(Key)
 EditKind = Literal["answer_replaced", "answer_altered", "question_altered", "malformed"]
 EDIT_KINDS: tuple[EditKind, ...] = get_args(EditKind)
 ANSWER_EDITS: tuple[EditKind, ...] = ("answer_replaced", "answer_altered")
-STATUSES = ("proposed", "accepted", "rejected")
-FIELDS = ("question", "options.A", "options.B", "options.C", "options.D")
-UNKNOWN = "unknown"
+Status = Literal["proposed", "accepted", "rejected"]
+ChangedField = Literal["question", "options.A", "options.B", "options.C", "options.D"]
+PARENT_PREFIX = "medqa-usmle-test-"
+FICTIONAL_PREFIX = "fictional-"
 
+
+def _storable(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("must be valid Unicode without lone surrogates") from None
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must be non-empty text")
+    return text
+
+
+def _or_unknown(text: str | None) -> str | None:
+    return None if text is None or not text.strip() else _storable(text)
+
+
+def _by_letter(options: object) -> object:
+    """Return the texts of A..D of an object by letter."""
+    if isinstance(options, dict) and sorted(options) == list(CHOICES):
+        return tuple(options[letter] for letter in CHOICES)
+    raise ValueError("must be an object with exactly the keys A, B, C, D")
+
+
+AnyText = Annotated[str, AfterValidator(_storable)]
+Text = Annotated[AnyText, AfterValidator(_not_blank)]
+Known = Annotated[str | None, AfterValidator(_or_unknown)]
+"""A text that may be missing; a blank one is."""
 Four = tuple[str, str, str, str]
+FourTexts = Annotated[tuple[Text, Text, Text, Text], BeforeValidator(_by_letter)]
+Place = Annotated[StrictInt, Field(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class ParentRow:
     """One question of the parent set; ``source_index`` is its 0-based row."""
 
-    source_index: int
-    question: str
-    options: Four
-    answer_idx: str
-    answer: str
-    meta_info: str
+    source_index: Place
+    question: Text
+    options: FourTexts
+    answer_idx: Key
+    answer: AnyText
+    meta_info: AnyText
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +84,28 @@ class FictionalRow:
     ``source_answer_idx`` is the pool's own key, kept beside the benchmark's F (``None`` where never published).
     """
 
-    index: int
-    item_id: str
-    question: str
-    options: Four
-    language: str
-    generator: str | None = None
-    source_answer_idx: str | None = None
+    index: Place
+    item_id: AnyText
+    question: Text
+    options: FourTexts
+    language: Text
+    generator: Known = None
+    source_answer_idx: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
     """One row of any multiple-choice file, ``letters`` in the order of the file; ``place`` is its 0-based row."""
 
-    place: int
-    question: str
+    place: Place
+    question: Text
     letters: tuple[str, ...]
-    options: tuple[str, ...]
+    options: tuple[AnyText, ...]
     answer_idx: str | None = None
-    answer: str | None = None
-    meta_info: str = ""
-    kind: str | None = None
-    item_id: str | None = None
+    answer: Known = None
+    meta_info: AnyText = ""
+    kind: Known = None
+    item_id: Known = None
 
     def option(self, letter: str) -> str | None:
         """Return the text of ``letter``, or ``None`` when the row has no such choice."""
@@ -97,12 +130,23 @@ class Change:
     ``find`` must occur exactly ``count`` times.
     """
 
-    field: str
-    before: str | None = None
-    after: str | None = None
-    find: str | None = None
-    replace: str | None = None
-    count: int = 1
+    field: ChangedField
+    before: Text | None = None
+    after: AnyText | None = None
+    find: Text | None = None
+    replace: AnyText | None = None
+    count: Annotated[StrictInt, Field(ge=1)] = 1
+
+
+def _one_change(row: object) -> object:
+    """Keep what belongs to the kind of change that the row is; its two texts must be there."""
+    if not isinstance(row, dict):
+        return row
+    texts = ("find", "replace") if row.get("find") is not None else ("before", "after")
+    if lacking := [name for name in texts if row.get(name) is None]:
+        raise ValueError(f"must have the text {lacking[0]!r}")
+    kept = ("field", *texts, *(("count",) if "find" in texts and row.get("count") is not None else ()))
+    return {name: row[name] for name in kept if name in row}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,143 +157,121 @@ class EditRecord:
     A record counts when its status is ``accepted`` or absent.
     """
 
-    item_id: str
-    source_index: int
+    item_id: Text
+    source_index: Place
     edit_kind: EditKind
-    changes: tuple[Change, ...]
-    answer_before: str
-    answer_after: str
-    reason: str | None = None
-    auditor: str | None = None
-    created: str | None = None
-    status: str | None = None
-    second_auditor: str | None = None
-    published_kind: str | None = None
+    changes: tuple[Annotated[Change, BeforeValidator(_one_change)], ...]
+    answer_before: Key
+    answer_after: Letter
+    reason: Known = None
+    auditor: Known = None
+    created: Known = None
+    status: Status | None = None
+    second_auditor: Known = None
+    published_kind: Known = None
 
     @property
     def counts(self) -> bool:
         """Whether the record changes the data set."""
         return self.status in (None, "accepted")
 
-    @property
-    def auditor_or_unknown(self) -> str:
-        """Who stands for the record, ``unknown`` where that was never published."""
-        return self.auditor or UNKNOWN
 
-    @property
-    def reason_or_unknown(self) -> str:
-        """Why the edit makes the item unanswerable, ``unknown`` where that was never published."""
-        return self.reason or UNKNOWN
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """One cell in which the published file departs from its own rules."""
+
+    source_index: Place
+    field: Literal["kind", "options.E", "options.F"]
+    standard: Text
+    published: Text
+
+
+_ADAPTERS: dict[object, TypeAdapter[Any]] = {
+    record: TypeAdapter(record) for record in (ParentRow, FictionalRow, ChoiceRow, EditRecord, Quirk)
+}
+
+
+def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
+    """Return the record on ``line`` with ``given`` in place of its fields; SourceError names the first wrong one."""
+    try:
+        read: RecordT = _ADAPTERS[record].validate_python({**line.row, **given})
+        return read
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    needed = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    if fault["type"] == "literal_error":
+        needed = needed.replace("must be", "must be one of")
+    wrong = "is missing" if fault["type"] == "missing" else f"{needed}, got {repr(fault['input'])[:80]}"
+    raise _refused(line, ".".join(map(str, fault["loc"])), wrong)
+
+
+def _refused(line: Line, field: str, wrong: str) -> SourceError:
+    named = "" if line.row.get("item_id") is None else f" ({str(line.row['item_id'])[:80]})"
+    return SourceError(f"{line.where}{named}: field {field!r} {wrong}; mend the row")
+
+
+def _given(row: JsonRow, field: str, otherwise: object) -> object:
+    """Return the field, ``otherwise`` where it is missing, null or blank."""
+    value = row.get(field)
+    return otherwise if value is None or (isinstance(value, str) and not value.strip()) else value
 
 
 def parse_parent(line: Line, place: int) -> ParentRow:
     """Return the parent row on ``line``; ``realidx``, where given, must be its 0-based ``place``."""
-    fields = Fields(line)
-    index = fields.integer("realidx", default=place)
-    if index != place:
-        raise SourceError(
-            f"{line.where}: field 'realidx' is {index} but this is row {place} (from 0); keep the parent's order"
-        )
-    options = fields.four_options()
-    key = fields.letter("answer_idx", CHOICES)
-    return ParentRow(
-        source_index=index,
-        question=fields.text("question"),
-        options=options,
-        answer_idx=key,
-        answer=fields.optional_text("answer") or options[CHOICES.index(key)],
-        meta_info=fields.optional_text("meta_info") or "",
-    )
+    row, options = line.row, line.row.get("options")
+    if row.get("realidx") not in (None, place):
+        wrong = f"is {repr(row['realidx'])[:80]} but this is row {place} (from 0); keep the parent's order"
+        raise _refused(line, "realidx", wrong)
+    keyed = options.get(str(row.get("answer_idx"))) if isinstance(options, dict) else None
+    answer, about = _given(row, "answer", keyed), _given(row, "meta_info", "")
+    return _read(ParentRow, line, source_index=place, answer=answer, meta_info=about)
 
 
 def parse_fictional(line: Line, place: int, prefix: str = FICTIONAL_PREFIX) -> FictionalRow:
     """Return the pool row on ``line``; its id is ``item_id`` where given, else ``prefix`` and its row number."""
-    fields = Fields(line)
-    key = fields.optional_letter("source_answer_idx", CHOICES) or fields.optional_letter(
-        "answer_idx", CHOICES
-    )
-    return FictionalRow(
-        index=place,
-        item_id=fields.optional_text("item_id") or f"{prefix}{place:03d}",
-        question=fields.text("question"),
-        options=fields.four_options(),
-        language=fields.text("language"),
-        generator=fields.optional_text("generator"),
-        source_answer_idx=key,
-    )
+    key = line.row.get("source_answer_idx")
+    key = line.row.get("answer_idx") if key is None else key
+    name = _given(line.row, "item_id", f"{prefix}{place:03d}")
+    return _read(FictionalRow, line, index=place, item_id=name, source_answer_idx=key)
 
 
 def parse_choice_row(line: Line, place: int) -> ChoiceRow:
     """Return a row of any multiple-choice file: options as an object by letter or a list, key as letter or index."""
-    fields = Fields(line)
-    letters, options = fields.any_options()
-    return ChoiceRow(
-        place=place,
-        question=fields.text("question"),
-        letters=letters,
-        options=options,
-        answer_idx=fields.any_key(letters),
-        answer=fields.optional_text("answer"),
-        meta_info=fields.optional_text("meta_info") or "",
-        kind=fields.optional_text("kind"),
-        item_id=fields.optional_text("item_id"),
-    )
+    options, key = line.row.get("options"), line.row.get("answer_idx")
+    if isinstance(options, list):
+        options = (
+            dict(zip(ascii_uppercase, options, strict=False)) if len(options) <= len(ascii_uppercase) else {}
+        )
+    if not isinstance(options, dict) or not options or not all(k and k in ascii_uppercase for k in options):
+        wrong = f"must be an object by capital letter or a list of at most 26 texts, got {repr(options)[:80]}"
+        raise _refused(line, "options", wrong)
+    letters = tuple(options)
+    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(letters):
+        key = letters[key]
+    if key is not None and key not in letters:
+        wrong = f"must be one of {', '.join(letters)} or an index from 0, got {repr(key)[:80]}"
+        raise _refused(line, "answer_idx", wrong)
+    texts, about = tuple(options.values()), _given(line.row, "meta_info", "")
+    given = {"letters": letters, "options": texts, "answer_idx": key, "meta_info": about}
+    return _read(ChoiceRow, line, place=place, **given)
 
 
 def parse_edit(line: Line) -> EditRecord:
     """Return the edit record on ``line``."""
-    fields = Fields(line)
-    changes = fields.objects("changes")
-    return EditRecord(
-        item_id=fields.text("item_id"),
-        source_index=fields.integer("source_index"),
-        edit_kind=fields.one_of("edit_kind", EDIT_KINDS),
-        changes=tuple(_parse_change(Fields(Line(line.file, line.number, c)), fields.name) for c in changes),
-        answer_before=fields.letter("answer_before", CHOICES),
-        answer_after=fields.letter("answer_after", (*CHOICES, "E", "F")),
-        reason=fields.optional_text("reason"),
-        auditor=fields.optional_text("auditor"),
-        created=fields.optional_text("created"),
-        status=fields.one_of("status", STATUSES) if fields.given("status") else None,
-        second_auditor=fields.optional_text("second_auditor"),
-        published_kind=fields.optional_text("published_kind"),
-    )
-
-
-def _parse_change(fields: Fields, name: str) -> Change:
-    fields.name = name
-    field = fields.one_of("field", FIELDS)
-    if fields.given("find"):
-        return Change(
-            field,
-            find=fields.text("find"),
-            replace=fields.text("replace", empty=True),
-            count=fields.integer("count", default=1, least=1),
-        )
-    return Change(field, before=fields.text("before"), after=fields.text("after", empty=True))
+    return _read(EditRecord, line)
 
 
 def edit_to_json(edit: EditRecord) -> JsonRow:
     """Return the record as a JSON object; fields that are unknown are left out, not filled in."""
-    row: dict[str, Any] = {
-        "item_id": edit.item_id,
-        "source_index": edit.source_index,
-        "edit_kind": edit.edit_kind,
-        "changes": [_change_to_json(change) for change in edit.changes],
-        "answer_before": edit.answer_before,
-        "answer_after": edit.answer_after,
-    }
-    for name in ("published_kind", "reason", "auditor", "created", "status", "second_auditor"):
-        value = getattr(edit, name)
-        if value is not None:
-            row[name] = value
-    return row
+    row = _known(asdict(edit))
+    for change in row["changes"]:
+        if change["find"] is None:
+            del change["count"]
+    return {**row, "changes": [_known(change) for change in row["changes"]]}
 
 
-def _change_to_json(change: Change) -> JsonRow:
-    if change.find is not None:
-        return {"field": change.field, "find": change.find, "replace": change.replace, "count": change.count}
-    return {"field": change.field, "before": change.before, "after": change.after}
+def _known(row: JsonRow) -> JsonRow:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def load_parents(path: Path) -> list[ParentRow]:
@@ -270,6 +292,11 @@ def load_choice_rows(path: Path) -> list[ChoiceRow]:
 def load_edits(path: Path) -> list[EditRecord]:
     """Read an edit table from ``.jsonl`` or ``.jsonl.gz``."""
     return [parse_edit(line) for line in read_lines(path)]
+
+
+def load_quirks(path: Path) -> tuple[Quirk, ...]:
+    """Read quirk cells from a JSON array of objects."""
+    return tuple(_read(Quirk, line) for line in read_array(path))
 
 
 def option_text(parent: ParentRow | FictionalRow, letter: str) -> str:

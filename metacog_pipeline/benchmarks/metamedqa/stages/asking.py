@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.observe import observe
 from metacog_pipeline.benchmarks.metamedqa.protocol import MODES, ask_item
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.stages.construction import (
     construct,
     items_current,
@@ -52,7 +52,7 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
     """Return the simulated observer of a model, knowing the study's questions."""
-    return Responder(selected_items(study), spec.observer)
+    return SimulatedRespondent(selected_items(study), spec.observer)
 
 
 def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:

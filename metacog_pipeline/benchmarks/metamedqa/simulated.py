@@ -22,15 +22,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from metacog_pipeline.benchmarks.metamedqa import sloppy
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, TokenBias
 
 COMMON, OWN = 0.35, 0.35
-FALSE_ALARM = (
-    0.25  # share of the awareness that makes an observer who does not know choose F or E on ordinary items
+# Share of the awareness that makes an observer who does not know choose F or E on ordinary items.
+FALSE_ALARM = 0.25
+# Ways to leave the asked form, some readable and some not. Fields: letter, rating (1-5), percent (20-100), other (another
+# letter), text (the option's text).
+FORMS = (
+    "**Answer:** ({letter})\n**Confidence:** {rating}/5",
+    "The correct answer is {letter}. Confidence: {rating} out of 5.",
+    '```json\n{{"answer": "{letter}", "confidence": {rating}}}\n```',
+    "Let me think this through step by step.\n\nFinal answer: $\\boxed{{\\text{{{letter}}}}}$\nConfidence: {rating}",
+    "{letter}. {text}\n\nConfidence level: {rating}",
+    "answer - {letter}, confidence - {rating}",
+    "{letter}",
+    "Answer: {letter}\nConfidence: {percent}%",
+    "Answer: {letter}\nConfidence: fairly high",
+    "Answer: {letter} or {other}\nConfidence: {rating}",
+    "It depends on the patient; I would lean towards {text}, but a colleague should look at this.",
+    "",
+)
+
+REFUSALS = (
+    "I'm sorry, but I can't give medical advice. Please see a doctor.",
+    "I am not able to help with that request.",
+    "Sorry. As an assistant I must not answer questions about a patient's treatment.",
 )
 _NORMAL = NormalDist()
 _EDGE = 1e-12
@@ -55,7 +75,7 @@ class _State:
     form: int | None
 
 
-class Responder:
+class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``spec`` would.
 
     Deterministic in the observer, the first messages, and ``sampling.seed``. It finds the item by the text of the user
@@ -114,7 +134,7 @@ class Responder:
         letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
         rating = self._rating(above, call[1])
         refuses = call[3] < spec.refusal
-        form = int(call[5] * len(sloppy.FORMS)) if call[4] < spec.sloppiness else None
+        form = int(call[5] * len(FORMS)) if call[4] < spec.sloppiness else None
         return _State(letter, rating, refuses, form)
 
     def _chance(self, item: Item, system: str) -> float:
@@ -161,12 +181,12 @@ def _first_turn(messages: Sequence[Message]) -> tuple[tuple[Message, ...], bool]
 
 def _reply(item: Item | None, state: _State, *, second_turn: bool) -> str:
     if state.refuses:
-        return sloppy.REFUSALS[state.rating % len(sloppy.REFUSALS)]
+        return REFUSALS[state.rating % len(REFUSALS)]
     if second_turn:
         return f"Confidence: {state.rating}"
     if state.form is None or item is None:
         return f"Answer: {state.letter}\nConfidence: {state.rating}"
-    return sloppy.FORMS[state.form].format(
+    return FORMS[state.form].format(
         letter=state.letter,
         rating=state.rating,
         percent=20 * state.rating,

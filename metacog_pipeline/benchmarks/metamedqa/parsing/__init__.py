@@ -22,16 +22,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from metacog_pipeline.benchmarks.metamedqa import declarations
-from metacog_pipeline.benchmarks.metamedqa.confidence import (
+from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
+from metacog_pipeline.benchmarks.metamedqa.parsing import declared_answer
+from metacog_pipeline.benchmarks.metamedqa.parsing.confidence import (
     NONE_FOUND,
     confidence_line,
     rating_of,
     read_normal,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
-from metacog_pipeline.benchmarks.metamedqa.declarations import Found
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
+from metacog_pipeline.benchmarks.metamedqa.parsing.declared_answer import Found
 
 ParseStatus = Literal["ok", "answer_unparsed", "confidence_unparsed"]
 Rule = Literal["json", "declared", "letter", "first_line", "option_text"]
@@ -90,7 +90,7 @@ def parse(text: str, options: Sequence[str] = ()) -> Parsed:
         return Parsed(None, None, "answer_unparsed", _why_no_letter(text, letters), rule)
     answer = cast(Letter, next(iter(letters)))
     rating, reason = (
-        read_normal(normal, declarations.after_last(normal)) if rating_value is None else rating_value
+        read_normal(normal, declared_answer.after_last(normal)) if rating_value is None else rating_value
     )
     status: ParseStatus = "confidence_unparsed" if rating is None else "ok"
     return Parsed(answer, rating, status, reason, rule)
@@ -124,12 +124,12 @@ def _letters(
     """Return the letters of the deciding declaration, its rule, and the confidence of the same JSON object."""
     if "{" in text and (found := _from_json(text, options)) is not None:
         return found[0], "json", found[1]
-    if letters := declarations.last_declared(normal, options):
+    if letters := declared_answer.last_declared(normal, options):
         return letters, "declared", None
     core = _without_confidence_lines(normal)
-    if letters := declarations.whole_reply(core):
+    if letters := declared_answer.whole_reply(core):
         return letters, "letter", None
-    if letters := declarations.first_line(normal, options):
+    if letters := declared_answer.first_line(normal, options):
         return letters, "first_line", None
     if letters := _equal_option(core, options):
         return letters, "option_text", None
@@ -184,7 +184,7 @@ def _value_letters(value: object, options: Sequence[str]) -> Found:
     if not isinstance(value, str):
         return frozenset()
     normal = normalise(value[:_WHOLE_REPLY])
-    return declarations.whole_reply(normal) or declarations.first_line(normal, options, alone=True)
+    return declared_answer.whole_reply(normal) or declared_answer.first_line(normal, options, alone=True)
 
 
 def _value_rating(value: object) -> tuple[int | None, str | None]:

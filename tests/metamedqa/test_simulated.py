@@ -13,7 +13,7 @@ from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
 from metacog_pipeline.benchmarks.metamedqa.protocol import ANSWER_OBJECT, confidence_messages, first_messages
 from metacog_pipeline.benchmarks.metamedqa.scoring import score
-from metacog_pipeline.benchmarks.metamedqa.simulate import Responder
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
 
@@ -32,15 +32,17 @@ def measured(observations: pl.DataFrame) -> dict[str, tuple[float, float, float]
 
 
 def test_same_request_gives_same_text_and_runs_differ(items: list[Item], wording: Wording) -> None:
-    one, two = Responder(items, ObserverSpec()), Responder(items[::-1], ObserverSpec())
+    one, two = SimulatedRespondent(items, ObserverSpec()), SimulatedRespondent(items[::-1], ObserverSpec())
     texts = [one(request(item, wording)) for item in items]
     assert texts == [two(request(item, wording)) for item in items]
     assert texts != [one(request(item, wording, seed=2)) for item in items]
-    assert texts != [Responder(items, ObserverSpec(seed=9))(request(item, wording)) for item in items]
+    assert texts != [
+        SimulatedRespondent(items, ObserverSpec(seed=9))(request(item, wording)) for item in items
+    ]
 
 
 def test_step_constraints_and_step_names_do_not_change_the_mind(items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec())
+    respond = SimulatedRespondent(items, ObserverSpec())
     for item in items[:40]:
         text = parse(respond(request(item, wording)), item.options)
         obj = json.loads(respond(request(item, wording, constraint=ANSWER_OBJECT)))
@@ -57,7 +59,7 @@ def test_step_constraints_and_step_names_do_not_change_the_mind(items: list[Item
 
 
 def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
-    respond = Responder(items, ObserverSpec(sloppiness=1, refusal=1))
+    respond = SimulatedRespondent(items, ObserverSpec(sloppiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     schema = json.dumps(
         {"properties": {"confidence": {"enum": ["1", "2", "3", "4", "5"]}, "why": {"type": "string"}}}
@@ -68,7 +70,7 @@ def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
 
 
 def test_unknown_question_is_answered_f_without_confidence(items: list[Item]) -> None:
-    respond = Responder(items, ObserverSpec(accuracy=1))
+    respond = SimulatedRespondent(items, ObserverSpec(accuracy=1))
     for text in ("What is this?", "Q\nA. x\nB. y\nC. z\nD. w\nE. e\nF. f", ""):
         assert respond(ChatRequest((Message("user", text),), Sampling())) == "Answer: F\nConfidence: 1"
     assert respond(ChatRequest((), Sampling())) == "Answer: F\nConfidence: 1"

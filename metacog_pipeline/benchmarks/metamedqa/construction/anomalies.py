@@ -1,4 +1,4 @@
-"""The ``corrected`` data set: what it changes of the published one, item by item, and why.
+"""What is wrong in the published data, what the ``corrected`` data set does about it, and the tags that tell.
 
 The rules find the items; none is listed by number:
 
@@ -20,13 +20,15 @@ missing-answer recall; scores on this set carry the label ``corrected`` and do n
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metamedqa.construction.build import Quirk
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import changes_more, misses_key
-from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord
+from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, ParentRow, Quirk
+from metacog_pipeline.benchmarks.metamedqa.construction.screen import MEDIA_TAG, mentions_absent_media
+from metacog_pipeline.benchmarks.metamedqa.items import Item
 
 ANOMALY = "anomaly"
 RESTORED = "restored"
@@ -75,3 +77,25 @@ def corrected_edits(edits: Sequence[EditRecord], notes: Sequence[Correction]) ->
     """Return the records without those whose items go back to the parent's text and key."""
     dropped = {note.source_index for note in notes if note.action == RESTORED}
     return tuple(edit for edit in edits if edit.source_index not in dropped)
+
+
+def item_tags(
+    items: Sequence[Item], parents: Sequence[ParentRow], notes: Sequence[Correction]
+) -> dict[str, tuple[str, ...]]:
+    """Return the tags by item id.
+
+    ``anomaly`` marks items that are wrong in the published data, ``restored`` those given back the parent's text,
+    ``media_absent_but_answerable`` unedited items whose stem points at a picture nobody can see but whose key was
+    kept. The last is a screen's nomination, not a person's judgement.
+    """
+    tags: dict[str, set[str]] = defaultdict(set)
+    action = {note.item_id: note.action for note in notes}
+    for item in items:
+        unedited = item.source_index is not None and item.edit_kind is None
+        if item.item_id in action:
+            tags[item.item_id].add(ANOMALY)
+            if unedited and action[item.item_id] == RESTORED:
+                tags[item.item_id].add(RESTORED)
+        if unedited and mentions_absent_media(parents[item.source_index or 0].question):
+            tags[item.item_id].add(MEDIA_TAG)
+    return {name: tuple(sorted(own)) for name, own in tags.items()}
