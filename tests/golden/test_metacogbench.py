@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded, run_stats
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.grounded import find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.ece import ece
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_bet
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "metacogbench"

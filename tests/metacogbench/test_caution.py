@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 
 STRONG = "There is a risk of frost."
 

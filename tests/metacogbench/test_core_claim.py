@@ -2,8 +2,8 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.cues.grounded import find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import BadPattern
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern
 
 RX = {
     "ack": [r"\bsmall\b"],

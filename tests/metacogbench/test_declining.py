@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import prepare
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
-from metacog_pipeline.benchmarks.metacogbench.phrasing import REFUSALS
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.readings import read_item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_caution, judge_stance
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution, judge_stance
+from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 
 DECLINES = (
     "I'm sorry, but I can't help with that.",
@@ -82,7 +82,7 @@ def items(tier):
     return [item for item in items_of("metacog147") if item.tier == tier]
 
 
-@pytest.mark.parametrize("reply", [*DECLINES, *REFUSALS])
+@pytest.mark.parametrize("reply", [*DECLINES, *PHRASES["refusals"]])
 def test_a_reply_that_only_declines_neither_cautions_nor_holds(reply):
     assert score_caution(reply).cues == ()
     stance = score_stance(reply)

@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
-from metacog_pipeline.benchmarks.metacogbench.protocol import ask_item
 from metacog_pipeline.benchmarks.metacogbench.scoring import pool
-from metacog_pipeline.benchmarks.metacogbench.simulate import Responder, chance, stated
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
@@ -31,7 +31,7 @@ def estimated(
 
     def run(observer: ObserverSpec, wording: Wording) -> Estimates:
         spec = ModelSpec(name="m", provider="simulated", observer=observer)
-        respond, frames = Responder(items, observer, wording), []
+        respond, frames = SimulatedRespondent(items, observer, wording), []
         for number in (1, 2, 3):
             rows: list[dict[str, Any]] = []
 

@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.construction import betting
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_bet
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
 
 HIGHEST_FIXED = 0.62
 SEEDS = range(25)

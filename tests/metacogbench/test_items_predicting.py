@@ -12,7 +12,7 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.construction import exact
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_confidence
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_confidence
 
 SEEDS = range(25)
 

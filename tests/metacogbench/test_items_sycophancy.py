@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_stance
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_stance
 
 
 def _items() -> list[Item]:

@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure imp
     right,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_fields
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_fields
 
 SEEDS = range(100, 122)
 

@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_bet, judge_caution, judge_stance
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet, judge_caution, judge_stance
 
 NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
 FALLACIES = re.compile(

@@ -4,10 +4,13 @@ import json
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import BadPattern, compiled
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance, score_stance_literally
 from metacog_pipeline.benchmarks.metacogbench.lexicon import SECTIONS, load_lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
+    score_stance,
+    score_stance_literally,
+)
 from metacog_pipeline.errors import StudyError
 
 

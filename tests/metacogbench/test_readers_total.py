@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.grounded import find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.cues.refusal import names_slot, score_refusal
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance, score_stance_literally
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import names_slot, score_refusal
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
+    score_stance,
+    score_stance_literally,
+)
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_answer, read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields

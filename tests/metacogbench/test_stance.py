@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.grounded import find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
-from metacog_pipeline.benchmarks.metacogbench.verdicts import judge_bet
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
 
 DATA = Path(__file__).parent / "data"
 BATCHES = sorted(path.stem for path in DATA.glob("batch_*.jsonl"))

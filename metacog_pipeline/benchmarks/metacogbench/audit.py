@@ -34,16 +34,8 @@ STRATUM = ("tier", "model", "condition", "passed")
 FOR_RATERS = ("sample_id", "tier", "asked", "task", "first_reply", "reply", "label")
 JUDGED_BY = "judge:"
 KEY_COLUMNS = (
-    "sample_id",
-    "tier",
-    "model",
-    "run",
-    "condition",
-    "item_id",
-    "answer_id",
-    "verdict",
-    "stratum_size",
-    "seed",
+    *("sample_id", "tier", "model", "run", "condition", "item_id", "answer_id", "verdict"),
+    *("stratum_size", "seed"),
 )
 _YES = frozenset({"1", "yes", "y", "pass", "true", "ja", "oui", "si"})
 _NO = frozenset({"0", "no", "n", "fail", "false", "nein", "non"})

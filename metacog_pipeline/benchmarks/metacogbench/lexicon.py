@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import BadPattern, compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 

@@ -17,10 +17,10 @@ from metacog_pipeline.benchmarks.common.observing import (
     total,
     why_failed,
 )
+from metacog_pipeline.benchmarks.metacogbench.asking import silent
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, TURN_1, applicable, item_steps
-from metacog_pipeline.benchmarks.metacogbench.protocol import silent
 from metacog_pipeline.benchmarks.metacogbench.readings import (
     READING_TYPES,
     Reading,

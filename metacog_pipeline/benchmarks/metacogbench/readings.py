@@ -7,16 +7,16 @@ from typing import Literal
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import Stated, read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import (
     AnswerKey,
     is_correct,
     is_correct_literally,
 )
-from metacog_pipeline.benchmarks.metacogbench.verdicts import (
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
     DEFAULTS,
     judge_bet,
     judge_caution,

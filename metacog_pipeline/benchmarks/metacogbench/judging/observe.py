@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.common.observing import Call, ended
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case
 from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdict
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import JudgeWording, case_hash
-from metacog_pipeline.benchmarks.metacogbench.judging.protocol import BENCHMARK, SELF, STEP, Seat
+from metacog_pipeline.benchmarks.metacogbench.judging.protocol import BENCHMARK, SELF, STEP, Judge
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 
@@ -43,7 +43,7 @@ def relation(judge: ModelSpec, model: ModelSpec) -> str:
 def read_judgements(
     transcripts: pa.Table | pl.DataFrame,
     judged: Sequence[Case],
-    judges: Sequence[Seat],
+    judges: Sequence[Judge],
     *,
     model: ModelSpec,
     run: int,
@@ -69,21 +69,21 @@ def read_judgements(
     calls = calls_about(transcripts, BENCHMARK, run, (STEP,))
     keys = [(case.item_id, case.condition, case_hash(case, wording)) for case in judged]
     rows = []
-    for seat in judges:
-        own = asked.get(seat.spec.name, ())
+    for who in judges:
+        own = asked.get(who.spec.name, ())
         for case, key in zip(judged, keys, strict=True):
             found = [call for call in calls.get(key, ()) if call["answer_id"] in own]
-            rows.append(_row(case, seat, model, run, found[-1] if found else None))
+            rows.append(_row(case, who, model, run, found[-1] if found else None))
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA, orient="row")
 
 
-def _row(case: Case, seat: Seat, model: ModelSpec, run: int, call: Call | None) -> tuple[object, ...]:
+def _row(case: Case, who: Judge, model: ModelSpec, run: int, call: Call | None) -> tuple[object, ...]:
     verdict, status, reason = _read(call)
-    sources = (case.source, source_of(seat.spec), *((call["source"],) if call else ()))
+    sources = (case.source, source_of(who.spec), *((call["source"],) if call else ()))
     return (
         BENCHMARK,
         *(case.dataset, case.tier, case.condition, model.name, run),
-        *(seat.name, seat.spec.name, relation(seat.spec, model), case.item_id),
+        *(who.name, who.spec.name, relation(who.spec, model), case.item_id),
         None if verdict is None else int(verdict),
         case.passed,
         *(status, reason),

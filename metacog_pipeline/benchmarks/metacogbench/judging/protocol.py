@@ -26,16 +26,16 @@ VERSION = "1"  # raised when the same replies would be asked about otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class Judge:
     """One judge of a model: ``name`` as the study's list has it, `SELF` or a row; ``spec`` who is asked."""
 
     name: str
     spec: ModelSpec
 
 
-def seats(named: Sequence[str], rows: Mapping[str, ModelSpec], model: ModelSpec) -> tuple[Seat, ...]:
+def judges_of(named: Sequence[str], rows: Mapping[str, ModelSpec], model: ModelSpec) -> tuple[Judge, ...]:
     """Return who judges ``model``, in the order of ``named``."""
-    return tuple(Seat(name, model if name == SELF else rows[name]) for name in named)
+    return tuple(Judge(name, model if name == SELF else rows[name]) for name in named)
 
 
 def modes(spec: ModelSpec) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def judge_tasks(judged: Sequence[Case], judge: ModelSpec, wording: JudgeWording)
 
 
 def panel(
-    judges: Sequence[Seat],
+    judges: Sequence[Judge],
     judged: Sequence[Case],
     wording: JudgeWording,
     respondent: Callable[[ModelSpec], Respond],
@@ -74,24 +74,24 @@ def panel(
     """Return the judges with what each is asked, as `query_panel` takes them; ``respondent`` gives a simulated judge."""
     return [
         Panelist(
-            seat.spec,
-            judge_tasks(judged, seat.spec, wording),
-            modes(seat.spec),
-            respondent(seat.spec) if seat.spec.provider == "simulated" else None,
+            judge.spec,
+            judge_tasks(judged, judge.spec, wording),
+            modes(judge.spec),
+            respondent(judge.spec) if judge.spec.provider == "simulated" else None,
         )
-        for seat in judges
+        for judge in judges
     ]
 
 
 def fingerprint(
-    partition: Partition, judges: Sequence[Seat], wording: JudgeWording, observed: str | None
+    partition: Partition, judges: Sequence[Judge], wording: JudgeWording, observed: str | None
 ) -> str:
     """Return a digest of everything the judgements of a partition depend on; ``observed`` marks the observations."""
     depends_on = {
         "version": VERSION,
         "observations": observed,
         "words": wording.digest,
-        "judges": [[seat.name, asked_as(seat.spec)] for seat in judges],
+        "judges": [[judge.name, asked_as(judge.spec)] for judge in judges],
         "seed": partition.seed,
     }
     return sha256_hex(canonical_json(depends_on))

@@ -7,11 +7,11 @@ import polars as pl
 from metacog_pipeline.benchmarks.common.asking import item_tasks
 from metacog_pipeline.benchmarks.common.benchmark import Respondent
 from metacog_pipeline.benchmarks.common.scoring import source_word
+from metacog_pipeline.benchmarks.metacogbench.asking import MODES, ask_item
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
-from metacog_pipeline.benchmarks.metacogbench.protocol import MODES, ask_item
-from metacog_pipeline.benchmarks.metacogbench.simulate import Responder
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metacogbench.stages.construction import items, items_digest
 from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, lexicon, wording
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -43,7 +43,7 @@ def tasks(study: Study, spec: ModelSpec) -> list[Task]:
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
     """Return the simulated observer of a model, knowing the study's items and words."""
-    return Responder(items(study), spec.observer, wording(study))
+    return SimulatedRespondent(items(study), spec.observer, wording(study))
 
 
 def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:

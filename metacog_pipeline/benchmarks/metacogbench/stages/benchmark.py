@@ -8,11 +8,11 @@ from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.files import write_frame
 from metacog_pipeline.benchmarks.common.rows import table
 from metacog_pipeline.benchmarks.metacogbench import comparisons, scoring
+from metacog_pipeline.benchmarks.metacogbench.asking import steps
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement, shifts
 from metacog_pipeline.benchmarks.metacogbench.judging.observe import JUDGEMENT_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
-from metacog_pipeline.benchmarks.metacogbench.protocol import steps
 from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import write_sensitivity
 from metacog_pipeline.benchmarks.metacogbench.stages.asking import (

@@ -14,8 +14,8 @@ from metacog_pipeline.benchmarks.metacogbench.judging import protocol
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import Case, cases, longest
 from metacog_pipeline.benchmarks.metacogbench.judging.observe import read_judgements
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import REPLY_CHARACTERS, load_judge_wording
-from metacog_pipeline.benchmarks.metacogbench.judging.protocol import Seat
-from metacog_pipeline.benchmarks.metacogbench.judging.simulate import JudgeResponder
+from metacog_pipeline.benchmarks.metacogbench.judging.protocol import Judge
+from metacog_pipeline.benchmarks.metacogbench.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
 from metacog_pipeline.benchmarks.metacogbench.stages.construction import items
 from metacog_pipeline.benchmarks.metacogbench.stages.settings import (
@@ -36,10 +36,10 @@ from metacog_pipeline.transcripts.store import read_partition
 VERSION = "1"
 
 
-def seats(study: Study, spec: ModelSpec) -> tuple[Seat, ...]:
+def seats(study: Study, spec: ModelSpec) -> tuple[Judge, ...]:
     """Return who judges a model: the rows the study names, and the model itself for ``self``."""
     rows = {row.name: row for row in study.judges}
-    return protocol.seats(settings(study).judges, rows, spec)
+    return protocol.judges_of(settings(study).judges, rows, spec)
 
 
 def judges(study: Study, spec: ModelSpec) -> tuple[ModelSpec, ...]:
@@ -86,9 +86,9 @@ def estimate(partition: Partition) -> dict[str, CostEstimate]:
     return common.estimate_panel(JUDGING, partition, _panel(partition, _cases_to_come(partition)))
 
 
-def respondent(study: Study, spec: ModelSpec) -> JudgeResponder:
+def respondent(study: Study, spec: ModelSpec) -> SimulatedJudge:
     """Return the simulated voice of a judge."""
-    return JudgeResponder(items(study), spec.observer, wording(study), lexicon(study))
+    return SimulatedJudge(items(study), spec.observer, wording(study), lexicon(study))
 
 
 def every_judgement(study: Study, observations: pl.DataFrame) -> pl.DataFrame | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.cues import scope
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
 
 _STAKE_LINE = re.compile(r"\s*(?:my |final )?(?:bet|wager|stake)\b", re.IGNORECASE)  # its number is no answer
 

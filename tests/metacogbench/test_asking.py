@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    Wording,
-    applicable,
-    item_steps,
-    messages,
-)
-from metacog_pipeline.benchmarks.metacogbench.protocol import (
+from metacog_pipeline.benchmarks.metacogbench.asking import (
     ANSWER_TOKENS,
     MODES,
     answer_tokens,
@@ -23,6 +16,13 @@ from metacog_pipeline.benchmarks.metacogbench.protocol import (
     constraint,
     silent,
     steps,
+)
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    Wording,
+    applicable,
+    item_steps,
+    messages,
 )
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec

@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metacogbench.asking import ask_item, constraint
 from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
-from metacog_pipeline.benchmarks.metacogbench.protocol import ask_item, constraint
-from metacog_pipeline.benchmarks.metacogbench.simulate import Responder, chance, stated
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import Betting, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
@@ -34,7 +34,7 @@ def answered(
     def run(
         items: Sequence[Item], observer: ObserverSpec, condition: str = "free", seed: int = 1
     ) -> pl.DataFrame:
-        respond = Responder(items, observer, wording)
+        respond = SimulatedRespondent(items, observer, wording)
         spec = ModelSpec(name="m", provider="simulated", observer=observer)
         rows: list[dict[str, Any]] = []
 
@@ -184,7 +184,7 @@ def request(item: Item, condition: str, wording: Wording, seed: int | None = 1, 
 def test_every_message_of_the_protocol_is_known_and_no_other(
     asked_items: tuple[Item, ...], wording: Wording
 ) -> None:
-    respond = Responder(asked_items, ObserverSpec(), wording)
+    respond = SimulatedRespondent(asked_items, ObserverSpec(), wording)
     for condition in CONDITIONS:
         for item in applicable(asked_items, condition):
             assert respond.knows(request(item, condition, wording))
@@ -202,7 +202,7 @@ def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(
     items = many_of("pre.number", 40)
 
     def said(observer: ObserverSpec, seed: int) -> list[str]:
-        respond = Responder(items, observer, wording)
+        respond = SimulatedRespondent(items, observer, wording)
         return [respond(request(item, "free", wording, seed)) for item in items]
 
     assert said(ObserverSpec(), 1) == said(ObserverSpec(), 1)
@@ -217,7 +217,7 @@ def test_styles_vary(many_of: Many, answered: Answered) -> None:
 
 
 def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wording: Wording) -> None:
-    respond = Responder(asked_items, ObserverSpec(refusal=1, sloppiness=1), wording)
+    respond = SimulatedRespondent(asked_items, ObserverSpec(refusal=1, sloppiness=1), wording)
     for item, condition, keys in (
         *((each, "json", len(each.fields) or 3) for each in applicable(asked_items, "json")),
         *((each, "json_notes", 4) for each in applicable(asked_items, "json_notes")),

@@ -3,7 +3,7 @@
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.verdicts import (
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
     bet_rule_holds,
     judge_bet,
     judge_fields,

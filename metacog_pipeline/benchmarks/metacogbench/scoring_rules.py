@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.cues.caution import Caution, score_caution
-from metacog_pipeline.benchmarks.metacogbench.cues.grounded import CoreClaim, find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.cues.refusal import names_slot, score_refusal
-from metacog_pipeline.benchmarks.metacogbench.cues.stance import (
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import Caution, score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import (
+    CoreClaim,
+    find_factors,
+    score_core_claim,
+)
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import names_slot, score_refusal
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
     LiteralStance,
     Stance,
     score_stance,
     score_stance_literally,
 )
-from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import Stated, read_answer, read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import FieldResult, read_fields

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 from metacog_pipeline.benchmarks.metacogbench.parsing.text import plain_characters, without_reasoning
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.cues import scope
-from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
-from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import Match
 
 QUESTION = "question"  # a whole sentence; what it asks about is a cue of its own
 _STEM = 5  # characters that make two words of a family the same one ("delay", "delays", "delayed")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from metacog_pipeline.benchmarks.metacogbench.cues import scope
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 
 DECLINE, FILLER = "decline", "filler"
 _CONTENT = "content"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Cue, Scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 
 _TOKEN = re.compile(r"[\w%]+(?:'\w+)?")
 _BEFORE, _AFTER = 300, 160  # characters looked at around a match

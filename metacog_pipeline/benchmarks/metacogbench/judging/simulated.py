@@ -20,15 +20,15 @@ from metacog_pipeline.benchmarks.metacogbench.judging.prompts import (
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
 from metacog_pipeline.benchmarks.metacogbench.readings import read_item
+from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 
 REFUSAL = "I would rather not judge this."
-SLOPPY = ("**Verdict:** {verdict}", "The reply speaks for itself. I would let it {verdict}, on balance.")
 
 
-class JudgeResponder:
+class SimulatedJudge:
     """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed."""
 
     def __init__(
@@ -69,7 +69,8 @@ class JudgeResponder:
         if refuses < self.observer.refusal:
             return REFUSAL
         if slips < self.observer.sloppiness:
-            return SLOPPY[int(form * len(SLOPPY))].format(verdict=verdict)
+            forms = PHRASES["judge_untidy"]
+            return str(forms[int(form * len(forms))]).format(verdict=verdict)
         return f'{{"verdict": "{verdict}"}}'
 
     def _case(self, request: ChatRequest) -> tuple[Item, dict[str, str]] | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.cues import scope
-from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
-from metacog_pipeline.benchmarks.metacogbench.cues.scope import Match
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import Match
 
 WEAK_SENTENCES = 2  # sentences with a weak cue that together are pushback
 # Categories that are pushback even in a reply that caves. Its contrasts and denials serve the claim it adopts.

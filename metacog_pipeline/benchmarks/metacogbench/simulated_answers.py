@@ -1,16 +1,22 @@
-"""What a simulated respondent can put in an answer: the key, something near it that is wrong, or an invention."""
+"""What a simulated respondent can put in an answer, and in which words: the key, a near miss, or an invention."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.items import Factor, Field, Item, Scalar
+from metacog_pipeline.files import shipped
+
+#: Forms of words by what is said, from ``data/metacogbench/observer.toml``.
+PHRASES: dict[str, Any] = tomllib.loads(shipped("data", "metacogbench", "observer.toml").read_text("utf-8"))
 
 _MAKE_BELIEVE = "Quillonia"
 # What a concrete answer may look like, whatever is asked for.
 _CONCRETE = (
-    *(
+    *[
         "1987",
         "17",
         "42.5",
@@ -23,8 +29,8 @@ _CONCRETE = (
         "14:35",
         "Tuesday",
         "12 minutes",
-    ),
-    *("soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"),
+    ],
+    *["soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"],
 )
 _NAMELESS = ("the first of them", "the second one", "the one in the north", "the best known")
 _LETTERS = "ABCD"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.cues import scope
-from metacog_pipeline.benchmarks.metacogbench.cues.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.cues.patterns import compiled
-from metacog_pipeline.benchmarks.metacogbench.cues.prepare import Prepared, prepare
 from metacog_pipeline.benchmarks.metacogbench.items import Factor
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
 
 _OWN_NEGATOR = re.compile(
     r"\b(?:no|not|never|rarely|hardly|without|cannot|neither|nor|non|seldom|lack\w*)\b|n\\?'t", re.IGNORECASE

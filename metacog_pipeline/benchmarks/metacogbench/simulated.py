@@ -26,18 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from metacog_pipeline.benchmarks.metacogbench import phrasing
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
-from metacog_pipeline.benchmarks.metacogbench.knowledge import (
-    clause,
-    figure,
-    invented,
-    named,
-    right_answer,
-    sentence,
-    solution,
-    wrong_answer,
-)
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
@@ -49,6 +38,17 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     item_steps,
     load_wording,
     user_message,
+)
+from metacog_pipeline.benchmarks.metacogbench.simulated_answers import (
+    PHRASES,
+    clause,
+    figure,
+    invented,
+    named,
+    right_answer,
+    sentence,
+    solution,
+    wrong_answer,
 )
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -84,7 +84,7 @@ class _Luck:
     slips: float
 
 
-class Responder:
+class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the item, the condition, the step and ``sampling.seed``. It finds item, condition and
@@ -118,9 +118,9 @@ class Responder:
         if request.constraint is not None:
             return reply
         if luck.refuses < self.observer.refusal:
-            return _one(phrasing.REFUSALS, luck.form)
+            return _one(PHRASES["refusals"], luck.form)
         if luck.slips < self.observer.sloppiness:
-            return _one(phrasing.SLOPPY, luck.form).replace("{half}", reply[: len(reply) // 2])
+            return _one(PHRASES["untidy"], luck.form).replace("{half}", reply[: len(reply) // 2])
         return reply
 
     def _find(self, request: ChatRequest) -> _Asked | None:
@@ -153,20 +153,20 @@ class Responder:
                 values = json.dumps(solution(asked.item, all_right=solved), ensure_ascii=False)
                 if asked.condition == JSON:
                     return values
-                return _one(phrasing.TRANSFER_FORMS, luck.form).format(object=values)
+                return _one(PHRASES["transfer"], luck.form).format(object=values)
 
     def _bet(self, item: Item, luck: _Luck) -> str:
         policy = self.observer.betting
         if policy == "refuse":
-            return _one(phrasing.BLANKET_REFUSALS, luck.form)
+            return _one(PHRASES["blanket_refusals"], luck.form)
         sure = chance(item, self.observer)
         bet = _FIXED_BETS.get(policy, stated(sure, self.observer))
         if item.bet_rule in _UNANSWERABLE and luck.trait < self.observer.unknown_awareness:
-            answer = _one(phrasing.UNANSWERABLE[item.bet_rule], luck.detail)
+            answer = _one(PHRASES["unanswerable"][item.bet_rule], luck.detail)
             bet = _FIXED_BETS.get(policy, int(10 * luck.detail))
         else:
             answer = self._answer(item, luck, sure)
-        return _one(phrasing.BET_FORMS, luck.form).format(answer=answer, bet=bet)
+        return _one(PHRASES["bet"], luck.form).format(answer=answer, bet=bet)
 
     def _prediction(self, asked: _Asked, luck: _Luck) -> str:
         item, step = asked.item, asked.step
@@ -178,8 +178,8 @@ class Responder:
             answer = self._answer(item, luck, sure)
             said = {"pre_confidence": pre, "answer": answer, "post_confidence": post}
             return json.dumps(said, ensure_ascii=False)
-        forms = phrasing.PREDICTION_FORMS if step == TURN_1 else phrasing.PERFORMANCE_FORMS
-        return _one(phrasing.CONFIDENCE_FORMS if step == ANSWER else forms, luck.form).format(
+        forms = PHRASES["prediction"] if step == TURN_1 else PHRASES["performance"]
+        return _one(PHRASES["confidence"] if step == ANSWER else forms, luck.form).format(
             answer=self._answer(item, luck, sure),
             pre=pre,
             post=post,
@@ -203,10 +203,10 @@ class Responder:
         }
         cautious = luck.trait < self.observer.caution
         if condition == FREE:
-            return _one(phrasing.CAUTIOUS if cautious else phrasing.NAIVE, luck.form).format(**material)
+            return _one(PHRASES["cautious"] if cautious else PHRASES["naive"], luck.form).format(**material)
         reply = {"result": item.computed_answer, "unit": item.unit, "recommendation": material["trap"]}
         if condition == JSON_NOTES:
-            notes = _one(phrasing.CAUTIOUS_NOTES, luck.form).format(**material)
+            notes = _one(PHRASES["cautious_notes"], luck.form).format(**material)
             reply["notes"] = notes if cautious else ""
         return json.dumps(reply, ensure_ascii=False)
 
@@ -219,10 +219,10 @@ class Responder:
         }
         if asked.step == TURN_1:
             forms: Sequence[str] = (
-                phrasing.CLAIMS if luck.knows < self.observer.accuracy else phrasing.NO_CLAIM
+                PHRASES["claims"] if luck.knows < self.observer.accuracy else PHRASES["no_claim"]
             )
         else:
-            forms = phrasing.CAVES if luck.trait < self.observer.caving else phrasing.HOLDS
+            forms = PHRASES["caves"] if luck.trait < self.observer.caving else PHRASES["holds"]
         return _one(forms, luck.form).format(**material)
 
 
