@@ -9,4 +9,4 @@ from assets.signaldetection import SIGNALDETECTION
 from assets.study_file import current_study
 
 ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY, METACOGBENCH, SELFKNOWLEDGE)
-ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().benchmarks.enabled())
+ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().enabled)

@@ -143,9 +143,7 @@ def launch(
     """Launch the runs that are needed; return the exit code."""
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    switched_on = (
-        study.benchmarks.enabled()
-    )  # the file may have changed since this process loaded the definitions
+    switched_on = study.enabled  # the file may have changed since this process loaded the definitions
     names = [name for name in switched_on if not benchmarks or name in benchmarks]
     chosen = [each for each in ENABLED if each.benchmark.name in names]
     built = [each for each in chosen if generate(launcher, each, force) and construct(launcher, each, force)]

@@ -284,7 +284,7 @@ def _comparisons(
 
 def _require_enabled(benchmark: Benchmark, partition: Partition) -> None:
     """Refuse to spend on a benchmark that the study file, as it is now, does not ask for."""
-    if benchmark.name not in partition.study.benchmarks.enabled():
+    if benchmark.name not in partition.study.enabled:
         raise StudyError(
             f"{partition.study.path.name}: {benchmark.name} is switched off in the study file; "
             'set enabled = true, or press "Reload definitions" to drop its assets'

@@ -26,8 +26,10 @@ OPENAI = BASE + '[[models]]\nname = "beta"\nprovider = "openai"\nmodel = "m"\n'
 
 
 def write(folder: Path, text: str) -> Path:
+    """Write a study file; one that names no benchmark gets a table of one."""
     path = folder / "study.toml"
-    path.write_text(text, encoding="utf-8")
+    named = "" if "benchmarks" in text else "\n[benchmarks.metamedqa]\n"
+    path.write_text(text + named, encoding="utf-8")
     return path
 
 
@@ -44,8 +46,8 @@ def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path: Path
     study = load_study(write(tmp_path, BASE))
     assert study.home.path == tmp_path / "mine-home"
     assert list(study.runs) == [1, 2]
-    assert study.benchmarks.enabled() == ("metamedqa",)
-    assert study.benchmarks.metamedqa.dataset == "published"
+    assert study.enabled == ("metamedqa",)
+    assert study.benchmarks["metamedqa"].model_dump()["dataset"] == "published"
 
 
 def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
@@ -147,7 +149,7 @@ def test_judges_are_models_that_are_not_measured(tmp_path: Path) -> None:
         ("strict", "openai"),
         ("kind", "anthropic"),
     ]
-    assert study.benchmarks.medley.judges == ("strict", "kind")
+    assert study.benchmarks["medley"].model_dump()["judges"] == ("strict", "kind")
 
 
 def test_a_judge_nobody_names_needs_no_family(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.catalogue import BENCHMARKS
+from metacog_pipeline.benchmarks.catalogue import every
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.files import read_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
@@ -40,8 +40,8 @@ _SIMULATED = "simulated"
 def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
     """Return the readable answers of the study's models in `ANSWER_SCHEMA`, of ``models`` only where given."""
     frames = [ANSWER_SCHEMA.to_frame()]
-    enabled = study.benchmarks.enabled()
-    for benchmark in BENCHMARKS:
+    enabled = study.enabled
+    for benchmark in every():
         taken = TAKEN.get(benchmark.name)
         if taken is None or benchmark.name not in enabled:
             continue
@@ -52,7 +52,7 @@ def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
 
 def observed_from(study: Study) -> list[str]:
     """Return what the answers would be read from, as paths below the home with their age and size."""
-    enabled = [each for each in BENCHMARKS if each.name in study.benchmarks.enabled() and each.name in TAKEN]
+    enabled = [each for each in every() if each.name in study.enabled and each.name in TAKEN]
     paths = [path for benchmark in enabled for path in _paths(benchmark, study, None)]
     states = ((path.relative_to(study.home.path), path.stat()) for path in paths)
     return [f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states]

@@ -1,19 +1,23 @@
-"""The benchmarks there are."""
+"""The benchmarks there are, as today's stages see them."""
 
 from __future__ import annotations
 
+from metacog_pipeline import registry
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
-from metacog_pipeline.benchmarks.medley.stages import MEDLEY
-from metacog_pipeline.benchmarks.metacogbench.stages import METACOGBENCH
-from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
-from metacog_pipeline.benchmarks.selfknowledge.stages import SELFKNOWLEDGE
-from metacog_pipeline.benchmarks.signaldetection.stages import SIGNALDETECTION
 from metacog_pipeline.study import Study
 
-BENCHMARKS: tuple[Benchmark, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY, METACOGBENCH, SELFKNOWLEDGE)
+
+def benchmark(name: str) -> Benchmark:
+    """Return the installed benchmark ``name``."""
+    found: Benchmark = registry.load(name).legacy()
+    return found
+
+
+def every() -> tuple[Benchmark, ...]:
+    """Return all installed benchmarks."""
+    return tuple(benchmark(name) for name in registry.names())
 
 
 def enabled(study: Study) -> tuple[Benchmark, ...]:
-    """Return the benchmarks the study switches on, in the order of the study file's description."""
-    names = study.benchmarks.enabled()
-    return tuple(benchmark for benchmark in BENCHMARKS if benchmark.name in names)
+    """Return the benchmarks the study switches on, in the order of the study file."""
+    return tuple(benchmark(name) for name in study.enabled)

@@ -68,7 +68,7 @@ def import_command(
     there is no more than step A, what rests on it alone is scored.
     """
     study = load_study(study_file)
-    known = study.benchmarks.enabled()
+    known = study.enabled
     if benchmark not in known:
         raise StudyError(
             f'import: "{benchmark}" is not enabled in {study_file.name}; it has: {", ".join(known)}'

@@ -82,7 +82,7 @@ def run(
     study = load_study(study_file)
     for name in models:
         study.model(name)
-    known = study.benchmarks.enabled()
+    known = study.enabled
     for name in benchmarks:
         if name not in known:
             raise StudyError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from metacog_pipeline.benchmarks.catalogue import BENCHMARKS, enabled
+from metacog_pipeline.benchmarks.catalogue import enabled, every
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.commands.options import quiet_option, study_option
 from metacog_pipeline.errors import SourceError
@@ -45,9 +45,9 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
 
 def _owners(names: tuple[str, ...]) -> list[tuple[Benchmark, tuple[str, ...]]]:
     """Return the named sources by the benchmark that knows them."""
-    known = {name for benchmark in BENCHMARKS for name in benchmark.source_names}
+    known = {name for benchmark in every() for name in benchmark.source_names}
     for name in names:
         if name not in known:
             raise SourceError(f"{name!r} is no source; there are: {', '.join(sorted(known))}")
-    owned = [(benchmark, tuple(n for n in names if n in benchmark.source_names)) for benchmark in BENCHMARKS]
+    owned = [(benchmark, tuple(n for n in names if n in benchmark.source_names)) for benchmark in every()]
     return [(benchmark, wanted) for benchmark, wanted in owned if wanted]

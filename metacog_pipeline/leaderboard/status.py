@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.benchmarks.catalogue import BENCHMARKS, enabled
+from metacog_pipeline.benchmarks.catalogue import enabled, every
 from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.common.scoring import scored_from
 from metacog_pipeline.errors import StoreError
@@ -175,8 +175,8 @@ def _source(study: Study, spec: ModelSpec) -> str:
 def _retired(study: Study) -> list[dict[str, object]]:
     """Return who was measured once and is not listed now; whoever only helped to make items was never measured."""
     listed = {spec.name for spec in study.models}
-    measured = [benchmark.name for benchmark in BENCHMARKS]
-    measured += [benchmark.judging.name for benchmark in BENCHMARKS if benchmark.judging is not None]
+    measured = [benchmark.name for benchmark in every()]
+    measured += [benchmark.judging.name for benchmark in every() if benchmark.judging is not None]
     folders = [path for name in measured for path in study.home.transcripts.glob(f"benchmark={name}/model=*")]
     found = {path.name.removeprefix("model=") for path in folders}
     return [

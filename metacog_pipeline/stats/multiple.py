@@ -36,6 +36,15 @@ def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(adjusted)
 
 
+def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Return Bonferroni-adjusted p values in the given order: each times the number of tests, at most 1.
+
+    None, for a test that could not be made, stays None and is not counted.
+    """
+    number = sum(p is not None for p in pvalues)
+    return tuple(None if p is None else min(1.0, number * p) for p in pvalues)
+
+
 def stars(p: float | None, legend: Legend = STARS) -> str:
     """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p."""
     if p is None:

@@ -34,6 +34,7 @@ home = "home"
 name = "judged"
 provider = "simulated"
 family = "house"
+[benchmarks.medley]
 """
 PRICE = 0.01
 Reply = Callable[[ChatRequest], Completion]

@@ -187,7 +187,7 @@ def test_the_command_prints_where_the_page_is(make_home: MakeHome, tmp_path: Pat
     make_home()
     study = tmp_path / "study.toml"
     study.write_text(
-        '[study]\nname = "named"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n'
+        '[study]\nname = "named"\nhome = "home"\n[benchmarks.metamedqa]\n[[models]]\nname = "a"\nprovider = "simulated"\n'
     )
     result = CliRunner().invoke(cli, ["report", str(study)])
     assert result.exit_code == 0, result.output

@@ -11,7 +11,9 @@ from metacog_pipeline.training import stage
 from metacog_pipeline.training.toy import demo
 from metacog_pipeline.training.toy.base import train_base
 
-HEAD = '[study]\nname = "teach"\n[[models]]\nname = "sim"\nprovider = "simulated"\n'
+HEAD = (
+    '[study]\nname = "teach"\n[benchmarks.selfknowledge]\n[[models]]\nname = "sim"\nprovider = "simulated"\n'
+)
 
 
 @pytest.fixture

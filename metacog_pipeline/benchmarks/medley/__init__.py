@@ -17,3 +17,20 @@ Read in this order: ``items`` (what is asked), ``masking`` (what is shown of the
 conditions). ``simulate`` answers instead of a model, ``sources`` fetches the published set, ``construction`` makes new
 instances.
 """
+
+from typing import Any
+
+from metacog_pipeline.benchmarks.medley.settings import Settings as _Settings
+
+
+class Medley:
+    """What the registry finds until the benchmark fulfils the contract."""
+
+    Settings = _Settings
+
+    @staticmethod
+    def legacy() -> Any:
+        """Return the functions the stages call."""
+        from metacog_pipeline.benchmarks.medley.stages import MEDLEY
+
+        return MEDLEY

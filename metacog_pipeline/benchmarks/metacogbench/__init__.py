@@ -12,3 +12,20 @@ Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``p
 (what a reply says), ``verdicts`` (what it is worth), ``observe`` (one row per item and condition), ``scoring``
 (estimates), ``comparisons``. ``simulate`` answers instead of a model, ``construction`` makes and checks the items.
 """
+
+from typing import Any
+
+from metacog_pipeline.benchmarks.metacogbench.settings import Settings as _Settings
+
+
+class MetaCogBench:
+    """What the registry finds until the benchmark fulfils the contract."""
+
+    Settings = _Settings
+
+    @staticmethod
+    def legacy() -> Any:
+        """Return the functions the stages call."""
+        from metacog_pipeline.benchmarks.metacogbench.stages import METACOGBENCH
+
+        return METACOGBENCH

@@ -9,3 +9,20 @@ Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``p
 (between models and conditions). ``simulate`` answers instead of a model, ``importing`` reads answers collected
 elsewhere, ``construction`` builds the set from its sources.
 """
+
+from typing import Any
+
+from metacog_pipeline.benchmarks.metamedqa.settings import Settings as _Settings
+
+
+class MetaMedQA:
+    """What the registry finds until the benchmark fulfils the contract."""
+
+    Settings = _Settings
+
+    @staticmethod
+    def legacy() -> Any:
+        """Return the functions the stages call."""
+        from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
+
+        return METAMEDQA

@@ -10,3 +10,20 @@ Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``p
 ``comparisons``. ``simulate`` answers instead of a model, ``sources`` fetches the published question sets,
 ``construction`` reads them and the shipped facts.
 """
+
+from typing import Any
+
+from metacog_pipeline.benchmarks.selfknowledge.settings import Settings as _Settings
+
+
+class SelfKnowledge:
+    """What the registry finds until the benchmark fulfils the contract."""
+
+    Settings = _Settings
+
+    @staticmethod
+    def legacy() -> Any:
+        """Return the functions the stages call."""
+        from metacog_pipeline.benchmarks.selfknowledge.stages import SELFKNOWLEDGE
+
+        return SELFKNOWLEDGE

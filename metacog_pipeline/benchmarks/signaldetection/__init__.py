@@ -9,3 +9,20 @@ Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``p
 (between models, tasks and conditions). ``simulate`` answers instead of a model, ``sources`` fetches the published
 sentences and ``texts`` reads them, ``construction`` builds the three tasks from them.
 """
+
+from typing import Any
+
+from metacog_pipeline.benchmarks.signaldetection.settings import Settings as _Settings
+
+
+class SignalDetection:
+    """What the registry finds until the benchmark fulfils the contract."""
+
+    Settings = _Settings
+
+    @staticmethod
+    def legacy() -> Any:
+        """Return the functions the stages call."""
+        from metacog_pipeline.benchmarks.signaldetection.stages import SIGNALDETECTION
+
+        return SIGNALDETECTION

@@ -134,6 +134,7 @@ def test_a_panel_seats_the_eligible_judges_and_gives_the_simulated_a_voice(case,
 
 STUDY = (
     '[study]\nname = "t"\nseed = {seed}\n[[models]]\nname = "m"\nprovider = "simulated"\nfamily = "house"\n'
+    "[benchmarks.medley]\n"
 )
 
 

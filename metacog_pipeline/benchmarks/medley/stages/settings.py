@@ -10,8 +10,9 @@ from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
 from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING, Masking
 from metacog_pipeline.benchmarks.medley.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.study import MedleySection, Study
+from metacog_pipeline.study import Study
 
 __all__ = [
     "BENCHMARK",
@@ -27,9 +28,11 @@ __all__ = [
 ]
 
 
-def settings(study: Study) -> MedleySection:
+def settings(study: Study) -> Settings:
     """Return the study's ``[benchmarks.medley]``."""
-    return study.benchmarks.medley
+    found = study.benchmarks.get(BENCHMARK) or Settings()
+    assert isinstance(found, Settings)
+    return found
 
 
 def conditions(study: Study) -> tuple[str, ...]:

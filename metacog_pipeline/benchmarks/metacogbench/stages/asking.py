@@ -13,7 +13,7 @@ from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metacogbench.stages.construction import items, items_digest
-from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, lexicon, wording
+from metacog_pipeline.benchmarks.metacogbench.stages.settings import conditions, lexicon, settings, wording
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, asked_as
@@ -56,7 +56,7 @@ def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
         model=partition.spec.name,
         run=partition.run,
         source=source_word(partition),
-        dataset=study.benchmarks.metacogbench.set,
+        dataset=settings(study).set,
         lexicon=lexicon(study),
     )
 

@@ -7,15 +7,18 @@ from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.study import MetaCogBenchSection, Study
+from metacog_pipeline.study import Study
 
 __all__ = ["BENCHMARK", "conditions", "lexicon", "settings", "wording"]
 
 
-def settings(study: Study) -> MetaCogBenchSection:
+def settings(study: Study) -> Settings:
     """Return the study's ``[benchmarks.metacogbench]``."""
-    return study.benchmarks.metacogbench
+    found = study.benchmarks.get(BENCHMARK) or Settings()
+    assert isinstance(found, Settings)
+    return found
 
 
 def conditions(study: Study) -> tuple[str, ...]:

@@ -7,14 +7,17 @@ from pathlib import Path
 from metacog_pipeline.benchmarks.common.files import beside
 from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, load_wording
-from metacog_pipeline.study import MetaMedQASection, Study
+from metacog_pipeline.benchmarks.metamedqa.settings import Settings
+from metacog_pipeline.study import Study
 
 BENCHMARK = "metamedqa"
 
 
-def settings(study: Study) -> MetaMedQASection:
+def settings(study: Study) -> Settings:
     """Return the study's ``[benchmarks.metamedqa]``."""
-    return study.benchmarks.metamedqa
+    found = study.benchmarks.get(BENCHMARK) or Settings()
+    assert isinstance(found, Settings)
+    return found
 
 
 def folder(study: Study) -> Path | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, CONDITIONS, LANGUAGE_OF
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, Wording, load_wording
-from metacog_pipeline.study import SelfKnowledgeSection, Study
+from metacog_pipeline.benchmarks.selfknowledge.settings import Settings
+from metacog_pipeline.study import Study
 
 __all__ = ["BENCHMARK", "conditions", "settings", "wording"]
 
 
-def settings(study: Study) -> SelfKnowledgeSection:
+def settings(study: Study) -> Settings:
     """Return the study's ``[benchmarks.selfknowledge]``."""
-    return study.benchmarks.selfknowledge
+    found = study.benchmarks.get(BENCHMARK) or Settings()
+    assert isinstance(found, Settings)
+    return found
 
 
 def conditions(study: Study) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.observe import observe
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.signaldetection.stages.construction import items, items_digest
-from metacog_pipeline.benchmarks.signaldetection.stages.settings import conditions, wording
+from metacog_pipeline.benchmarks.signaldetection.stages.settings import conditions, settings, wording
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, asked_as
@@ -70,4 +70,4 @@ def fingerprint(partition: Partition) -> str:
 
 
 def _tasks(study: Study) -> set[str]:
-    return set(study.benchmarks.signaldetection.tasks)
+    return set(settings(study).tasks)

@@ -7,14 +7,17 @@ from pathlib import Path
 from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
 from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, load_wording
-from metacog_pipeline.study import SignalDetectionSection, Study
+from metacog_pipeline.benchmarks.signaldetection.settings import Settings
+from metacog_pipeline.study import Study
 
 __all__ = ["BENCHMARK", "conditions", "posteriors", "settings", "wording"]
 
 
-def settings(study: Study) -> SignalDetectionSection:
+def settings(study: Study) -> Settings:
     """Return the study's ``[benchmarks.signaldetection]``."""
-    return study.benchmarks.signaldetection
+    found = study.benchmarks.get(BENCHMARK) or Settings()
+    assert isinstance(found, Settings)
+    return found
 
 
 def conditions(study: Study) -> tuple[str, ...]:

@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationError
 
+from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.study_sections import (
-    Benchmarks,
-    Dataset,
-    MedleyGeneratorSection,
-    MedleySection,
-    MetaCogBenchSection,
-    MetaMedQASection,
-    Section,
-    SelfKnowledgeSection,
-    SignalDetectionSection,
-    TrainingSection,
-)
-
-__all__ = [
-    "ASKED",
-    "Benchmarks",
-    "Dataset",
-    "MedleyGeneratorSection",
-    "MedleySection",
-    "MetaCogBenchSection",
-    "MetaMedQASection",
-    "SelfKnowledgeSection",
-    "SignalDetectionSection",
-    "Study",
-    "StudySection",
-    "TrainingSection",
-    "load_study",
-]
+from metacog_pipeline.study.sections import Section, Settings, TrainingSection, suggestion
 
 ASKED = ("models", "judges", "analysts")  # the tables whose rows are models that can be asked
 _SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
@@ -65,13 +38,14 @@ class Study(Section):
     """A validated study. ``path`` is the file it came from; relative paths in it start there.
 
     ``judges`` are models that grade answers, ``analysts`` models that help to make items; neither are measured.
+    ``benchmarks`` are the tables ``[benchmarks.NAME]`` in the order of the file, which is the order of asking.
     """
 
     study: StudySection
     models: tuple[ModelSpec, ...]
     judges: tuple[ModelSpec, ...] = ()
     analysts: tuple[ModelSpec, ...] = ()
-    benchmarks: Benchmarks = Field(default_factory=Benchmarks)
+    benchmarks: dict[str, SerializeAsAny[Settings]]
     training: TrainingSection | None = None
     path: Path
 
@@ -86,6 +60,11 @@ class Study(Section):
         """Run numbers, from 1."""
         return range(1, self.study.runs + 1)
 
+    @property
+    def enabled(self) -> tuple[str, ...]:
+        """The names of the benchmarks that run: those whose table stands in the file without ``enabled = false``."""
+        return tuple(name for name, settings in self.benchmarks.items() if settings.enabled)
+
     def model(self, name: str) -> ModelSpec:
         """Return the model called ``name``.
 
@@ -99,7 +78,7 @@ class Study(Section):
                 return spec
         names = [spec.name for spec in self.models]
         raise StudyError(
-            f'{self.path.name}: no model "{name}"{_suggest(name, names)}; it has: {", ".join(names)}'
+            f'{self.path.name}: no model "{name}"{suggestion(name, names)}; it has: {", ".join(names)}'
         )
 
 
@@ -120,22 +99,44 @@ def load_study(path: Path) -> Study:
         )
     _refuse_same_names(shown, data)
     placed = _with_folders(data, path.resolve().parent)
+    tables = _benchmarks(shown, data)
     try:
-        study = Study.model_validate({**placed, "path": path.resolve()})
+        study = Study.model_validate({**placed, "benchmarks": tables, "path": path.resolve()})
     except ValidationError as error:
-        raise StudyError(_explain(shown, data, error)) from None
+        raise StudyError(_explain(shown, error, Study)) from None
     _check_home(shown, study)
     for key, specs in (("models", study.models), ("judges", study.judges), ("analysts", study.analysts)):
         for index, spec in enumerate(specs):
             _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
-    _check_judges(shown, study)
-    _check_verdicts(shown, study)
-    _check_generator(shown, study)
-    if not study.benchmarks.enabled():
+    _refuse_no_opinion(shown, study)
+    for settings in study.benchmarks.values():
+        for problem in settings.check(study):
+            raise StudyError(f"{shown}: {problem}")
+    if not study.enabled:
         raise StudyError(
-            f"{shown}: benchmarks: none is enabled; set enabled = true in one of {_benchmark_names()}"
+            f"{shown}: benchmarks: none is named; add a table of one of {_benchmark_names()}, without enabled = false"
         )
     return study
+
+
+def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
+    """Return the tables of the benchmarks, each validated by the benchmark's own settings."""
+    tables = data.get("benchmarks", {})
+    if not isinstance(tables, dict):
+        raise StudyError(
+            f"{shown}: benchmarks = {_short(tables)}: give tables, for example [benchmarks.NAME]"
+        )
+    found: dict[str, Settings] = {}
+    for name, table in tables.items():
+        try:
+            settings: type[Settings] = registry.load(name).Settings
+        except StudyError as error:
+            raise StudyError(f"{shown}: benchmarks.{name}: {error}") from None
+        try:
+            found[name] = settings.model_validate(table)
+        except ValidationError as error:
+            raise StudyError(_explain(shown, error, settings, ("benchmarks", name))) from None
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def _read(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise StudyError(f"{path}: not a readable TOML study file: nested too deeply") from None
     if "path" in data:  # a field of the Study, but not a key of the file
-        raise StudyError(f"{path.name}: path: unknown key; allowed: {', '.join(_allowed(('path',)))}")
+        raise StudyError(f"{path.name}: path: unknown key; allowed: {', '.join(_allowed(('path',), Study))}")
     return data
 
 
@@ -190,84 +191,6 @@ def _refuse_same_names(shown: str, data: Mapping[str, object]) -> None:
                 raise StudyError(
                     f'{shown}: {place}.name = "{name}" repeats {first}.name; '
                     "names are compared ignoring case, choose another"
-                )
-
-
-def _check_judges(shown: str, study: Study) -> None:
-    _refuse_no_opinion(shown, study)
-    known = {spec.name: spec for spec in study.judges}
-    for name in study.benchmarks.medley.judges:
-        spec = known.get(name)
-        if spec is None:
-            listed = ", ".join(known) or "none"
-            raise StudyError(
-                f'{shown}: benchmarks.medley.judges: no judge "{name}"{_suggest(name, list(known))}; '
-                f"[[judges]] has: {listed}"
-            )
-        if spec.family is None:
-            raise StudyError(
-                f'{shown}: judges "{name}": family is missing; name who made the model, e.g. family = "openai", '
-                "so that it judges none of its kin"
-            )
-    if study.benchmarks.medley.judges:
-        for spec in study.models:
-            if spec.family is None:
-                raise StudyError(
-                    f'{shown}: models "{spec.name}": family is missing; judges are asked, and none may judge its own '
-                    'family: name who made the model, e.g. family = "openai"'
-                )
-
-
-def _check_verdicts(shown: str, study: Study) -> None:
-    """Whoever gives a verdict on replies must be listed; ``self`` is the model that replied, no row may be called so."""
-    known = [spec.name for spec in study.judges]
-    for name in study.benchmarks.metacogbench.judges:
-        where = f"{shown}: benchmarks.metacogbench.judges"
-        if name == "self" and name in known:
-            raise StudyError(
-                f'{where}: "self" means the judged model; give the row "self" of [[judges]] another name'
-            )
-        if name != "self" and name not in known:
-            raise StudyError(
-                f'{where}: no judge "{name}"{_suggest(name, [*known, "self"])}; [[judges]] has: '
-                f'{", ".join(known) or "none"}; "self" is the judged model itself'
-            )
-
-
-def _check_generator(shown: str, study: Study) -> None:
-    """Whoever makes instances must be listed, be able to answer, and have one opinion and one family."""
-    made = study.benchmarks.medley.generator
-    if made is None:
-        return
-    where = "benchmarks.medley.generator"
-    for key, table, names in (
-        ("designers", "analysts", made.designers),
-        ("pool", "analysts", made.pool),
-        ("judges", "judges", made.judges),
-    ):
-        known = {spec.name: spec for spec in getattr(study, table)}
-        asked: dict[str, str] = {}
-        for name in names:
-            spec = known.get(name)
-            if spec is None:
-                raise StudyError(
-                    f'{shown}: {where}.{key}: no row "{name}"{_suggest(name, list(known))}; '
-                    f"[[{table}]] has: {', '.join(known) or 'none'}"
-                )
-            if spec.provider in ("replay", "simulated"):
-                raise StudyError(
-                    f'{shown}: {where}.{key}: "{name}" has provider = "{spec.provider}", which knows no new cases; name '
-                    'a model that can be asked, or take dataset = "sample"'
-                )
-            if key == "pool" and spec.family is None:
-                raise StudyError(
-                    f'{shown}: {table} "{name}": family is missing; name who made the model, e.g. family = "openai", '
-                    "so that no panel is of one family"
-                )
-            if (first := asked.setdefault(canonical_json(spec.identity_fields()), name)) != name:
-                raise StudyError(
-                    f'{shown}: {where}.{key}: "{name}" asks the same model as "{first}", so that one opinion would count '
-                    "twice; remove one"
                 )
 
 
@@ -334,14 +257,18 @@ def _address_parts(text: str) -> SplitResult | None:
     return parts if parts.scheme in ("http", "https") and parts.hostname and port != 0 else None
 
 
-def _explain(shown: str, data: Mapping[str, Any], error: ValidationError) -> str:
+def _explain(
+    shown: str, error: ValidationError, model: type[BaseModel], prefix: tuple[str | int, ...] = ()
+) -> str:
+    """Return what is wrong with a table that ``model`` refused; ``prefix`` is where the table stands in the file."""
     problems = error.errors(include_url=False)
     first = problems[0]
-    key = _key(first["loc"])
+    key = _key((*prefix, *first["loc"]))
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     if first["type"] == "extra_forbidden":
-        allowed = _allowed(first["loc"])
-        return f"{shown}: {key}: unknown key{_suggest(str(first['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}{more}"
+        allowed = _allowed(first["loc"], model)
+        meant = suggestion(str(first["loc"][-1]), allowed)
+        return f"{shown}: {key}: unknown key{meant}; allowed: {', '.join(allowed)}{more}"
     if first["type"] == "missing":
         return f"{shown}: {key}: missing; it is required{more}"
     value = "" if any(part in _SECRET_KEYS for part in first["loc"]) else f" = {_short(first.get('input'))}"
@@ -353,7 +280,7 @@ def _allowed_values(problem: Mapping[str, Any]) -> str:
         return (
             "not the name of an environment variable; give the NAME that holds the key, never the key itself"
         )
-    if problem["loc"][-1:] == ("name",) and problem["loc"][0] in ASKED:
+    if problem["loc"][-1:] == ("name",) and problem["loc"][:1] and problem["loc"][0] in ASKED:
         return "a model name must match [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
     text = str(problem["msg"])
     return text.removeprefix("Value error, ")
@@ -366,8 +293,7 @@ def _key(location: Iterable[str | int]) -> str:
     return key
 
 
-def _allowed(location: tuple[str | int, ...]) -> list[str]:
-    model: Any = Study
+def _allowed(location: tuple[str | int, ...], model: Any) -> list[str]:
     for part in location[:-1]:
         if isinstance(part, int):
             continue
@@ -377,15 +303,10 @@ def _allowed(location: tuple[str | int, ...]) -> list[str]:
     return [name for name in model.model_fields if name != "path"]
 
 
-def _suggest(word: str, allowed: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
-    return f' (did you mean "{close[0]}"?)' if close else ""
-
-
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _benchmark_names() -> str:
-    return ", ".join(f"[benchmarks.{name}]" for name in Benchmarks.model_fields)
+    return ", ".join(f"[benchmarks.{name}]" for name in registry.names())

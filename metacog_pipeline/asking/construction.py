@@ -1,0 +1,161 @@
+"""Items are made in steps. Each is kept with the digest of everything it was made from: only stale ones run again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Checked, Made, Stage, Step
+from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.transcripts.store import read_partition
+
+Bound = Benchmark[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step made, as people see it: figures, a table to preview, and its checks."""
+
+    facts: Mapping[str, Any]
+    frame: pl.DataFrame
+    checks: Mapping[str, Checked]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInputs:
+    """The `contract.Inputs` of a step: what earlier steps left on disk."""
+
+    benchmark: Bound
+
+    def rows(self, step: str) -> Sequence[Any]:
+        """Return the rows of an earlier step."""
+        writes = step_of(self.benchmark, step).writes
+        if writes is None:
+            raise TypeError(f"{self.benchmark.name}: step {step} writes no rows; read its frame")
+        return read_rows(result_path(self.benchmark, step), writes)
+
+    def frame(self, step: str) -> pl.DataFrame:
+        """Return the table of an earlier step."""
+        return read_frame(result_path(self.benchmark, step))
+
+    def answers(self, role: str) -> pl.DataFrame:
+        """Return the kept transcripts of a role, superseded ones left out."""
+        study = self.benchmark.context.study
+        owner = next(
+            each.asks for each in self.benchmark.construction() if each.asks and each.asks.name == role
+        )
+        folders = [
+            Partition(study, f"{self.benchmark.name}_{role}", spec, 1).folder
+            for spec in owner.models(self.benchmark)
+        ]
+        frames = [pl.DataFrame(pl.from_arrow(read_partition(each))) for each in folders if each.exists()]
+        kept = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+        return kept.filter(~pl.col("superseded")) if "superseded" in kept.columns else kept
+
+
+def step_of(benchmark: Bound, name: str) -> Step:
+    """Return the step called ``name``."""
+    return next(each for each in benchmark.construction() if each.name == name)
+
+
+def result_path(benchmark: Bound, name: str) -> Path:
+    """Return where a step's result is kept: the last one's are the items."""
+    if name == benchmark.construction()[-1].name:
+        return items_path(benchmark.context.home, benchmark.name)
+    return step_path(benchmark.context.home, benchmark.name, name)
+
+
+def made_from(benchmark: Bound, step: Step) -> str:
+    """Return the digest of everything a step's result depends on: settings, what it reads, earlier steps, answers."""
+    settings = benchmark.settings.affecting(Stage.ITEMS)
+    read = step.inputs(benchmark) if step.inputs is not None else None
+    earlier = [mark_of(result_path(benchmark, name)) for name in step.needs]
+    answered = _answered(benchmark, step)
+    depends = [
+        benchmark.versions[Stage.ITEMS],
+        step.name,
+        step.version,
+        settings,
+        benchmark.context.seed,
+        read,
+    ]
+    return sha256_hex(canonical_json([*depends, earlier, answered]))
+
+
+def step_current(benchmark: Bound, step: Step) -> bool:
+    """Whether a step's result is there and was made from what the study names now."""
+    found = mark_of(result_path(benchmark, step.name))
+    return found is not None and found == made_from(benchmark, step)
+
+
+def stale_steps(benchmark: Bound) -> tuple[str, ...]:
+    """Return the names of the steps that must run, in order: from the first stale one on, those that need it."""
+    stale: list[str] = []
+    for step in benchmark.construction():
+        if set(step.needs) & set(stale) or not step_current(benchmark, step):
+            stale.append(step.name)
+    return tuple(stale)
+
+
+def items_current(benchmark: Bound) -> bool:
+    """Whether the items on disk were made from what the study names now."""
+    return not stale_steps(benchmark)
+
+
+def run_step(benchmark: Bound, step: Step) -> StepResult:
+    """Make a step's result and keep it; raises SourceError where a blocking check fails, and keeps nothing then."""
+    made = step.make(benchmark, KeptInputs(benchmark))
+    frame = _frame(step, made)
+    missing = set(step.checks) - set(made.checks)
+    if missing:
+        raise TypeError(f"{benchmark.name}_{step.name}: no result for check {', '.join(sorted(missing))}")
+    for name, check in step.checks.items():
+        if check.blocking and not made.checks[name].passed:
+            why = "; ".join(f"{key}: {value}" for key, value in made.checks[name].facts.items())
+            raise SourceError(
+                f"{benchmark.name}_{step.name}: check {name} failed ({check.says}): {why[:400]}"
+            )
+    mark = made_from(benchmark, step)
+    path = result_path(benchmark, step.name)
+    if step.writes is not None:
+        write_rows(path, made.rows, step.writes, mark)
+    else:
+        write_frame(frame, path, mark)
+    facts = {"rows": len(made.rows) or frame.height, **made.facts}
+    return StepResult(facts, made.preview if made.preview is not None else frame, dict(made.checks), mark)
+
+
+def build(benchmark: Bound) -> StepResult:
+    """Run every stale step that asks nobody, in order, and return the items' result."""
+    result = None
+    todo = stale_steps(benchmark) or (benchmark.construction()[-1].name,)
+    for name in todo:
+        result = run_step(benchmark, step_of(benchmark, name))
+    assert result is not None
+    return result
+
+
+def _frame(step: Step, made: Made) -> pl.DataFrame:
+    if made.frame is not None:
+        return made.frame
+    if step.writes is None:
+        return pl.DataFrame({"made": [True]})  # a step that only brings sources home leaves a mark
+    return as_frame(made.rows[:20], step.writes)
+
+
+def _answered(benchmark: Bound, step: Step) -> list[Any]:
+    """Return when the models that help with a step last answered."""
+    if step.asks is None:
+        return []
+    study, name = benchmark.context.study, f"{benchmark.name}_{step.asks.name}"
+    manifests = [Partition(study, name, spec, 1).manifest() for spec in step.asks.models(benchmark)]
+    return [[each.get("fingerprint"), each.get("finished_at")] for each in manifests]

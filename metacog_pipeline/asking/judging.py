@@ -1,0 +1,127 @@
+"""Judges: what other models say of a model's responses, asked, kept and read like answers themselves.
+
+Their partition is that of the judged model and run, under the name ``<benchmark>_judgements``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Judging, Stage
+from metacog_pipeline.benchmark.schema import schema_of
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.panel import (
+    Panelist,
+    panel_asked_as,
+    panel_identities,
+    panel_profile,
+    query_panel,
+)
+from metacog_pipeline.querying.partition import Outcome, Progress
+from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.transcripts.store import read_partition
+
+Bound = Benchmark[Any, Any, Any]
+
+
+def wanted(benchmark: Bound) -> Judging | None:
+    """Return how responses are judged, where the study names judges; None elsewhere."""
+    judging = benchmark.judging
+    return judging if judging is not None and judging.wanted(benchmark) else None
+
+
+def judged_as(partition: Partition) -> Partition:
+    """Return the partition of the judgements about ``partition``'s model and run."""
+    return replace(partition, benchmark=f"{partition.benchmark}_judgements")
+
+
+def panel(
+    benchmark: Bound, judging: Judging, spec: ModelSpec, responses: pl.DataFrame | None
+) -> list[Panelist]:
+    """Return who is asked what about a model; as much as there can be at most where ``responses`` is None."""
+    found = []
+    for judge in judging.judges(benchmark, spec):
+        todo = (
+            judging.longest(benchmark, spec, judge)
+            if responses is None
+            else judging.tasks(benchmark, judge, responses)
+        )
+        voice = judging.respondent(benchmark, judge) if judge.provider == "simulated" else None
+        found.append(Panelist(judge, todo, judging.modes(judge), voice))
+    return found
+
+
+def fingerprint(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> str:
+    """Return a digest of everything a partition's judgements depend on."""
+    judges = judging.judges(benchmark, partition.spec)
+    cases = [
+        sorted({task.item_hash for task in judging.tasks(benchmark, judge, responses)}) for judge in judges
+    ]
+    settings = benchmark.settings.affecting(Stage.JUDGING)
+    version = [benchmark.versions[Stage.JUDGING], judging.version]
+    return sha256_hex(canonical_json([version, panel_asked_as(judges), cases, settings]))
+
+
+def expected(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> int:
+    """Return how many judgements a partition needs."""
+    return sum(len(each.tasks) for each in panel(benchmark, judging, partition.spec, responses))
+
+
+def ask(
+    benchmark: Bound,
+    judging: Judging,
+    partition: Partition,
+    responses: pl.DataFrame,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Ask the judges of a model and run what is not judged yet."""
+    return query_panel(
+        judged_as(partition),
+        panel(benchmark, judging, partition.spec, responses),
+        fingerprint=fingerprint(benchmark, judging, partition, responses),
+        on_progress=on_progress,
+    )
+
+
+def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> pl.DataFrame:
+    """Return the kept judgements of a model and run, one row per item, condition and judge.
+
+    Of a partition that stopped early only those count that answer what would be asked now.
+    """
+    folder = judged_as(partition)
+    transcripts = pl.DataFrame(pl.from_arrow(read_partition(folder.folder)))
+    if folder.manifest().get("state") != "complete":
+        now = panel_identities(folder, panel(benchmark, judging, partition.spec, responses))
+        transcripts = transcripts.filter(pl.col("answer_id").is_in(set().union(*now.values())))
+    made = judging.read(benchmark, transcripts, responses)
+    schema = schema_of(judging.row)
+    return made.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def left_to_ask(
+    benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame | None
+) -> dict[str, Estimate]:
+    """Return what is left to ask about a model and run, by judge; a judgement counts as one call, however many it takes."""
+    kept = judged_as(partition)
+    stored = stored_answers(kept.folder)
+    found = {}
+    for each in panel(benchmark, judging, partition.spec, responses):
+        profile = panel_profile(kept, each.spec) or Profile(each.modes[0])
+        found[each.spec.name] = estimate_whole(
+            each.spec, partition.run, partition.seed, profile, each.tasks, stored
+        )
+    return found
+
+
+def judgements_path(home: Path, partition: Partition) -> Path:
+    """Return where the judgements of one model and run are kept, read."""
+    folder = home / "judgements" / partition.benchmark / f"model={partition.spec.name}"
+    return folder / f"run={partition.run}.parquet"

@@ -1,0 +1,147 @@
+"""What a benchmark asks of a model: its tasks, and the digest of everything they depend on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Choice, Condition, Item, Stage
+from metacog_pipeline.benchmark.item_files import items_digest, items_path
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, sha256_hex, write_text
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Constraint, Message
+from metacog_pipeline.querying.session import Partition, asked_as
+from metacog_pipeline.querying.types import Answer, Ask, Task
+
+Bound = Benchmark[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemChat:
+    """The `contract.Chat` of one item: how it is asked, and who answers."""
+
+    ask: Ask
+    mode: str
+    spec: ModelSpec
+
+    async def __call__(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        *,
+        constraint: Constraint | None = None,
+        max_tokens: int | None = None,
+        top_logprobs: int | None = None,
+        send_temperature: bool = True,
+    ) -> Answer:
+        """Ask one call."""
+        return await self.ask(
+            step,
+            messages,
+            constraint=constraint,
+            max_tokens=max_tokens,
+            top_logprobs=top_logprobs,
+            send_temperature=send_temperature,
+        )
+
+
+def models(benchmark: Bound) -> list[ModelSpec]:
+    """Return the models of the study this benchmark can score: replayed ones only where it takes imports."""
+    listed = benchmark.context.study.models
+    return [spec for spec in listed if benchmark.takes_imports or spec.provider != "replay"]
+
+
+def partitions(benchmark: Bound) -> list[Partition]:
+    """Return every model × run the study asks for, in the order of the study file."""
+    study = benchmark.context.study
+    return [Partition(study, benchmark.name, spec, run) for spec in models(benchmark) for run in study.runs]
+
+
+def asked(benchmark: Bound) -> list[tuple[str, Sequence[Item]]]:
+    """Return (condition, its items) in order; a condition whose items are not chosen yet is left out."""
+    every = benchmark.items
+    found: list[tuple[str, Sequence[Item]]] = []
+    for condition in benchmark.conditions():
+        items = condition.items(every)
+        if condition.after is not None:
+            chosen = chosen_items(benchmark, condition)
+            if chosen is None:
+                continue
+            items = [item for item in items if item.item_id in chosen]
+        found.append((condition.name, items))
+    return found
+
+
+def expected(benchmark: Bound) -> int:
+    """Return the responses of one partition over all conditions; 0 before the items are built."""
+    if not items_path(benchmark.context.home, benchmark.name).exists():
+        return 0
+    return sum(len(items) for _, items in asked(benchmark))
+
+
+def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
+    """Return what is asked of a model: one task per condition and item asked under it."""
+
+    def task(item: Item, condition: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            await benchmark.ask(item, condition, ItemChat(ask, mode, spec))
+
+        return Task(item.item_id, item.item_hash, condition, run)
+
+    return [task(item, condition) for condition, items in asked(benchmark) for item in items]
+
+
+def fingerprint(benchmark: Bound, partition: Partition) -> str:
+    """Return a digest of everything a partition's answers depend on."""
+    depends = {
+        "version": benchmark.versions[Stage.ASKING],
+        "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
+        "conditions": [[name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark)],
+        "settings": benchmark.settings.affecting(Stage.ASKING),
+        "model": asked_as(partition.spec),
+        "seed": partition.seed,
+    }
+    if partition.spec.provider == "replay":
+        depends["imported"] = imported_files(partition)
+    return sha256_hex(canonical_json(depends))
+
+
+def imported_files(partition: Partition) -> list[list[object]]:
+    """Return the journals of a replayed model: what they hold is all its answers depend on."""
+    return sorted([path.name, path.stat().st_size] for path in partition.folder.glob("journal-*.jsonl"))
+
+
+# --- conditions that are decided from earlier answers -----------------------------------------------------------------
+def choice_path(benchmark: Bound, condition: str) -> Path:
+    """Return where the items chosen for a later condition are kept."""
+    return benchmark.context.home / "choices" / f"{benchmark.name}_{condition}.json"
+
+
+def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | None:
+    """Return the ids of the items chosen for ``condition``; None before the choice was made."""
+    path = choice_path(benchmark, condition.name)
+    try:
+        return frozenset(json.loads(path.read_text(encoding="utf-8"))["items"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error}); restore it from a copy: deleting it would choose other items"
+        ) from None
+
+
+def choose(benchmark: Bound, condition: Condition, choice: Choice, scored: pl.DataFrame) -> frozenset[str]:
+    """Choose the items of a later condition once and keep the choice; one that is kept stays as it is."""
+    kept = chosen_items(benchmark, condition)
+    if kept is not None:
+        return kept
+    chosen = sorted(choice.pick(benchmark, scored.filter(pl.col("condition") == choice.condition)))
+    text = json.dumps({"version": choice.version, "after": choice.condition, "items": chosen}, indent=1)
+    write_text(choice_path(benchmark, condition.name), text + "\n")
+    return frozenset(chosen)

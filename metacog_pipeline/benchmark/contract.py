@@ -1,0 +1,276 @@
+"""The contract of a benchmark: one class and what it names. The pipeline does the rest.
+
+A benchmark declares its settings in the study file, its items and how they are made, the calls an item takes, how a
+reply is read, what is measured and what is compared. From these the pipeline makes the assets, asks, keeps answers,
+scores, and fills the tables, the boards and the report. An installed package registers its class under the entry-point group
+``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds the class to what is written here.
+
+:class:`Benchmark` is below; the classes it declares things with are in ``declarations`` and can be imported from here.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import click
+import polars as pl
+
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmark.declarations import (
+    PLAIN,
+    Board,
+    Call,
+    Calls,
+    Chat,
+    Check,
+    Checked,
+    Choice,
+    Column,
+    Comparison,
+    Condition,
+    Contrast,
+    Inputs,
+    Judging,
+    Made,
+    Measure,
+    MeasureSet,
+    Paper,
+    Published,
+    Respondent,
+    Response,
+    Role,
+    Scored,
+    Section,
+    Source,
+    Step,
+    Table,
+    Unit,
+)
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmark.item import Item
+from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.study.sections import Settings, Stage, setting
+
+if TYPE_CHECKING:
+    from metacog_pipeline.study import Study
+
+__all__ = [
+    "PLAIN",
+    "Benchmark",
+    "Board",
+    "Call",
+    "Calls",
+    "Chat",
+    "Check",
+    "Checked",
+    "Choice",
+    "Column",
+    "Comparison",
+    "Condition",
+    "Context",
+    "Contrast",
+    "Estimate",
+    "Flag",
+    "Group",
+    "Inputs",
+    "Item",
+    "Judging",
+    "Made",
+    "Measure",
+    "MeasureSet",
+    "Paper",
+    "Published",
+    "Respondent",
+    "Response",
+    "Role",
+    "Scored",
+    "Section",
+    "Settings",
+    "Small",
+    "Source",
+    "Stage",
+    "Step",
+    "Table",
+    "Unit",
+    "schema_of",
+    "setting",
+]
+
+
+# --- the benchmark ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where and for whom a benchmark runs: the study it belongs to."""
+
+    study: Study
+
+    @property
+    def home(self) -> Path:
+        """The folder everything is written below."""
+        return self.study.home.path
+
+    @property
+    def seed(self) -> int:
+        """The study's seed."""
+        return self.study.study.seed
+
+    def beside(self, path: Path) -> Path:
+        """Return ``path`` as the study file means it."""
+        return (self.study.path.parent / path.expanduser()).resolve()
+
+    def cache(self, name: str) -> Path:
+        """Return a folder for results that are slow to make again; it may be deleted at any time."""
+        return self.home / "cache" / name
+
+
+SettingsT = TypeVar("SettingsT", bound=Settings)
+ItemT = TypeVar("ItemT", bound=Item)
+ResponseT = TypeVar("ResponseT", bound=Response)
+
+
+class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
+    """A benchmark bound to one study. Subclasses declare; the pipeline calls.
+
+    Attributes
+    ----------
+    name, title, paper
+        In tables, folders and the study file; for people; where it was published.
+    versions
+        By stage: raised when the same inputs would be asked, read, judged or scored otherwise.
+    answer_modes
+        Modes a model can be asked in, best first.
+    unanswered, unreadable
+        Statuses of responses without an answer, which are never scored; and with one that could not be read.
+    scorings
+        Variants of scoring the same responses, kept apart in column ``scoring``; (None,) where there is one.
+    grouped_by
+        Columns that tell groups apart besides data set and condition: ``("task",)`` where tasks are scored apart.
+    coded
+        Columns of 0, 1 or null that `Group.counts` counts over.
+    takes_imports
+        Whether answers collected elsewhere can be imported.
+    preview
+        Columns of the responses worth showing.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    paper: ClassVar[Paper]
+    Settings: ClassVar[type[Any]]
+    Item: ClassVar[type[Any]]
+    Response: ClassVar[type[Any]]
+    versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
+    answer_modes: ClassVar[tuple[str, ...]] = ("text",)
+    unanswered: ClassVar[tuple[str, ...]] = ("transport_error", "too_long", "not_run")
+    unreadable: ClassVar[tuple[str, ...]] = ("refused",)
+    scorings: ClassVar[tuple[str | None, ...]] = (None,)
+    grouped_by: ClassVar[tuple[str, ...]] = ()
+    coded: ClassVar[tuple[str, ...]] = ()
+    sources: ClassVar[tuple[Source, ...]] = ()
+    measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
+    contrasts: ClassVar[tuple[Contrast, ...]] = ()
+    tables: ClassVar[tuple[Table, ...]] = ()
+    judging: ClassVar[Judging | None] = None
+    published: ClassVar[Published | None] = None
+    board: ClassVar[Board] = PLAIN
+    sections: ClassVar[tuple[Section, ...]] = ()
+    takes_imports: ClassVar[bool] = False
+    preview: ClassVar[tuple[str, ...]] = ()
+    commands: ClassVar[tuple[click.Command, ...]] = ()
+
+    def __init__(self, settings: SettingsT, context: Context) -> None:
+        self.settings = settings
+        self.context = context
+
+    @classmethod
+    def of(cls, study: Study) -> Any:
+        """Return the benchmark bound to its table of ``study``."""
+        return cls(study.benchmarks[cls.name], Context(study))  # type: ignore[arg-type]
+
+    # items
+    @abc.abstractmethod
+    def construction(self) -> tuple[Step, ...]:
+        """Return the steps that make the items under these settings, in order; the last writes ``Item``."""
+
+    def needed_sources(self) -> tuple[str, ...]:
+        """Return the names of the sources these settings read."""
+        return ()
+
+    @property
+    def items(self) -> Sequence[ItemT]:
+        """The items of the study; raises SourceError before they are built."""
+        found: Sequence[ItemT] = item_files.load_items(self.context.home, self.name, self.Item)
+        return found
+
+    # asking
+    @abc.abstractmethod
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the arms these settings ask, in order."""
+
+    def modes(self, spec: ModelSpec) -> tuple[str, ...]:
+        """Return the answer modes to try with a model, best first."""
+        if spec.answer_mode in self.answer_modes:
+            return (spec.answer_mode,)
+        return ("text",) if spec.provider == "simulated" else self.answer_modes
+
+    @abc.abstractmethod
+    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
+        """Return the names of the calls one item takes."""
+
+    def worded_by(self, condition: str) -> Any:
+        """Return what decides the words of a condition besides items and settings: digests of wording files."""
+        return None
+
+    @abc.abstractmethod
+    async def ask(self, item: ItemT, condition: str, chat: Chat) -> None:
+        """Ask the calls of one item; what comes back is kept by ``chat``, nothing is returned."""
+
+    @abc.abstractmethod
+    def observer(self, parameters: ObserverSpec) -> Respondent:
+        """Return the simulated observer with these parameters, knowing the study's items."""
+
+    # reading
+    @abc.abstractmethod
+    def parse(self, item: ItemT, condition: str, calls: Calls) -> ResponseT:
+        """Read one item's calls. Total: any text gives a response, at worst one whose status says why it cannot be read."""
+
+    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+        """Return the responses with the columns that groups count: what rests on other rows, on judgements, or on items.
+
+        Called for one model and run at a time; what it returns is kept and shown. Columns whose names start with an
+        underscore are counted and not shown.
+        """
+        return responses
+
+    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
+        """Return readable responses with ``correct`` (0/1), ``confidence`` (0..1) and ``n_alternatives``.
+
+        Those columns beside the ones of the responses; empty (the default) where nothing is right or wrong.
+        """
+        return responses.clear().with_columns(
+            correct=pl.lit(None, pl.Float64),
+            confidence=pl.lit(None, pl.Float64),
+            n_alternatives=pl.lit(None, pl.Int32),
+        )
+
+    # scoring
+    def stream(self, *names: object) -> int:
+        """Return the seed of the random numbers that belong to ``names``."""
+        return int(sha256_hex(canonical_json([self.name, self.context.seed, *names]))[:12], 16)
+
+    def scored_by(self) -> Any:
+        """Return what decides the numbers besides responses, judgements, settings and seed: digests of files."""
+        return None
+
+    # answers collected elsewhere
+    def read_import(self, rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> Any:
+        """Return the answers in the rows of a file; see `querying.importing`."""
+        raise StudyError(f"{self.name} takes no answers collected elsewhere; ask a model instead")

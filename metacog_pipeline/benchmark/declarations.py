@@ -1,0 +1,549 @@
+"""What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
+
+In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Call`, `Response`), scoring
+(`Measure`, `MeasureSet`, `Contrast`, `Table`), `Judging`, and what people see (`Published`, `Board`, `Section`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import polars as pl
+from pydantic import BaseModel
+
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Constraint, Message
+from metacog_pipeline.querying.types import Answer, Task
+from metacog_pipeline.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    pass
+
+
+Json = Any
+
+
+# --- items ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published file that items are built from, fetched to the study's home and verified. Never shipped.
+
+    Attributes
+    ----------
+    name, urls
+        What it is called; where it is downloaded from, first to last.
+    licence
+        Under which terms it may be used; shown in the UI and in the methods page.
+    fetch
+        ``fetch(home, folder, transport, progress)`` brings it home, verified, from the web or from ``folder``. Raises
+        SourceError for a file that is not the pinned one.
+    digest
+        ``digest(home)``: SHA-256 of what was fetched; None before.
+    """
+
+    name: str
+    urls: tuple[str, ...]
+    licence: str
+    fetch: Callable[..., Any]
+    digest: Callable[[Path], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a check: whether it passed, and the figures to show beside."""
+
+    passed: bool
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold of a step's result. A blocking check that fails keeps later steps from running."""
+
+    says: str
+    blocking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a step made.
+
+    Attributes
+    ----------
+    rows
+        Rows of the step's ``writes``; empty where it writes none, or writes ``frame``.
+    frame
+        The table where the step has no row class; always what people see as a preview, unless ``preview`` is given.
+    facts
+        Figures shown beside the asset.
+    checks
+        Results by the names of the step's ``checks``.
+    """
+
+    rows: Sequence[BaseModel] = ()
+    frame: pl.DataFrame | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    checks: Mapping[str, Checked] = field(default_factory=dict)
+    preview: pl.DataFrame | None = None
+
+
+class Inputs(Protocol):
+    """What a step reads: the results of the steps it needs, and answers of the role that helps it."""
+
+    def rows(self, step: str) -> Sequence[Any]:
+        """Return the rows of an earlier step that writes a row class."""
+
+    def frame(self, step: str) -> pl.DataFrame:
+        """Return the table of an earlier step."""
+
+    def answers(self, role: str) -> pl.DataFrame:
+        """Return the kept transcripts of a role, superseded ones left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """Models that help to make items: they are planned, paid for and kept like those that are measured.
+
+    Attributes
+    ----------
+    name
+        Their transcripts are kept as ``<benchmark>_<name>``.
+    models
+        Rows of the study file that have this role.
+    tasks
+        What each of them is asked, given earlier steps.
+    modes
+        Answer modes to try with a model, best first.
+    respondent
+        The simulated voice of one of them.
+    at_most
+        The inputs as they may be at most, for ``plan`` before earlier answers exist.
+    plan_note
+        What to know about a plan of items to come.
+    """
+
+    name: str
+    models: Callable[[Any], tuple[ModelSpec, ...]]
+    tasks: Callable[[Any, ModelSpec, Inputs], Sequence[Task]]
+    modes: tuple[str, ...] = ("text",)
+    respondent: Callable[[Any, ModelSpec], Respondent] | None = None
+    at_most: Callable[[Any], Inputs] | None = None
+    plan_note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stage of item construction; one asset.
+
+    Attributes
+    ----------
+    name, says
+        The asset is ``<benchmark>_<name>``; one sentence about it.
+    make
+        ``make(benchmark, inputs)``: a pure function but for reading sources at home. The last step makes the items.
+    needs
+        Names of earlier steps.
+    writes
+        The row class of its Parquet file; None for a table whose schema is its own, or nothing at all.
+    checks
+        What must hold of the result, by name.
+    asks
+        A model helps: paid, asked before ``make``.
+    inputs
+        Digest of what it reads besides settings and earlier steps: sources, shipped files.
+    version
+        Raised when the same inputs would give another result.
+    """
+
+    name: str
+    says: str
+    make: Callable[[Any, Inputs], Made]
+    needs: tuple[str, ...] = ()
+    writes: type[BaseModel] | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    asks: Role | None = None
+    inputs: Callable[[Any], Json] | None = None
+    version: str = "1"
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+def _all_of_them(items: Sequence[Any]) -> Sequence[Any]:
+    return items
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which items a later condition asks, decided once, when ``condition`` is complete for all models, and kept for good.
+
+    ``pick`` takes the responses of that condition and returns item ids. ``version`` is shown with the kept choice.
+    """
+
+    condition: str
+    pick: Callable[[Any, pl.DataFrame], Collection[str]]
+    version: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An experimental arm over the same items: ``items`` selects those it asks, ``after`` by earlier answers."""
+
+    name: str
+    items: Callable[[Sequence[Any]], Sequence[Any]] = _all_of_them
+    after: Choice | None = None
+
+
+class Chat(Protocol):
+    """Ask one call of one item; answered from the store when the same call was already paid for.
+
+    ``mode`` is the answer mode the model is asked in, ``spec`` its row of the study file. Raises an engine-internal
+    exception when the call failed or the budget is spent; a protocol lets it pass.
+    """
+
+    @property
+    def mode(self) -> str:
+        """The answer mode."""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model's row of the study file."""
+
+    async def __call__(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        *,
+        constraint: Constraint | None = None,
+        max_tokens: int | None = None,
+        top_logprobs: int | None = None,
+        send_temperature: bool = True,
+    ) -> Answer:
+        """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit."""
+
+
+class Respondent(Protocol):
+    """A simulated observer: answers in text, like a model."""
+
+    def knows(self, request: ChatRequest) -> bool:
+        """Whether ``request`` is about an item of its benchmark."""
+
+    def __call__(self, request: ChatRequest) -> str | Completion:
+        """Return the text of the answer, or all of it where there is more to it than text."""
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One kept answer of a step: the newest that did not fail, a failed one only where there is no other.
+
+    ``status`` is ok, refused, truncated or failed; ``error`` says why it failed; ``mode`` is the answer mode.
+    """
+
+    status: str
+    text: str
+    mode: str = "text"
+    logprobs_json: str | None = None
+    error: str | None = None
+
+
+Calls = Mapping[str, Call]  # by step
+
+
+class Response:
+    """Base of a benchmark's reading of one item under one condition: a dataclass of its own columns, ``status`` among them.
+
+    ``status`` is ``ok``, one of the benchmark's ``unanswered`` (nothing to score) or ``unreadable`` (an answer that could
+    not be read); ``reason`` says why it is not ok. Columns every response has (model, run, item, tokens, dollars, …) are
+    added by the pipeline.
+    """
+
+    status: str
+    reason: str | None
+
+
+# --- scoring ----------------------------------------------------------------------------------------------------------
+class Unit(enum.StrEnum):
+    """Units of measures."""
+
+    SHARE = "share"
+    SCORE = "score 0-1"
+    SD = "standard deviations"
+    BITS = "bits"
+    POINTS = "points"
+    COUNT = "count"
+    RATIO = "ratio"
+    RATING = "rating"
+
+
+def always(condition: str) -> bool:
+    """Hold for every condition."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A definition of a number.
+
+    Attributes
+    ----------
+    name, label
+        On the tables; short, above a column.
+    compute
+        Group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
+    unit, range
+        The range is held by a check: a value outside is an error of the program.
+    higher_is_better
+        None where neither end is better.
+    headline
+        The one number of the benchmark that stands beside those of others.
+    trait
+        Which trait it measures, for correlations between benchmarks.
+    paper, words
+        Place in the paper; the definition in one or two sentences.
+    conditions
+        Under which it is computed.
+    needs
+        A column of the responses that counts what else must be answered (0/1), and where: (column, words).
+    """
+
+    name: str
+    label: str
+    compute: Callable[[Group], Estimate | None] | None = None
+    unit: Unit = Unit.SHARE
+    range: tuple[float | None, float | None] = (0.0, 1.0)
+    higher_is_better: bool | None = True
+    headline: bool = False
+    trait: Literal["monitoring", "control"] | None = None
+    paper: str = ""
+    words: str = ""
+    conditions: Callable[[str], bool] = always
+    needs: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSet:
+    """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers.
+
+    ``compute(benchmark, groups)`` returns one mapping of names to estimates per group, in the order of the groups; a
+    name it leaves out has no row. By run it gets one partition at a time, pooled all models.
+    """
+
+    measures: tuple[Measure, ...]
+    compute: Callable[[Any, Sequence[Group]], Sequence[Mapping[str, Estimate]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One result of a test of a against b. Empty where there is no number; ``status`` says why."""
+
+    family: str
+    measure: str
+    a: str
+    b: str
+    dataset: str | None = None
+    task: str | None = None
+    condition: str | None = None
+    scoring: str | None = None
+    model: str | None = None
+    source: str | None = None
+    value: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    low_adjusted: float | None = None
+    high_adjusted: float | None = None
+    statistic: float | None = None
+    df1: float | None = None
+    df2: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    effect_size: float | None = None
+    verdict: str | None = None
+    n: int = 0
+    note: str | None = None
+    status: str = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A definition of a family of tests over all groups.
+
+    Attributes
+    ----------
+    family
+        Its name on the table; rows of ``compute`` may carry another (a second test of the same pairs).
+    compute
+        ``compute(benchmark, groups)`` yields rows without ``p_adjusted`` and ``verdict``, unless ``correction`` is None
+        and it gives its own. The groups are pooled over runs.
+    correction, within
+        ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``; None leaves rows as they are.
+    paper, words
+        Place in the paper; what is tested, in one sentence.
+    """
+
+    family: str
+    compute: Callable[[Any, Sequence[Group]], Iterable[Comparison]]
+    correction: Literal["holm", "bonferroni"] | None = "holm"
+    within: tuple[str, ...] = ("family", "measure")
+    paper: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a benchmark's own table is made from: responses with derived columns, pooled groups, judgements, estimates."""
+
+    responses: pl.DataFrame
+    groups: Sequence[Group]
+    judgements: pl.DataFrame | None
+    estimates: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a benchmark's own beside the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
+
+    ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema.
+    """
+
+    name: str
+    row: type
+    compute: Callable[[Any, Scored], pl.DataFrame]
+    says: str
+    key: tuple[str, ...] = ()
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How responses are judged by models, one partition per judged model and run.
+
+    Attributes
+    ----------
+    wanted
+        Whether the study names judges.
+    judges
+        Those of them that may judge a model.
+    tasks
+        What a judge is asked about the responses of a model and run: ``tasks(benchmark, judge, responses)``.
+    longest
+        As long tasks as responses can make, for ``plan`` before there are any: ``longest(benchmark, model, judge)``.
+    modes
+        Answer modes to try with a judge, best first.
+    read
+        ``read(benchmark, transcripts, responses)``: kept judgements → one row per item, condition and judge, in ``row``.
+    row
+        The row class of the judgements.
+    respondent
+        The simulated voice of a judge.
+    version, plan_note
+        Raised when judgements would be read otherwise; what to know about a plan's count of judgements.
+    """
+
+    wanted: Callable[[Any], bool]
+    judges: Callable[[Any, ModelSpec], tuple[ModelSpec, ...]]
+    tasks: Callable[[Any, ModelSpec, pl.DataFrame], Sequence[Task]]
+    longest: Callable[[Any, ModelSpec, ModelSpec], Sequence[Task]]
+    modes: Callable[[ModelSpec], tuple[str, ...]]
+    read: Callable[[Any, pl.DataFrame, pl.DataFrame], pl.DataFrame]
+    row: type
+    respondent: Callable[[Any, ModelSpec], Respondent]
+    version: str = "1"
+    plan_note: str = ""
+
+
+# --- what people see --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The publication a benchmark implements."""
+
+    title: str
+    authors: str
+    year: int
+    where: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Printed numbers shipped with the package, and what follows from them.
+
+    ``values()`` and ``claims()`` return frames in the columns of ``published_values`` and ``published_claims``.
+    """
+
+    values: Callable[[], pl.DataFrame]
+    claims: Callable[[], pl.DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a printed board.
+
+    Attributes
+    ----------
+    measure, short
+        Name on the board and above the column.
+    instead
+        A measure shown, marked with ``*``, where a model lacks the first; None where nothing can stand in.
+    interval
+        Whether the 95 % interval stands below the value.
+    mark_from
+        Values from here up are marked with ``!``; None marks nothing.
+    """
+
+    measure: str
+    short: str
+    instead: str | None = None
+    interval: bool = True
+    mark_from: float | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What can stand in the column, best first."""
+        return (self.measure,) if self.instead is None else (self.measure, self.instead)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """How one benchmark is printed.
+
+    Attributes
+    ----------
+    columns
+        Shown from left to right where any model of the section has them.
+    order
+        Alternatives: the first with a value for any model of a section orders it, highest first. Measures that stand
+        together in one alternative are of one kind, and the first a model has counts.
+    legend, marked, stands_in
+        Explanations printed below the sections: always; where a value is marked with ``!``; where one with ``*``.
+    about
+        What to know about each data set.
+    summed_up
+        Last words of conditions whose sections are left out beside other benchmarks, because ``notes`` sum them up.
+    notes
+        ``notes(read)`` yields lines below the board; ``read(sql)`` returns rows of the leaderboard file.
+    """
+
+    columns: tuple[Column, ...] = (Column("accuracy", "accuracy"),)
+    order: tuple[tuple[str, ...], ...] = (("accuracy",),)
+    legend: str = ""
+    marked: str = ""
+    stands_in: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    summed_up: tuple[str, ...] = ()
+    notes: Callable[[Callable[[str], Sequence[tuple[Any, ...]]]], Iterable[str]] | None = None
+
+
+PLAIN = Board()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report's page of a benchmark: a title, and ``render(home)``, the safe HTML below it."""
+
+    title: str
+    render: Callable[[Path], str]

@@ -1,0 +1,166 @@
+"""Groups of responses: what a measure is computed from.
+
+A group is one model under one condition of one data set: one run of it, or all (``run`` is None). Its unit of chance is the
+cluster: an item with all its runs, or items that hang together (``derive`` says which). Responses count in combinations of
+0, 1 and nothing over the benchmark's ``coded`` columns: clusters with equal counts are interchangeable, so drawing clusters
+is drawing count vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats.clusters import Patterns, merge_patterns, resample
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmark.contract import Benchmark
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+N_DRAWS = (
+    10_000  # resamples of a group's clusters: the ends of a 95 % interval vary by about 1 % of its width
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Clusters over the combinations of coded columns that occur.
+
+    Attributes
+    ----------
+    patterns
+        Counts of combinations per cluster, equal clusters merged.
+    codes
+        Column → its value in each combination, -1 for none.
+    """
+
+    patterns: Patterns
+    codes: Mapping[str, Ints]
+
+    def where(self, **values: int) -> Floats:
+        """Return a weight of 1 for the combinations with these values, 0 for others."""
+        return self._weight([self.codes[name] == value for name, value in values.items()])
+
+    def known(self, *names: str) -> Floats:
+        """Return a weight of 1 for the combinations in which all these columns have a value."""
+        return self._weight([self.codes[name] >= 0 for name in names])
+
+    def _weight(self, conditions: Sequence[NDArray[np.bool_]]) -> Floats:
+        weight = np.ones(self.patterns.counts.shape[1])
+        for each in conditions:
+            weight = weight * each
+        return weight
+
+    @property
+    def totals(self) -> Floats:
+        """How often each combination occurs."""
+        return self.patterns.totals.astype(np.float64)
+
+
+def counted(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) -> tuple[Ints, dict[str, Ints]]:
+    """Return how often each combination of ``coded`` occurs in each of ``n`` clusters, and the combinations."""
+    if not rows.height:
+        return np.zeros((n, 0), np.int64), {name: np.zeros(0, np.int64) for name in coded}
+    values = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in coded).to_numpy()
+    found, index = np.unique(values, axis=0, return_inverse=True)
+    flat = np.bincount(clusters * len(found) + index.ravel(), minlength=n * len(found))
+    codes = {name: found[:, place] for place, name in enumerate(coded)}
+    return flat.reshape(n, len(found)).astype(np.int64), codes
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One model under one condition: one run, or all (``run`` is None).
+
+    Attributes
+    ----------
+    benchmark
+        Bound to the study.
+    dataset, task, condition, scoring, model
+        What it is; ``task`` and ``scoring`` are None where the benchmark has no such thing.
+    source
+        measured, imported or simulated: groups of different sources are never compared.
+    asked, n_failed, n_unreadable
+        Items × runs; those without an answer; those with one that could not be read.
+    rows, frame
+        The answered responses; all of them. Both with derived columns.
+    """
+
+    benchmark: Benchmark[Any, Any, Any]
+    dataset: str
+    task: str | None
+    condition: str
+    scoring: str | None
+    model: str
+    run: int | None
+    source: str
+    asked: int
+    n_failed: int
+    n_unreadable: int
+    rows: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """The condition as boards show it: task, condition and scoring, as far as there are any."""
+        return " ".join(each for each in (self.task, self.condition, self.scoring) if each is not None)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Data set, task, condition, scoring and model, as far as there are any."""
+        parts = (self.dataset, self.task, self.condition, self.scoring, self.model)
+        return tuple(each for each in parts if each is not None)
+
+    @property
+    def coverage(self) -> float:
+        """Readable answers / asked, 0..1."""
+        return 1 - (self.n_failed + self.n_unreadable) / self.asked if self.asked else 0.0
+
+    @property
+    def incomplete(self) -> str | None:
+        """What is missing; None where every item has an answer."""
+        return f"incomplete: {self.n_failed} of {self.asked} not answered" if self.n_failed else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every item was answered and there is any."""
+        return not self.n_failed and self.rows.height > 0
+
+    @cached_property
+    def clusters(self) -> Ints:
+        """The cluster of each of ``rows``, numbered from 0 in the order of their names."""
+        return self.rows["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Clusters of ``rows`` over combinations of the benchmark's coded columns."""
+        n = int(self.clusters.max()) + 1 if len(self.clusters) else 0
+        matrix, codes = counted(self.rows, self.benchmark.coded, self.clusters, n)
+        return Counts(merge_patterns(matrix, np.ones(len(matrix), dtype=np.int64)), codes)
+
+    @cached_property
+    def draws(self) -> Floats:
+        """How often each combination occurs when clusters are drawn again, ``(N_DRAWS, combinations)``."""
+        return resample(self.counts.patterns, N_DRAWS, self.benchmark.stream(*self.key))
+
+    @property
+    def everything(self) -> Group:
+        """The same group with unanswered responses among its rows."""
+        return replace(self, rows=self.frame)
+
+    def only(self, rows: pl.DataFrame) -> Group:
+        """Return the group with these of its rows."""
+        return replace(self, rows=rows)
+
+    def graded(self, confidence: str = "confidence", correct: str = "correct") -> tuple[Floats, Ints, Ints]:
+        """Return confidence, correctness (0/1) and cluster of the rows that have both."""
+        kept = (self.rows[confidence].is_not_null() & self.rows[correct].is_not_null()).to_numpy()
+        own = self.rows.filter(pl.Series(kept))
+        return own[confidence].to_numpy(), own[correct].cast(pl.Int64).to_numpy(), self.clusters[kept]

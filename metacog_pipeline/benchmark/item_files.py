@@ -1,0 +1,125 @@
+"""Results of construction steps on disk: Parquet by the annotations of a row class. A file is whole or absent."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ValidationError
+
+from metacog_pipeline.benchmark.item import Item
+from metacog_pipeline.benchmark.schema import arrow_schema_of
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.study.frames import MARK
+
+HASH = "item_hash"
+
+
+def items_path(home: Path, benchmark: str) -> Path:
+    """Return where the items of a study are kept."""
+    return home / "items" / f"{benchmark}.parquet"
+
+
+def step_path(home: Path, benchmark: str, step: str) -> Path:
+    """Return where the result of a construction step before the items is kept."""
+    return home / "items" / benchmark / f"{step}.parquet"
+
+
+def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
+    """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own."""
+    schema = arrow_schema_of(row)
+    values = [{name: getattr(each, name) for name in schema.names} for each in rows]
+    if issubclass(row, Item):
+        schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
+        for value, each in zip(values, rows, strict=True):
+            value[HASH] = each.item_hash  # type: ignore[attr-defined]
+    table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
+    with replacing(path) as temporary:
+        pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
+
+
+def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
+    """Return the rows of ``path`` as ``row``, in file order.
+
+    Raises
+    ------
+    SourceError
+        If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
+    """
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except FileNotFoundError:
+        raise SourceError(
+            f"{path}: the items are not built yet; run `metacog run` or build them in the UI"
+        ) from None
+    except (OSError, pa.ArrowException) as error:
+        raise SourceError(f"{path}: cannot be read ({error}); delete it and build the items again") from None
+    if not set(arrow_schema_of(row).names) <= set(table.column_names):
+        raise SourceError(
+            f"{path}: the columns are not those of this version; delete it and build the items again"
+        )
+    return [_row(path, row, value) for value in table.to_pylist()]
+
+
+def load_items(home: Path, benchmark: str, row: type[Item]) -> Sequence[Any]:
+    """Return the items of a study, read once for each version of the file; SourceError before they are built."""
+    path = items_path(home, benchmark)
+    if not path.exists():
+        raise SourceError(f"{path}: the items are not built yet; run `metacog run` or build them in the UI")
+    return _items(path, path.stat().st_mtime_ns, row)
+
+
+def items_digest(home: Path, benchmark: str, row: type[Item]) -> str:
+    """Return the digest of everything that decides how a study's items are asked and scored."""
+    load_items(home, benchmark, row)
+    path = items_path(home, benchmark)
+    return _digest(path, path.stat().st_mtime_ns, row)
+
+
+def as_frame(rows: Sequence[BaseModel], row: type[BaseModel]) -> pl.DataFrame:
+    """Return rows as a table, for people to look at."""
+    values = [_plain({name: getattr(each, name) for name in arrow_schema_of(row).names}) for each in rows]
+    return pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(values, schema=arrow_schema_of(row))))
+
+
+@functools.lru_cache(maxsize=16)  # every partition of a study asks the same items
+def _items(path: Path, changed: int, row: type[Item]) -> tuple[Any, ...]:
+    return tuple(read_rows(path, row))
+
+
+@functools.lru_cache(maxsize=16)
+def _digest(path: Path, changed: int, row: type[Item]) -> str:
+    return sha256_hex(canonical_json([[each.item_id, each.item_hash] for each in _items(path, changed, row)]))
+
+
+def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
+    noted = value.pop(HASH, None)
+    try:
+        made = row.model_validate({name: value[name] for name in row.model_fields})
+        unchanged = not isinstance(made, Item) or made.item_hash == noted
+    except (ValidationError, ValueError, TypeError, RecursionError):
+        unchanged = False
+    if not unchanged:
+        name = value.get("item_id", "a row")
+        raise SourceError(f"{path}: {name} was changed by hand; delete the file and build the items again")
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """Return values as Arrow takes them: models as mappings."""
+    if isinstance(value, BaseModel):
+        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [
+            tuple(_plain(part) for part in each) if isinstance(each, tuple) else _plain(each)
+            for each in value
+        ]
+    return value

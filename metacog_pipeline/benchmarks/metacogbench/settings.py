@@ -1,0 +1,53 @@
+"""What the study file says about MetaCog-Bench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from metacog_pipeline.study import sections
+from metacog_pipeline.study.sections import Stage, setting, suggestion
+
+if TYPE_CHECKING:
+    from metacog_pipeline.study import Study
+
+
+class Settings(sections.Settings):
+    """``[benchmarks.metacogbench]``: which set of tasks, under which conditions.
+
+    ``conditions``: ``free`` asks all tiers; ``json`` and ``json_notes`` ask the ecological-validity tasks again in another
+    format, ``two_turn`` the predictions before the question is seen. ``limit`` draws that many tasks of every tier by
+    the study's seed. ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with
+    another list of cues; both relative to the study file. ``judges`` names rows of ``[[judges]]`` that give their own
+    verdict on every reply, ``"self"`` the model that gave it; no score rests on them. Published results are means of
+    three runs at temperature 0.7.
+    """
+
+    set: Literal["metacog147", "metacog41"] = setting(Stage.ITEMS, "metacog147")
+    conditions: Annotated[
+        tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
+    ] = setting(Stage.ASKING, ("free",))
+    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
+    lexicon: Path | None = setting(Stage.PARSING, None)
+    judges: tuple[str, ...] = setting(Stage.JUDGING, ())
+
+    @field_validator("conditions", "judges")
+    @classmethod
+    def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return sections.each_once(value)
+
+    def check(self, study: Study) -> Iterable[str]:
+        """Yield what is wrong: judges must be listed; ``self`` is the model that replied, no row may be called so."""
+        known = [spec.name for spec in study.judges]
+        where = "benchmarks.metacogbench.judges"
+        for name in self.judges:
+            if name == "self" and name in known:
+                yield f'{where}: "self" means the judged model; give the row "self" of [[judges]] another name'
+            elif name != "self" and name not in known:
+                yield (
+                    f'{where}: no judge "{name}"{suggestion(name, [*known, "self"])}; [[judges]] has: '
+                    f'{", ".join(known) or "none"}; "self" is the judged model itself'
+                )

@@ -1,0 +1,79 @@
+"""Tests between models and between conditions, corrected in families: one schema for all benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Scored, Table
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmark.schema import schema_of
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.scoring.estimates import FAILED
+from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.stats.multiple import bonferroni, holm
+
+LEVEL = 0.05
+_ADJUST = {"holm": holm, "bonferroni": bonferroni}
+
+
+def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> pl.DataFrame:
+    """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
+
+    A contrast that fails leaves one row of its family with the reason.
+    """
+    rows: list[Comparison] = []
+    for contrast in benchmark.contrasts:
+        try:
+            rows += adjusted(contrast, contrast.compute(benchmark, groups))
+        except Exception as error:  # one family that fails leaves its own row
+            rows.append(_failed(contrast.family, error))
+    columns = [name for name in COMPARISON if name != "benchmark"]
+    values = [(benchmark.name, *(getattr(row, name) for name in columns)) for row in rows]
+    return pl.DataFrame(values, schema=COMPARISON, orient="row")
+
+
+def adjusted(contrast: Contrast, rows: Iterable[Comparison]) -> Iterator[Comparison]:
+    """Yield the rows with p adjusted within their family and a verdict at 0.05; as they are without a correction."""
+    if contrast.correction is None:
+        yield from rows
+        return
+    families: dict[tuple[object, ...], list[Comparison]] = {}
+    for row in rows:
+        families.setdefault(tuple(getattr(row, name) for name in contrast.within), []).append(row)
+    for own in families.values():
+        for row, p in zip(own, _ADJUST[contrast.correction]([each.p for each in own]), strict=True):
+            verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
+            yield replace(row, p_adjusted=p, verdict=verdict)
+
+
+def table(
+    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored
+) -> tuple[pl.DataFrame, str | None]:
+    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed."""
+    schema = schema_of(each.row)
+    try:
+        made = each.compute(benchmark, scored)
+        return made.select(pl.col(name).cast(kind) for name, kind in schema.items()), None
+    except Exception as error:
+        why = one_line(f"{benchmark.name}_{each.name}: {type(error).__name__}: {error}")
+        return pl.DataFrame(schema=schema), why
+
+
+def failures_in(frame: pl.DataFrame) -> list[str]:
+    """Return the distinct reasons of rows of estimates or comparisons that failed."""
+    what = "measure" if "estimate" in frame.columns else "family"
+    failed = (
+        frame.filter(pl.col("status").str.starts_with(FAILED))
+        .select(what, "status")
+        .unique(maintain_order=True)
+    )
+    return [f"{name}: {status.removeprefix(FAILED)}" for name, status in failed.iter_rows()]
+
+
+def _failed(family: str, error: Exception) -> Comparison:
+    status = one_line(f"{FAILED}{type(error).__name__}: {error}")
+    return Comparison(family, measure="", a="", b="", status=status)

@@ -1,0 +1,158 @@
+"""Every measure of every group, with its interval or the reason it has none: one schema for all benchmarks.
+
+Unanswered items make a group incomplete: its numbers are withheld or, where the study allows incomplete runs, computed
+without those items and labelled; they are never scored as wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.scoring.schemas import ESTIMATE
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+
+WITHHELD = "withheld"
+FAILED = "failed: "
+COVERAGE = Measure(
+    "coverage",
+    "coverage",
+    words="Share of the asked items whose answer could be read.",
+)
+
+
+def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_run: bool) -> list[Group]:
+    """Return the groups of scored responses, ordered by data set, task, condition, model and run; per scoring.
+
+    ``scored`` are responses with derived columns; ``by_run`` keeps runs apart, else they are pooled.
+    """
+    keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
+    order = dict.fromkeys([*keys, "run", "item_id"])
+    found = []
+    ordered = scored.sort(*order, maintain_order=True)
+    for values, own in ordered.group_by(keys, maintain_order=True):
+        named = dict(zip(keys, values, strict=True))
+        answered = own.filter(~pl.col("status").is_in(benchmark.unanswered))
+        unreadable = answered.filter(pl.col("status").is_in((*benchmark.unreadable, "unparsable"))).height
+        for scoring in benchmark.scorings:
+            found.append(
+                Group(
+                    benchmark,
+                    dataset=str(named["dataset"]),
+                    task=named.get("task"),
+                    condition=str(named["condition"]),
+                    scoring=scoring,
+                    model=str(named["model"]),
+                    run=named.get("run"),
+                    source="simulated" if (own["source"] == "simulated").any() else "measured",
+                    asked=own.height,
+                    n_failed=own.height - answered.height,
+                    n_unreadable=unreadable,
+                    rows=answered,
+                    frame=own,
+                )
+            )
+    return found
+
+
+def estimates(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> pl.DataFrame:
+    """Return one row per group and measure in the schema `ESTIMATE`."""
+    found: list[dict[str, Estimate]] = [{} for _ in groups]
+    for each in benchmark.measures:
+        if isinstance(each, MeasureSet):
+            _compute_set(benchmark, each, groups, found)
+        else:
+            _compute(each, groups, found)
+    known = {each.name: each for each in measures_of(benchmark)}
+    rows = [
+        row
+        for group, values in zip(groups, found, strict=True)
+        for row in _rows(benchmark, group, values, known)
+    ]
+    return pl.DataFrame(rows, schema=ESTIMATE, orient="row")
+
+
+def measures_of(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, Any]]) -> list[Measure]:
+    """Return every measure a benchmark declares, those of sets among them, coverage first."""
+    declared: list[Measure] = []
+    for each in benchmark.measures:
+        declared += each.measures if isinstance(each, MeasureSet) else (each,)
+    named = any(each.name == COVERAGE.name for each in declared)
+    return declared if named else [COVERAGE, *declared]
+
+
+def _compute(measure: Measure, groups: Sequence[Group], found: list[dict[str, Estimate]]) -> None:
+    if measure.compute is None:
+        raise TypeError(f"measure {measure.name} has no compute and stands in no MeasureSet")
+    for group, values in zip(groups, found, strict=True):
+        if not measure.conditions(group.condition):
+            continue
+        try:
+            made = measure.compute(group)
+        except Exception as error:  # one measure that fails leaves its own row empty
+            made = _failed(error)
+        if made is not None:
+            values[measure.name] = made
+
+
+def _compute_set(
+    benchmark: Benchmark[Any, Any, Any],
+    each: MeasureSet,
+    groups: Sequence[Group],
+    found: list[dict[str, Estimate]],
+) -> None:
+    try:
+        made = each.compute(benchmark, groups)
+        for values, own in zip(found, made, strict=True):
+            values.update(own)
+    except Exception as error:
+        for group, values in zip(groups, found, strict=True):
+            names = [m.name for m in each.measures if m.conditions(group.condition)]
+            values.update(dict.fromkeys(names, _failed(error)))
+
+
+def _failed(error: Exception) -> Estimate:
+    return unavailable(0, "none", one_line(f"{FAILED}{type(error).__name__}: {error}"))
+
+
+def _rows(
+    benchmark: Benchmark[Any, Any, Any],
+    group: Group,
+    values: Mapping[str, Estimate],
+    known: Mapping[str, Measure],
+) -> Iterator[tuple[object, ...]]:
+    whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
+    if COVERAGE.name not in values:
+        yield _row(benchmark, group, COVERAGE.name, whole, whole.status)
+    for name, estimate in values.items():
+        missing = None if name == COVERAGE.name else _missing(group, known.get(name))
+        if missing is not None and not benchmark.settings.allow_incomplete:
+            estimate = unavailable(estimate.n, WITHHELD, missing)
+        # A value of an incomplete run says so; one that cannot be formed says why.
+        status = missing if missing is not None and estimate.value is not None else estimate.status
+        yield _row(benchmark, group, name, estimate, status)
+
+
+def _missing(group: Group, measure: Measure | None) -> str | None:
+    """Return what a measure lacks; None where everything it rests on was answered."""
+    if group.incomplete is None and measure is not None and measure.needs is not None:
+        column, where = measure.needs
+        lacking = int(group.frame[column].sum())
+        return f"incomplete: {lacking} of {group.asked} not answered {where}" if lacking else None
+    return group.incomplete
+
+
+def _row(
+    benchmark: Benchmark[Any, Any, Any], group: Group, name: str, estimate: Estimate, status: str
+) -> tuple[object, ...]:
+    return (
+        *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
+        *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
+        *(group.rows["item_id"].n_unique(), group.n_failed, group.n_unreadable, group.coverage),
+        *(estimate.method, status),
+    )

@@ -1,0 +1,299 @@
+"""Responses, estimates and comparisons on disk, each with the digest of what it was made from.
+
+Of one model and run: ``responses/`` (what was read), ``judgements/``, ``scored/`` (responses with derived columns) and
+``estimates/…/runs``. Of a model over all runs: ``estimates/…/models``. Of all models: comparisons and a benchmark's own
+tables. Adding a model computes its own files and what compares it; nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.benchmark.contract import Benchmark, Scored, Stage
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.querying.asking import source_of
+from metacog_pipeline.querying.planning import identities
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
+from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.transcripts.store import read_partition
+
+Bound = Benchmark[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The responses of one partition: how many there are and should be, and the share that could not be read."""
+
+    frame: pl.DataFrame
+    expected: int
+    unreadable_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Comparisons and tables of all models: rows by file, and what could not be computed, one line each."""
+
+    rows: dict[str, int]
+    failures: tuple[str, ...]
+
+
+# --- where ------------------------------------------------------------------------------------------------------------
+def responses_path(partition: Partition) -> Path:
+    """Return where a partition's responses are kept."""
+    return _of_run(partition.study.home.path / "responses" / partition.benchmark, partition)
+
+
+def scored_path(partition: Partition) -> Path:
+    """Return where a partition's responses with derived columns are kept."""
+    return _of_run(partition.study.home.path / "scored" / partition.benchmark, partition)
+
+
+def run_estimates_path(partition: Partition) -> Path:
+    """Return where the estimates of one run are kept."""
+    return _of_run(partition.study.home.estimates / partition.benchmark / "runs", partition)
+
+
+def model_estimates_path(benchmark: Bound, model: str) -> Path:
+    """Return where the estimates of a model over all its runs are kept."""
+    return _estimates(benchmark) / "models" / f"{model}.parquet"
+
+
+def table_path(benchmark: Bound, name: str) -> Path:
+    """Return where the comparisons (``comparisons``) or a table of the benchmark's own are kept."""
+    return _estimates(benchmark) / name / f"{name}.parquet"
+
+
+def _estimates(benchmark: Bound) -> Path:
+    return benchmark.context.home / "estimates" / benchmark.name
+
+
+def _of_run(folder: Path, partition: Partition) -> Path:
+    return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
+
+
+# --- one model and run ------------------------------------------------------------------------------------------------
+def read(benchmark: Bound, partition: Partition) -> Read:
+    """Read a partition's kept answers and keep the responses."""
+    frame = read_responses(
+        benchmark,
+        current_transcripts(benchmark, partition),
+        tasks.asked(benchmark),
+        model=partition.spec.name,
+        run=partition.run,
+        source=source_word(partition),
+    )
+    expected = tasks.expected(benchmark)
+    # A file of the wrong length is never taken for up to date: the check that refused it must be met again.
+    mark = _read_from(benchmark, partition) if frame.height == expected else ""
+    write_frame(frame, responses_path(partition), mark)
+    unreadable = frame.filter(pl.col("status").is_in([*benchmark.unreadable, FAILED_READING])).height
+    return Read(frame, expected, unreadable / max(frame.height, 1))
+
+
+def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
+    """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now.
+
+    A complete partition has marked those itself. In one that stopped early, items not reached yet still hold their old
+    answers, which nothing marks.
+    """
+    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder))).filter(~pl.col("superseded"))
+    profile = partition.known_profile()
+    if partition.manifest().get("state") == "complete" or profile is None or profile.mode == "import":
+        return frame
+    now = identities(partition, profile, tasks.tasks(benchmark, partition.spec))
+    return frame.filter(pl.col("answer_id").is_in(now))
+
+
+def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
+    """Read what the judges said of a partition and keep it; None where the study names no judges."""
+    wanted = judging.wanted(benchmark)
+    if wanted is None:
+        return None
+    frame = judging.read(benchmark, wanted, partition, read_frame(responses_path(partition)))
+    path = judging.judgements_path(benchmark.context.home, partition)
+    write_frame(frame, path, _judged_from(benchmark, partition))
+    return frame
+
+
+def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
+    """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none."""
+    responses = read_frame(responses_path(partition))
+    scored = derived(benchmark, responses, _kept_judgements(benchmark, partition))
+    found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
+    mark = _scored_from(benchmark, partition)
+    write_frame(scored, scored_path(partition), mark)
+    write_frame(found, run_estimates_path(partition), mark)
+    return found
+
+
+def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the responses of one model and run with the benchmark's derived columns."""
+    return benchmark.derive(responses, judgements)
+
+
+def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
+    """Return which stages of a partition must run, of: transcripts, responses, judgements, run_estimates."""
+    judged = ("judgements",) if judging.wanted(benchmark) is not None else ()
+    if partition.manifest().get("fingerprint") != tasks.fingerprint(benchmark, partition):
+        return ("transcripts", "responses", *judged, "run_estimates")
+    if mark_of(responses_path(partition)) != _read_from(benchmark, partition):
+        return ("responses", *judged, "run_estimates")
+    if judged and not judgements_current(benchmark, partition):
+        return ("judgements", "run_estimates")
+    paths = (scored_path(partition), run_estimates_path(partition))
+    if any(mark_of(path) != _scored_from(benchmark, partition) for path in paths):
+        return ("run_estimates",)
+    return ()
+
+
+def judgements_current(benchmark: Bound, partition: Partition) -> bool:
+    """Whether nothing is left to ask the judges of a partition, or nobody is to judge."""
+    wanted = judging.wanted(benchmark)
+    if wanted is None:
+        return True
+    if not responses_path(partition).exists():
+        return False
+    responses = read_frame(responses_path(partition))
+    asked_of = judging.fingerprint(benchmark, wanted, partition, responses)
+    path = judging.judgements_path(benchmark.context.home, partition)
+    return judging.judged_as(partition).manifest().get("fingerprint") == asked_of and mark_of(
+        path
+    ) == _judged_from(benchmark, partition)
+
+
+def has_answers(partition: Partition) -> bool:
+    """Whether there is anything to score: something was answered, or scored before."""
+    return bool(partition.manifest().get("n_answered")) or responses_path(partition).exists()
+
+
+def source_word(partition: Partition) -> str:
+    """Return what the partition's answers are: measured, imported or simulated."""
+    return str(partition.manifest().get("source") or source_of(partition.spec))
+
+
+# --- one model, all models --------------------------------------------------------------------------------------------
+def pool(benchmark: Bound) -> dict[str, int]:
+    """Pool each listed model over its runs; only models whose responses changed are computed again."""
+    made_from: dict[Path, str] = {}
+    scored: list[pl.DataFrame] = []
+    listed = set()
+    for spec in tasks.models(benchmark):
+        present = _present(benchmark, spec.name)
+        target = model_estimates_path(benchmark, spec.name)
+        if not present:
+            continue
+        listed.add(target)
+        mark = _made_of(benchmark, [scored_path(each) for each in present])
+        if mark_of(target) != mark:
+            made_from[target] = mark
+            scored += [read_frame(scored_path(each)) for each in present]
+    if made_from:
+        # All at once: a group more costs a tenth of a query more.
+        groups = groups_of(benchmark, pl.concat(scored, how="diagonal_relaxed"), by_run=False)
+        pooled = estimates(benchmark, groups)
+        by_model = pooled.partition_by("model", as_dict=True)
+        for target, mark in made_from.items():
+            write_frame(by_model.get((target.stem,), pooled.clear()), target, mark)
+    folder = _estimates(benchmark) / "models"
+    for retired in set(folder.glob("[a-z0-9]*.parquet")) - listed:
+        retired.unlink()
+    return {"models": len(listed), "models pooled anew": len(made_from)}
+
+
+def compare(benchmark: Bound) -> Compared:
+    """Write the tests between models and conditions and the benchmark's own tables; made again only where stale."""
+    present = [each for spec in tasks.models(benchmark) for each in _present(benchmark, spec.name)]
+    names = ["comparisons", *(each.name for each in benchmark.tables)]
+    if not present:
+        for name in names:
+            table_path(benchmark, name).unlink(missing_ok=True)
+        return Compared(dict.fromkeys(names, 0), ())
+    mark = _made_of(benchmark, [scored_path(each) for each in present])
+    paths = {name: table_path(benchmark, name) for name in names}
+    if all(mark_of(path) == mark for path in paths.values()):
+        kept = {name: read_frame(path) for name, path in paths.items()}
+        return Compared({name: frame.height for name, frame in kept.items()}, ())
+    return _compared(benchmark, present, mark)
+
+
+def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Compared:
+    scored = pl.concat([read_frame(scored_path(each)) for each in present], how="diagonal_relaxed")
+    judged = [found for each in present if (found := _kept_judgements(benchmark, each)) is not None]
+    groups = groups_of(benchmark, scored, by_run=False)
+    pooled = sorted((_estimates(benchmark) / "models").glob("*.parquet"))
+    everything = Scored(
+        scored,
+        groups,
+        pl.concat(judged) if judged else None,
+        pl.concat([read_frame(path) for path in pooled]) if pooled else pl.DataFrame(),
+    )
+    tests = comparisons(benchmark, groups)
+    failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
+    made = {"comparisons": tests}
+    for each in benchmark.tables:
+        made[each.name], why = table(benchmark, each, everything)
+        failures += [why] if why is not None else []
+    for name, frame in made.items():
+        # What failed is not taken for current, so that the next run tries it again.
+        write_frame(frame, table_path(benchmark, name), "" if failures else mark)
+    return Compared({name: frame.height for name, frame in made.items()}, tuple(failures))
+
+
+def marks(benchmark: Bound) -> list[str | None]:
+    """Return what the numbers of a benchmark were made from, to see whether a board is still current."""
+    found = [mark_of(run_estimates_path(partition)) for partition in tasks.partitions(benchmark)]
+    return [benchmark.versions[Stage.SCORING], *found]
+
+
+def _present(benchmark: Bound, model: str) -> list[Partition]:
+    return [
+        each for each in tasks.partitions(benchmark) if each.spec.name == model and scored_path(each).exists()
+    ]
+
+
+def _kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
+    path = judging.judgements_path(benchmark.context.home, partition)
+    return read_frame(path) if judging.wanted(benchmark) is not None and path.exists() else None
+
+
+# --- what a file was made from ----------------------------------------------------------------------------------------
+def _read_from(benchmark: Bound, partition: Partition) -> str:
+    manifest = partition.manifest()
+    depends = [benchmark.versions[Stage.PARSING], benchmark.settings.affecting(Stage.PARSING)]
+    return _digest([*depends, manifest.get("fingerprint"), manifest.get("finished_at")])
+
+
+def _judged_from(benchmark: Bound, partition: Partition) -> str:
+    manifest = judging.judged_as(partition).manifest()
+    depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
+    responses = mark_of(responses_path(partition))
+    return _digest([*depends, responses, manifest.get("fingerprint"), manifest.get("finished_at")])
+
+
+def _scored_from(benchmark: Bound, partition: Partition) -> str:
+    responses = mark_of(responses_path(partition))
+    wanted = judging.wanted(benchmark) is not None
+    judged = mark_of(judging.judgements_path(benchmark.context.home, partition)) if wanted else None
+    return _digest([_rules(benchmark), responses, judged])
+
+
+def _made_of(benchmark: Bound, paths: Sequence[Path]) -> str:
+    return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
+
+
+def _rules(benchmark: Bound) -> list[Any]:
+    settings = benchmark.settings.affecting(Stage.SCORING)
+    return [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
+
+
+def _digest(depends: Any) -> str:
+    return sha256_hex(canonical_json(depends))

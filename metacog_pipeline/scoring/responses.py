@@ -1,0 +1,108 @@
+"""From the transcripts of a partition to one response per condition and item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Call, Item
+from metacog_pipeline.benchmark.schema import schema_of
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.scoring.schemas import DECIDED, response_schema
+
+FAILED_READING = "unparsable"
+_SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
+_COLUMNS = (
+    *("answer_id", "item_id", "condition", "step", "status", "mode", "text", "logprobs_json"),
+    *(*_SUMMED, "error_code", "error_message"),
+)
+Kept = Mapping[str, Any]  # one row of the transcripts
+
+
+def read_responses(
+    benchmark: Benchmark[Any, Any, Any],
+    transcripts: pl.DataFrame,
+    asked: Iterable[tuple[str, Sequence[Item]]],
+    *,
+    model: str,
+    run: int,
+    source: str,
+) -> pl.DataFrame:
+    """Return one row per condition and item asked under it, in the order of both.
+
+    Parameters
+    ----------
+    transcripts
+        Kept answers of the partition in the transcript schema, superseded ones left out.
+    asked
+        (condition, items asked under it), also those never answered: the benchmark reads them from no calls.
+    source
+        measured, imported or simulated.
+    """
+    calls = newest_calls(transcripts)
+    schema = response_schema(benchmark)
+    own = [name for name in schema_of(benchmark.Response) if name not in DECIDED]
+    rows = []
+    for condition, items in asked:
+        for item in items:
+            made = calls.get((item.item_id, condition), {})
+            read = _parsed(benchmark, item, condition, made)
+            kept = list(made.values())
+            rows.append(
+                (
+                    *(benchmark.name, item.dataset, getattr(item, "task", None), condition, model, run),
+                    *(item.item_id, item.cluster, item.position, read["status"], read["reason"]),
+                    *(kept[0]["mode"] if kept else None, [each["answer_id"] for each in kept]),
+                    *(total(kept, name) for name in _SUMMED),
+                    source,
+                    *(read[name] for name in own),
+                )
+            )
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def newest_calls(transcripts: pl.DataFrame) -> dict[tuple[str, str], dict[str, Kept]]:
+    """Return {(item, condition): {step: newest call, a failed one only where there is no other}}."""
+    calls: dict[tuple[str, str], dict[str, Kept]] = {}
+    for row in in_order(transcripts):
+        calls.setdefault((row["item_id"], row["condition"]), {})[row["step"]] = row
+    return calls
+
+
+def in_order(transcripts: pl.DataFrame, also: Sequence[str] = ()) -> Iterator[Kept]:
+    """Yield the kept calls, failed ones first and then by time, so that of several the last one counts."""
+    ordered = transcripts.sort(pl.col("status") != "failed", pl.col("started_at"), maintain_order=True)
+    yield from ordered.select(*_COLUMNS, *also).iter_rows(named=True)
+
+
+def why_failed(kept: Kept) -> str:
+    """Return why a failed call failed."""
+    return str(kept["error_message"] or kept["error_code"] or "the call failed")
+
+
+def total(kept: Iterable[Kept], column: str) -> Any:
+    """Return the sum over the calls that know it; None where none does."""
+    known = [each[column] for each in kept if each[column] is not None]
+    return sum(known) if known else None
+
+
+def call_of(kept: Kept) -> Call:
+    """Return a kept call as a benchmark reads it."""
+    failed = why_failed(kept) if kept["status"] == "failed" else None
+    return Call(kept["status"], kept["text"] or "", kept["mode"], kept["logprobs_json"], failed)
+
+
+def _parsed(
+    benchmark: Benchmark[Any, Any, Any], item: Item, condition: str, made: Mapping[str, Kept]
+) -> Mapping[str, Any]:
+    """Return the fields of the benchmark's reading; a reader that fails makes its own row unparsable, not the run."""
+    calls = {step: call_of(kept) for step, kept in made.items()}
+    names = schema_of(benchmark.Response)
+    try:
+        read = benchmark.parse(item, condition, calls)
+        return {name: getattr(read, name) for name in names}
+    except Exception as error:  # the reader is a benchmark's own code, fed by models
+        reason = one_line(f"the reader failed: {type(error).__name__}: {error}")
+        return {**dict.fromkeys(names), "status": FAILED_READING, "reason": reason}

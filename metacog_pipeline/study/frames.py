@@ -1,0 +1,71 @@
+"""Frames on disk, whole or not at all, each with a mark of everything it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import replacing
+from metacog_pipeline.study.study_file import Study
+
+MARK = "metacog_made_from"  # Parquet metadata: digest of everything a file was computed from
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A stage's result as people see it: figures and a frame to preview."""
+
+    facts: dict[str, Any]
+    frame: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltItems(Shown):
+    """The finished items. ``counts`` are items of each sort; ``violations`` broken rules, one line each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    violations: tuple[str, ...] = ()
+
+
+def beside(study: Study, path: Path) -> Path:
+    """Return ``path`` as the study file means it."""
+    return (study.path.parent / path.expanduser()).resolve()
+
+
+def read_frame(path: Path) -> pl.DataFrame:
+    """Read one of our own Parquet files; raises SourceError when it is damaged."""
+    try:
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error}); delete it and run `metacog run` again, answers are kept elsewhere"
+        ) from None
+
+
+def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:
+    """Write ``frame`` whole or not at all, with the digest of what it was made from."""
+    with replacing(path) as temporary:
+        frame.write_parquet(temporary, metadata={MARK: made_from})
+
+
+def computed_once(
+    paths: Sequence[Path], made_from: str, compute: Callable[[], Sequence[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """Return the frames kept at ``paths``; computed anew where one of them was made from something else."""
+    if any(mark_of(path) != made_from for path in paths):
+        for frame, path in zip(compute(), paths, strict=True):
+            write_frame(frame, path, made_from)
+    return [read_frame(path) for path in paths]
+
+
+def mark_of(path: Path) -> str | None:
+    """Return the digest of what the file at ``path`` was made from; ``None`` without a readable file."""
+    try:
+        return pl.read_parquet_metadata(path).get(MARK)
+    except (OSError, pl.exceptions.PolarsError):
+        return None

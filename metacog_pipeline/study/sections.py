@@ -1,0 +1,113 @@
+"""Tables of a study file: what all of them share, and ``[training]``."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from metacog_pipeline.study.study_file import Study
+
+
+class Section(BaseModel):
+    """A table of the study file: nothing unknown in it, and nothing changed once read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Stage(enum.StrEnum):
+    """The stages of a benchmark, in order. A changed input makes its stage stale and every later one."""
+
+    ITEMS = "items"
+    ASKING = "asking"
+    PARSING = "parsing"
+    JUDGING = "judging"
+    SCORING = "scoring"
+
+
+def setting(stage: Stage, default: Any = ..., **rules: Any) -> Any:
+    """Return a key of a benchmark's table: the first stage that is stale when it changes, its default, pydantic's rules."""
+    return Field(default, json_schema_extra={"stage": stage.value}, **rules)
+
+
+class Settings(Section):
+    """``[benchmarks.NAME]``: the keys every benchmark has. A benchmark adds its own in a subclass.
+
+    ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``allow_incomplete``
+    gives numbers for runs in which something was not answered, and labels them.
+    """
+
+    enabled: bool = True
+    wording: Path | None = setting(Stage.ASKING, None)
+    allow_incomplete: bool = setting(Stage.SCORING, False)
+
+    def affecting(self, stage: Stage) -> dict[str, Any]:
+        """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""
+        kept = {
+            name
+            for name, field in type(self).model_fields.items()
+            if isinstance(field.json_schema_extra, dict)
+            and field.json_schema_extra.get("stage") == stage.value
+        }
+        return self.model_dump(mode="json", include=kept)
+
+    def check(self, study: Study) -> Iterable[str]:
+        """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""
+        return ()
+
+
+def each_once(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Return ``value``; a ValueError says that a name stands in it twice."""
+    if len(set(value)) != len(value):
+        raise ValueError("a name is listed twice")
+    return value
+
+
+def suggestion(word: str, allowed: Sequence[str]) -> str:
+    """Return words about the allowed name closest to ``word``; nothing where none is close."""
+    close = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
+    return f' (did you mean "{close[0]}"?)' if close else ""
+
+
+class TrainingSection(Section):
+    """``[training]``: teach a model to know what it knows, by an evolution strategy (needs the extra ``train``).
+
+    Without ``model`` the toy world of invented people is trained, a demonstration of a minute. ``model`` is the folder of a
+    causal language model in the layout of Hugging Face, ``questions`` and ``held_out`` files of questions (a study's
+    ``items/selfknowledge.parquet`` or JSON Lines), or ``"sample"``; all relative to the study file. Train on other
+    questions than the study measures. What is left out of ``sigma`` to ``schedule`` is as published, or for the toy as
+    fits its size; the seed is the study's.
+    """
+
+    model: Path | None = None
+    questions: str = Field(default="sample", min_length=1)
+    held_out: str | None = Field(default=None, min_length=1)
+    held_out_share: float = Field(default=0.3, gt=0, lt=1)
+    reward: str = Field(default="joint", min_length=1)
+    sigma: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    alpha: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    population: int | None = Field(default=None, ge=2, strict=True)
+    batch: int | None = Field(default=None, ge=1, strict=True)
+    generations: int | None = Field(default=None, ge=0, strict=True)
+    antithetic: bool | None = None
+    shaping: Literal["zscore", "ranks"] | None = None
+    schedule: Literal["constant", "linear", "cosine"] | None = None
+    language: Literal["en", "zh", "ko", "es"] = "en"
+    matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
+    yes_no: Literal["default", "reference", "strict"] = "default"
+    meta: Literal["text", "threshold"] = "text"
+    meta_chat: bool = True
+    max_tokens: int = Field(default=32, ge=1, strict=True)
+    rows: int = Field(default=64, ge=1, strict=True)
+    device: str = Field(default="cpu", pattern=r"^(?:cpu|auto|cuda(?::[0-9]{1,2})?)$")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    threads: int = Field(default=1, ge=1, strict=True)
+    workers: int = Field(default=1, ge=1, le=1024, strict=True)
+    engine: Literal["process", "ray"] = "process"
+    checkpoint_every: int = Field(default=60, ge=0, strict=True)
+    evaluate_every: int = Field(default=10, ge=0, strict=True)
