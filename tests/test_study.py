@@ -80,7 +80,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
         (BASE.replace("runs = 2", "runs = 0"), ["study.runs", "0"]),
         (BASE.replace("runs = 2", "budget_usd = -1"), ["study.budget_usd", "-1"]),
         (BASE.replace("runs = 2", "budget_usd = nan"), ["study.budget_usd"]),
-        (BASE + "[benchmarks.metamedqa]\nenabled = false", ["none is enabled"]),
+        (BASE + "[benchmarks.metamedqa]\nenabled = false", ["none is named"]),
         (BASE.replace('"simulated"', '"openai"'), ['"alpha"', "model is missing"]),
         (OPENAI + 'base_url = "ftp://x"', ['"beta"', "base_url", "http"]),
         (OPENAI + 'base_url = "https://user:pass@host/v1"', ['"beta"', "base_url", "api_key_env"]),
@@ -230,7 +230,8 @@ def test_the_name_of_a_variable_is_no_key(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_a_file_as_windows_editors_save_it_is_read(tmp_path: Path, ends: str) -> None:
     path = tmp_path / "study.toml"
-    path.write_bytes(b"\xef\xbb\xbf" + BASE.replace("\n", ends).encode())
+    text = BASE + "[benchmarks.metamedqa]\n"
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", ends).encode())
     assert load_study(path).models[0].name == "alpha"
 
 

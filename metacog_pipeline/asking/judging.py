@@ -24,8 +24,8 @@ from metacog_pipeline.querying.panel import (
     panel_profile,
     query_panel,
 )
-from metacog_pipeline.querying.partition import Outcome, Progress
-from metacog_pipeline.querying.planning import Estimate, estimate_whole, stored_answers
+from metacog_pipeline.querying.partition import Progress, SessionResult
+from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.transcripts.store import read_partition
 
@@ -81,7 +81,7 @@ def ask(
     partition: Partition,
     responses: pl.DataFrame,
     on_progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+) -> SessionResult:
     """Ask the judges of a model and run what is not judged yet."""
     return query_panel(
         judged_as(partition),
@@ -108,7 +108,7 @@ def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl
 
 def left_to_ask(
     benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame | None
-) -> dict[str, Estimate]:
+) -> dict[str, CostEstimate]:
     """Return what is left to ask about a model and run, by judge; a judgement counts as one call, however many it takes."""
     kept = judged_as(partition)
     stored = stored_answers(kept.folder)

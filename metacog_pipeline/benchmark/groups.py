@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.stats.clusters import Patterns, merge_patterns, resample
+from metacog_pipeline.stats import resampling
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmark.contract import Benchmark
@@ -41,7 +41,7 @@ class Counts:
         Column → its value in each combination, -1 for none.
     """
 
-    patterns: Patterns
+    patterns: resampling.Patterns
     codes: Mapping[str, Ints]
 
     def where(self, **values: int) -> Floats:
@@ -143,12 +143,12 @@ class Group:
         """Clusters of ``rows`` over combinations of the benchmark's coded columns."""
         n = int(self.clusters.max()) + 1 if len(self.clusters) else 0
         matrix, codes = counted(self.rows, self.benchmark.coded, self.clusters, n)
-        return Counts(merge_patterns(matrix, np.ones(len(matrix), dtype=np.int64)), codes)
+        return Counts(resampling.merge_patterns(matrix, np.ones(len(matrix), dtype=np.int64)), codes)
 
     @cached_property
     def draws(self) -> Floats:
         """How often each combination occurs when clusters are drawn again, ``(N_DRAWS, combinations)``."""
-        return resample(self.counts.patterns, N_DRAWS, self.benchmark.stream(*self.key))
+        return resampling.patterns(self.counts.patterns, N_DRAWS, self.benchmark.stream(*self.key))
 
     @property
     def everything(self) -> Group:

@@ -1,15 +1,12 @@
-"""Measures that benchmarks share: shares and means of responses, clusters being the unit of chance."""
+"""Measures that benchmarks share: shares of responses, clusters being the unit of chance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
-from metacog_pipeline.benchmark.groups import Counts, Floats, Group, Ints
-from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import sem_interval
-from metacog_pipeline.stats.ratios import ratio_estimate
+from metacog_pipeline.benchmark.groups import Counts, Floats, Group
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 
 Compute = Callable[[Group], Estimate | None]
 
@@ -45,17 +42,5 @@ def share(
 
 def ratio(counts: Counts, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:
     """Return the share of the responses weighted by ``bottom`` that are weighted by ``top`` as well."""
-    found = ratio_estimate(counts.patterns, top * bottom, bottom)
+    found = resampling.ratio(counts.patterns, top * bottom, bottom)
     return found if found.value is not None else unavailable(0, found.method, why)
-
-
-def mean(values: Floats, clusters: Ints) -> Estimate:
-    """Return the mean of ``values``, clusters being the unit of chance; neither may be empty."""
-    n, value = len(values), float(values.mean())
-    number, sums = np.bincount(clusters), np.bincount(clusters, weights=values - value)
-    k = int((number > 0).sum())
-    method = "sem, clustered" if k < n else "sem"
-    if k < 2:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    sem = float(np.sqrt(k / (k - 1) * (sums @ sums))) / n
-    return Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
