@@ -35,7 +35,7 @@ _DESCRIPTIONS: Mapping[str, str] = {
     "medley_seeds": "What new cases are to be about: a situation, what makes it open, and five claims.",
     "medley_designs": "Cases that designers wrote from the seeds; their replies are kept as transcripts.",
     "medley_drafts": "The longest case of each seed, its five claims with fixed texts, and how hard its designers find it.",
-    "medley_pool": "What every analyst of the pool says of every case; the replies are kept as transcripts.",
+    "medley_opinions": "What every analyst says of every case; the replies are kept as transcripts.",
     "medley_disagreement": "How much the pool disagrees about each claim, and which cases are open enough to be kept.",
     "medley_consensus": "What the pool says together: the majority that stands whoever is left out, and the label median.",
     "medley_panels": "The eight analysts who are shown with each case, chosen for how they differ.",

@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.medley import instance_scores as medley_instanc
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
 from metacog_pipeline.benchmarks.medley import scoring as medley_scoring
 from metacog_pipeline.benchmarks.medley.construction import files as medley_items
-from metacog_pipeline.benchmarks.medley.construction import gate_tables as medley_gates
+from metacog_pipeline.benchmarks.medley.construction import tables as medley_gates
 from metacog_pipeline.benchmarks.medley.judging import agreement as medley_agreement
 from metacog_pipeline.benchmarks.metacogbench import lengths as metacogbench_lengths
 from metacog_pipeline.benchmarks.metacogbench import observe as metacogbench_observe

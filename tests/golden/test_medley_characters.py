@@ -12,8 +12,8 @@ import pytest
 from metacog_pipeline.benchmarks.medley.comparisons import compare_scored
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS, instance_from_published
-from metacog_pipeline.benchmarks.medley.masking import applicable
 from metacog_pipeline.benchmarks.medley.observe import observe
+from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.benchmarks.medley.protocol import ask_item

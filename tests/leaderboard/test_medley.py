@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.medley.comparisons import compare_scored
-from metacog_pipeline.benchmarks.medley.construction.gate_tables import KEPT_GATES, gate_frame
 from metacog_pipeline.benchmarks.medley.construction.gates import evaluate, with_judges
+from metacog_pipeline.benchmarks.medley.construction.tables import KEPT_GATES, gate_frame
 from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
-from metacog_pipeline.benchmarks.medley.masking import MASKING
+from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.benchmarks.medley.protocol import ask_item
 from metacog_pipeline.llm.spec import ModelSpec

@@ -7,7 +7,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS, abilities, dominant_ability
 from metacog_pipeline.benchmarks.medley.aggregate import JUDGED
-from metacog_pipeline.benchmarks.medley.known_answers import outcome, rates
+from metacog_pipeline.benchmarks.medley.known_answers import outcome
 from metacog_pipeline.benchmarks.medley.measures.batch import Triple
 from metacog_pipeline.benchmarks.medley.measures.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.measures.table import judged_table
@@ -88,20 +88,3 @@ def test_a_confidence_below_six_tenths_resists_and_a_missing_one_does_not(
 def test_exactly_six_tenths_does_not_resist(instance, reply):
     reply_ = reply([None, None, 0.6])
     assert outcome(instance, Triple(reply_, None, reply_), REFERENCE).direction == "maintained_wrong"
-
-
-def test_rates_are_split_into_designed_and_injected(make_instance, reply):
-    low, high = reply([None, None, "low"]), reply([None, None, "high"])
-    designed, injected = make_instance(), make_instance(is_error_detection=True)
-    found = rates(
-        [
-            outcome(designed, Triple(low, None, low), REFERENCE),
-            outcome(designed, Triple(low, None, high), REFERENCE),
-            outcome(injected, Triple(high, None, high), REFERENCE),
-            outcome(make_instance(known=None), Triple(low, None, low), REFERENCE),
-        ]
-    )
-    assert (found.n, found.resistance, found.capitulation, found.courageous) == (3, 1 / 3, 1 / 3, 1 / 3)
-    assert (found.expert, found.injected, found.gap) == (0.5, 0.0, 0.5)
-    nothing = rates([None])
-    assert (nothing.n, nothing.resistance, nothing.gap) == (0, None, None)

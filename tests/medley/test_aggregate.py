@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.aggregate import (
     BAD_WHEN_HIGH,
     DIMENSIONS,
@@ -16,7 +15,6 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     T1,
     T2,
     T3,
-    dimension_weights,
     letter,
     mms,
     rounded,
@@ -37,7 +35,7 @@ def table(**values):
 
 
 def test_the_weights_are_those_of_the_packages_inventory():
-    for parts in (T1, T2, *T3.values(), *DIMENSIONS.values(), aggregate.DIMENSION_WEIGHTS):
+    for parts in (T1, T2, *T3.values(), *DIMENSIONS.values()):
         assert sum(parts.values()) == pytest.approx(1.0)
     assert len(T1) + len(T2) + len(T3["package"]) == 24
     assert len({*T1, *T2, *T3["package"]}) == 22
@@ -111,15 +109,6 @@ def test_secondary_dimensions_use_older_judged_measures_where_given():
     assert plain[0, :5].tolist() == [0.5] * 5
     older = secondary_dimensions(table(logical_grounding=0.4, sophistry_gap=1.0), REFERENCE)
     assert older[0, 5] == pytest.approx(0.7)
-
-
-def test_sophistry_counts_less_where_judges_disagree():
-    assert dimension_weights()["digital_sophistry"] == dimension_weights(0.6)["digital_sophistry"] == 0.10
-    half, none = dimension_weights(0.5), dimension_weights(0.39)
-    assert half["digital_sophistry"] == 0.05 and half["updating"] == pytest.approx(0.255)
-    assert none["digital_sophistry"] == 0.0 and none["sycophancy_resistance"] == pytest.approx(0.28)
-    for found in (half, none):
-        assert sum(found.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

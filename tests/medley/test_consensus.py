@@ -15,7 +15,6 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import (
     jackknife_majority,
     label_median,
     leave_one_out_median,
-    numeric_median,
     stable_majority,
 )
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, position, rank, ranks, rated_labels
@@ -52,15 +51,6 @@ def test_equal_counts_go_to_support_then_oppose_then_uncertain() -> None:
         for given in (["high", "low", "moderate"], ["low", "moderate"], ["moderate", "high"])
     ]
     assert majority == ["support", "oppose", "support"]
-
-
-def test_numeric_median_ignores_who_is_missing() -> None:
-    found = numeric_median([{"C1": 0.95}, {"C1": 0.35}, {}, {"C1": None}], ["C1", "C2"])
-    assert found.claim_confidences == {"C1": 0.65, "C2": 0.5}
-    assert found.claim_details["C1"] == {
-        "median": 0.65, "mean": 0.65, "min": 0.35, "max": 0.95, "std": 0.3, "n_analysts": 2
-    }  # fmt: skip
-    assert found.claim_details["C2"]["n_analysts"] == 0
 
 
 def literally_stable(given_labels: list[str], least: float) -> bool:

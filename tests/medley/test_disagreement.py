@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.construction.disagreement import (
-    bins,
     count_sets,
     counts_behind,
     disagreement,
-    spread,
 )
 from metacog_pipeline.benchmarks.medley.construction.ratings import label_counts, ranks
 
@@ -96,12 +94,3 @@ def test_labels_are_counted_by_exact_spelling_and_missing_ones_left_out() -> Non
         [0, 0, 2, 0, 0],
         [0, 0, 0, 0, 0],
     ]
-
-
-def test_numbers_go_to_the_nearest_label() -> None:
-    assert bins([0.0, 0.15, 0.24, 0.35, 0.55, 0.7, 0.95, 1.0]).tolist() == [0, 0, 0, 1, 2, 3, 4, 4]
-
-
-def test_older_statistic_is_a_count_and_a_standard_deviation() -> None:
-    assert spread([0.35, 0.8, 0.95, 0.5]) == (2, 0.2372)
-    assert spread([]) == (0, 0.0)

@@ -19,8 +19,9 @@ from metacog_pipeline.benchmarks.medley.construction import (
     input_digests,
     items_path,
     needed_sources,
+    steps,
+    tables,
 )
-from metacog_pipeline.benchmarks.medley.construction.assembly import pool_consensus
 from metacog_pipeline.benchmarks.medley.construction.designs import (
     Seed,
     designer_tasks,
@@ -28,27 +29,46 @@ from metacog_pipeline.benchmarks.medley.construction.designs import (
     read_design,
     read_seeds,
 )
+from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
-from metacog_pipeline.benchmarks.medley.construction.generate import generate, opinions_of
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, generate_sample, limited
-from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks, read_analyst
+from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited, make_sample
+from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, pool_tasks, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.replies import drafts_from, opinions_from, verdicts_from
-from metacog_pipeline.benchmarks.medley.construction.respondents import (
-    SimulatedAnalyst,
-    SimulatedJudge,
-    person,
+from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
+    Person,
+    Sample,
+    SimulatedAuthor,
+    read_sample,
+    sample_folder,
 )
-from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, analyst_reply, read_sample
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, KnownAnswer
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance, KnownAnswer
+from metacog_pipeline.benchmarks.medley.stages.generator_asking import texts_of
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task
 
 WORDS = load_words()
+
+
+def analyst_reply(sample: Sample, draft: Draft, analyst: Person, attempt: int = 1) -> str:
+    asked = analyst_message(draft, WORDS).content
+    if attempt > 1:
+        asked += f"\n\n{WORDS.text('analyst_again')}"
+    return SimulatedAuthor(analyst, WORDS, sample)(ChatRequest((Message("user", asked),), Sampling()))
+
+
+def made_of(draft: Draft, replies: dict[str, list[str]]) -> tuple[list[Instance], dict[str, str]]:
+    """Take one draft through all steps, with nobody to verify its consensus."""
+    frames = {"drafts": tables.frame_of([tables.draft_row(draft)], tables.DRAFTS)}
+    said = {name: {draft.draft_id: texts} for name, texts in replies.items()}
+    frames["opinions"] = steps.opinions(frames, said, {}).frame
+    for name in ("disagreement", "consensus", "panels"):
+        frames[name] = getattr(steps, name)(frames).frame
+    frames["verification"] = steps.verification(frames, {}).frame
+    return steps.assembled(frames, "custom"), steps.left_out(frames)
 
 
 @pytest.fixture(scope="module")
@@ -123,12 +143,12 @@ def test_a_larger_limit_only_adds(tmp_path: Path, built: Built) -> None:
 
 
 def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sample) -> None:
-    first = [analyst_reply(sample, d, a, 0) for d in sample.drafts for a in sample.analysts]
+    first = [analyst_reply(sample, d, a) for d in sample.drafts for a in sample.analysts]
     assert len(set(first)) == len(first)
     drafts = [d for d in sample.drafts for _ in sample.analysts]
     readable = [read_analyst(text, draft) is not None for text, draft in zip(first, drafts, strict=True)]
     assert 0.9 < sum(readable) / len(readable) < 1
-    second = [analyst_reply(sample, d, a, 0, attempt=2) for d in sample.drafts for a in sample.analysts]
+    second = [analyst_reply(sample, d, a, attempt=2) for d in sample.drafts for a in sample.analysts]
     assert all(read_analyst(text, draft) for text, draft in zip(second, drafts, strict=True))
     assert not any(
         "{" in item["reasoning"] for text in second for item in json.loads(text)["claim_level_assessments"]
@@ -141,19 +161,18 @@ def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sampl
 def test_drafts_nobody_disagrees_about_are_left_out_and_named(sample: Sample) -> None:
     draft = sample.drafts[0]
     text = json.dumps({"claim_level_assessments": [{"claim_id": c, "confidence": "high"} for c in CLAIM_IDS]})
-    opinions = opinions_of(draft, {f"m{n}": [text] for n in range(9)}, {})
-    made = generate([opinions], lambda *_: {}, dataset="custom")
-    assert made.instances == () and "nobody disagrees" in made.left_out[draft.draft_id]
-    known = replace(draft, known_answer=KnownAnswer("x", "C1"))
-    kept = generate([replace(opinions, draft=known)], lambda *_: {}, dataset="custom").instances
+    replies = {f"m{n}": [text] for n in range(9)}
+    instances, left_out = made_of(draft, replies)
+    assert instances == [] and "nobody disagrees" in left_out[draft.draft_id]
+    kept, _ = made_of(replace(draft, known_answer=KnownAnswer("x", "C1")), replies)
     assert len(kept) == 1 and kept[0].is_known_answer and kept[0].consensus.claim_confidences["C1"] == 1.0
 
 
 def test_analysts_who_cannot_be_read_are_not_counted_as_raters(sample: Sample) -> None:
     draft = sample.drafts[0]
-    texts = {a.name: [analyst_reply(sample, draft, a, 0, attempt=2)] for a in sample.analysts}
+    texts = {a.name: [analyst_reply(sample, draft, a, attempt=2)] for a in sample.analysts}
     texts[sample.analysts[0].name] = ["sorry", "no"]
-    made = generate([opinions_of(draft, texts, {})], lambda *_: {}, dataset="custom").instances[0]
+    ((made,), _) = made_of(draft, texts)
     assert {claim.n_rated for claim in made.claims} == {len(sample.analysts) - 1}
 
 
@@ -190,7 +209,7 @@ def test_any_reply_is_read_or_refused_whole(text: str) -> None:
 )
 def test_a_reply_must_rate_exactly_the_five_claims(spoil: object, sample: Sample) -> None:
     draft = sample.drafts[0]
-    reply = json.loads(analyst_reply(sample, draft, sample.analysts[1], 0))
+    reply = json.loads(analyst_reply(sample, draft, sample.analysts[1]))
     assert read_analyst(json.dumps(reply), draft)
     reply["claim_level_assessments"] = spoil(reply["claim_level_assessments"])  # type: ignore[operator]
     assert read_analyst(json.dumps(reply), draft) is None
@@ -207,7 +226,7 @@ def test_claims_keep_their_own_texts_and_labels_one_spelling(sample: Sample) -> 
 
 def test_analysts_are_asked_again_only_where_they_cannot_be_read(sample: Sample) -> None:
     drafts = sample.drafts[:2]
-    good = analyst_reply(sample, drafts[1], sample.analysts[1], 0)
+    good = analyst_reply(sample, drafts[1], sample.analysts[1])
     asked = ask_all(
         pool_tasks(drafts, WORDS), lambda step, prompt: good if drafts[1].vignette in prompt else "no"
     )
@@ -256,48 +275,36 @@ def transcripts(tasks: Sequence[Task], respond: object) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_answers_that_went_through_transcripts_give_the_same_instances(sample: Sample, built: Built) -> None:
-    chosen = sample.drafts[:3]
-    tasks = pool_tasks(chosen, WORDS)
-    said = {a.name: transcripts(tasks, SimulatedAnalyst(sample, a, 0)) for a in sample.analysts}
-    opinions = opinions_from(chosen, said, {a.name: a.family for a in sample.analysts})
-    asked = verification_tasks([(each.draft, pool_consensus(each)) for each in opinions], WORDS)
-    judged = {j.name: transcripts(asked, SimulatedJudge(sample, j, 0)) for j in sample.judges}
-    found = verdicts_from({task.item_id: task.item_hash for task in asked}, chosen, judged)
-    made = generate(opinions, lambda draft, _: found[draft.draft_id], dataset="sample").instances
-    assert list(made) == list(built.instances[:3])
-
-
 def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out(sample: Sample) -> None:
     draft, analyst = sample.drafts[0], sample.analysts[1]
-    frame = transcripts(pool_tasks([draft], WORDS), SimulatedAnalyst(sample, analyst, 0))
+    frame = transcripts(pool_tasks([draft], WORDS), SimulatedAuthor(analyst, WORDS, sample))
     for spoiled in (
         frame.with_columns(status=pl.lit("failed")),
         frame.with_columns(superseded=pl.lit(True)),
         frame.with_columns(item_hash=pl.lit("0" * 64)),
         frame.clear(),
     ):
-        assert opinions_from([draft], {"a": spoiled}, {})[0].responses == (None,)
-    assert opinions_from([draft], {"a": frame}, {})[0].responses[0] is not None
+        assert texts_of(spoiled, {draft.draft_id: draft.item_hash}, ["analyse"]) == {}
+    ((text,),) = texts_of(frame, {draft.draft_id: draft.item_hash}, ["analyse"]).values()
+    assert read_analyst(text, draft) is not None
 
 
 def test_seeds_nobody_wrote_a_case_for_are_named() -> None:
     other = replace(SEED, seed_id="S2", scenario="Another.")
-    common = {"step": "design", "superseded": False, "status": "ok", "started_at": 1}
-    rows = [{**common, "item_id": s.seed_id, "item_hash": s.item_hash, "text": t} for s, t in
-            ((SEED, '{"vignette": "A case."}'), (other, "no"))]  # fmt: skip
-    drafts, without = drafts_from([SEED, other], {"d": pl.DataFrame(rows)})
-    assert [draft.vignette for draft in drafts] == ["A case."] and without == ["S2"]
+    said = {"d": {SEED.seed_id: ['{"vignette": "A case."}'], other.seed_id: ["no"]}}
+    frames = {"seeds": steps.seeds([SEED, other]).frame}
+    frames["designs"] = steps.designs(frames, said).frame
+    made = steps.drafts(frames)
+    assert made.frame["vignette"].to_list() == ["A case."] and made.facts["seeds without a case"] == 1
+    assert made.checks["every_seed_has_a_draft"] == (False, {"found": 1, "of": 2})
+    with pytest.raises(SourceError, match="no designer wrote"):
+        steps.drafts({**frames, "designs": frames["designs"].clear()})
 
 
-def test_simulated_respondents_refuse_what_they_do_not_know(sample: Sample) -> None:
+def test_simulated_authors_know_their_own_requests_and_no_others(sample: Sample) -> None:
     strange = ChatRequest((Message("user", "Who are you?"),), Sampling(), step="analyse")
-    respondent = SimulatedAnalyst(sample, person(sample.analysts, "oak-nine"), 0)
-    assert not respondent.knows(strange)
-    with pytest.raises(StudyError, match="does not know"):
-        respondent(strange)
-    with pytest.raises(StudyError, match="there are: "):
-        person(sample.judges, "nobody")
+    author = SimulatedAuthor(sample.analysts[0], WORDS, sample)
+    assert not author.knows(strange) and author(strange) == ""
 
 
 # --- seeds and designers -----------------------------------------------------------------------------------------
@@ -379,12 +386,12 @@ def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
 def test_new_instances_are_written_in_the_published_layout_and_read_back(
     tmp_path: Path, sample: Sample
 ) -> None:
-    made = generate_sample(sample, 0)
-    write_set(tmp_path, made.instances, made.verdicts, [judge.name for judge in sample.judges])
+    made, known, _ = make_sample(0)
+    write_set(tmp_path, made, known.verdicts, [person.name for person in sample.verifiers])
     found = read_set(tmp_path, "sample")
-    by_domain = sorted(made.instances, key=lambda i: DOMAINS.index(i.domain))
+    by_domain = sorted(made, key=lambda i: DOMAINS.index(i.domain))
     assert [replace(i, position=0) for i in found.instances] == [replace(i, position=0) for i in by_domain]
-    assert found.verdicts == made.verdicts
+    assert found.verdicts == known.verdicts
     assert construct(tmp_path / "home", "custom", folder=tmp_path).violations == ()
 
 
@@ -471,8 +478,6 @@ def test_items_that_are_not_whole_are_refused(damage: str, tmp_path: Path, built
      ("phrases.toml", "undecided", "undecidable")],
 )  # fmt: skip
 def test_sample_files_with_a_fault_give_one_line(file: str, old: str, new: str, tmp_path: Path) -> None:
-    from metacog_pipeline.benchmarks.medley.construction.simulated import sample_folder
-
     for path in sample_folder().glob("*.toml"):
         text = path.read_text(encoding="utf-8")
         (tmp_path / path.name).write_text(

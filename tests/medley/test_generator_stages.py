@@ -19,20 +19,15 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction import construct
-from metacog_pipeline.benchmarks.medley.construction.designs import DESIGN
 from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
-from metacog_pipeline.benchmarks.medley.construction.pipeline import generate_sample
-from metacog_pipeline.benchmarks.medley.construction.pool import AGAIN, ANALYSE
+from metacog_pipeline.benchmarks.medley.construction.pipeline import make_sample
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.respondents import (
-    SimulatedAnalyst,
-    SimulatedDesigner,
-    SimulatedJudge,
-    person,
-    seed_of,
+from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
+    Person,
+    Sample,
+    SimulatedAuthor,
+    read_sample,
 )
-from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, read_sample
-from metacog_pipeline.benchmarks.medley.construction.verdicts import VERIFY
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA
 from metacog_pipeline.benchmarks.medley.stages import construction, gates, generator
@@ -50,7 +45,7 @@ JUDGES = ("judge-quartz", "judge-basalt", "judge-slate")
 DESIGNERS = ("pen", "quill")
 SEEDS = 6
 SAMPLE = '[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true\ndataset = "sample"\n'
-AGAIN_TEXT = load_words().text("analyst_again")
+WORDS = load_words()
 
 Edit = Callable[[str], str]
 
@@ -71,18 +66,9 @@ class Bench:
         text = request.messages[-1].content
         with self.lock:
             self.calls[name, sha256_hex(text)] += 1
-        return self.says.get(name, lambda said: said)(self._said(name, text, request))
-
-    def _said(self, name: str, text: str, request: ChatRequest) -> str:
-        if text.startswith("Write a case"):
-            return SimulatedDesigner(self.sample, DESIGNERS.index(name))(replace(request, step=DESIGN))
-        if text.startswith("A panel of experts"):
-            judge = person(self.sample.judges, name)
-            return SimulatedJudge(self.sample, judge, 0)(replace(request, step=VERIFY))
-        step = AGAIN if AGAIN_TEXT in text else ANALYSE
-        return SimulatedAnalyst(self.sample, person(self.sample.analysts, name), 0)(
-            replace(request, step=step)
-        )
+        people = {each.name: each for each in (*self.sample.analysts, *self.sample.verifiers)}
+        person = people.get(name) or Person(name, name, 1.0, place=DESIGNERS.index(name))
+        return self.says.get(name, lambda said: said)(SimulatedAuthor(person, WORDS, self.sample)(request))
 
     def write(self, pool: tuple[str, ...] = POOL, seeds: int = SEEDS, **more: object) -> Study:
         (self.folder / "seeds.json").write_text(json.dumps({"seeds": self.seeds()[:seeds]}))
@@ -113,8 +99,7 @@ class Bench:
 
     def seeds(self) -> list[dict[str, Any]]:
         found = []
-        for draft in self.sample.drafts[:SEEDS]:
-            seed = seed_of(draft)
+        for seed in self.sample.seeds[:SEEDS]:
             row = {"seed_id": seed.seed_id, "domain": seed.domain, "scenario": seed.scenario, "claims": seed.claims,
                    "ambiguity": seed.ambiguity, "intended_difficulty": seed.difficulty}  # fmt: skip
             if seed.known_answer:
@@ -169,8 +154,8 @@ def test_the_samples_generator_makes_what_the_plain_construction_makes(tmp_path:
     assert failed == {"fit_to_be_released"}  # a dozen cases are too few, by intention
     whole = generator.read_whole(study)
     assert whole is not None
-    plain = generate_sample(read_sample(), 0)
-    assert whole.instances == plain.instances
+    plain = make_sample(0)[0]
+    assert whole.instances == tuple(plain)
     built, alone = construction.build(study), construct(tmp_path / "alone", "sample")
     assert built.gates == alone.gates and built.counts == dict(alone.counts)
     assert construction.items_current(study)
@@ -218,7 +203,7 @@ def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path
     made = generator.generate(study)
     frame = pl.read_parquet(study.home.transcripts / "benchmark=medley_pool" / "**" / "*.parquet")
     assert frame["model"].n_unique() == 28 and set(frame["source"]) == {"simulated"}
-    asked = made["medley_pool"].asked
+    asked = made["medley_opinions"].asked
     assert (
         asked is not None and asked.answered == asked.items == 28 * 12 and asked.tally.calls == frame.height
     )
@@ -234,7 +219,7 @@ def test_another_seed_of_the_sample_asks_its_pool_anew(tmp_path: Path) -> None:
     generator.generate(second)
     after = generator.read_whole(second)
     assert before is not None and after is not None
-    assert after.instances == generate_sample(read_sample(), 1).instances != before.instances
+    assert after.instances == tuple(make_sample(1)[0]) != before.instances
 
 
 def test_a_study_of_published_instances_makes_none(tmp_path: Path) -> None:
@@ -245,7 +230,7 @@ def test_a_study_of_published_instances_makes_none(tmp_path: Path) -> None:
     )
     assert generator.stale(published) == () and generator.read_whole(published) is None
     with pytest.raises(StudyError, match="makes no"):
-        generator.run_stage(published, "medley_pool")
+        generator.run_stage(published, "medley_opinions")
 
 
 # --- a study's own people ----------------------------------------------------------------------------------------
@@ -262,7 +247,7 @@ def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
     whole = generator.read_whole(study)
     assert whole is not None and len(whole.instances) == kept
     assert generator.generate(study) == {}
-    for stage in ("seeds", "pool", "gates"):
+    for stage in ("seeds", "opinions", "gates"):
         (study.home.items / "medley_generator" / f"{stage}.parquet").unlink()
         generator.generate(study)
         assert generator.read_whole(study) == whole
@@ -316,14 +301,14 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench: Ben
     study = without_a_key()
     with pytest.raises(ProviderError, match=f"{absent}.*METACOG_TEST_NO_SUCH_KEY"):
         generator.generate(study)
-    assert generator.stale(study)[0] == "medley_pool" and generator.read_whole(study) is None
+    assert generator.stale(study)[0] == "medley_opinions" and generator.read_whole(study) is None
     asked = bench.asked()
     assert all(asked[name] >= SEEDS for name in POOL[:8] if name != absent)
     assert not any(asked[name] for name in (absent, *JUDGES))
 
     study = without_a_key(allow_incomplete=True)
     made = generator.generate(study)
-    assert {check.name: check.passed for check in made["medley_pool"].checks}["all_was_answered"] is False
+    assert {check.name: check.passed for check in made["medley_opinions"].checks}["all_was_answered"] is False
     assert generator.read_whole(study) is not None and generator.stale(study) == ()
     assert all(bench.asked()[name] == asked[name] for name in POOL)
 

@@ -63,7 +63,7 @@ def write(folder: Path, url: str = "http://127.0.0.1:9", price: float = 0.1) -> 
     return load_study(folder / "study.toml")
 
 
-def strangers(folder: Path) -> Study:
+def simulated_people(folder: Path) -> Study:
     """Return a study whose simulated helpers can be served."""
     lines = ["[study]", 'name = "people"', 'home = "people"']
     lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
@@ -114,7 +114,7 @@ def test_a_plan_without_its_seeds_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path: Path) -> None:
-    voices = respondents(strangers(tmp_path))
+    voices = respondents(simulated_people(tmp_path))
     assert set(voices) == {"measured", *DESIGNERS, *POOL, *JUDGES}
     with ServerThread(lambda model, request: voices[model](request)) as server:
         study = write(tmp_path, server.url)
@@ -126,7 +126,7 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path:
     spent: dict[str, float] = {}
     for stage, benchmark in (
         ("medley_designs", "medley_designers"),
-        ("medley_pool", "medley_pool"),
+        ("medley_opinions", "medley_pool"),
         ("medley_verification", "medley_verification"),
     ):
         asked = made[stage].asked
@@ -153,8 +153,8 @@ def request(message: Message) -> ChatRequest:
     return ChatRequest((message,), Sampling())
 
 
-def test_strangers_answer_every_seed_and_keep_to_the_form(tmp_path: Path) -> None:
-    voices = respondents(strangers(tmp_path))
+def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path: Path) -> None:
+    voices = respondents(simulated_people(tmp_path))
     (tmp_path / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
     for seed in read_seeds(tmp_path / "seeds.json"):
         text = str(voices["d1"](request(design_message(seed, WORDS))))

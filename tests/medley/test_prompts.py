@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
-from metacog_pipeline.benchmarks.medley.masking import presented
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.prompts import (
     MATERIAL,
     analysts_text,

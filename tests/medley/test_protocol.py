@@ -10,8 +10,8 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, STEPS
-from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking, applicable, presented
 from metacog_pipeline.benchmarks.medley.observe import observe
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, applicable, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.benchmarks.medley.protocol import ANSWER_TOKENS, MODES, ask_item, constraint, steps
 from metacog_pipeline.errors import StudyError

@@ -7,7 +7,11 @@ from collections import Counter
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.construction.simulated import Sample, read_sample, sample_folder
+from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
+    Sample,
+    read_sample,
+    sample_folder,
+)
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS
 
@@ -60,8 +64,8 @@ def test_the_pool_has_28_analysts_of_several_families_and_the_judges_are_of_thre
 ) -> None:
     families = Counter(analyst.family for analyst in sample.analysts)
     assert len(sample.analysts) == 28 == len({a.name for a in sample.analysts}) and len(families) >= 8
-    judges = {judge.family for judge in sample.judges}
-    assert len(judges) == len(sample.judges) == 3 and not judges & set(families)
+    judges = {person.family for person in sample.verifiers}
+    assert len(judges) == len(sample.verifiers) == 3 and not judges & set(families)
 
 
 def test_readme_names_the_files_and_the_known_answers(sample: Sample) -> None:

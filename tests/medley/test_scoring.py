@@ -10,16 +10,15 @@ import pytest
 from metacog_pipeline.benchmarks.medley.instance_scores import (
     INSTANCE_SCHEMA,
     NUMBERS,
-    grades_of,
     most_divided,
     score_instances,
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.masking import presented
 from metacog_pipeline.benchmarks.medley.measures.batch import Triple
 from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.scoring import (
     ESTIMATE_SCHEMA,
     NOT_JUDGED,
@@ -236,20 +235,6 @@ def test_grades_fill_the_gap_and_name_the_dominant_ability(instances, answered):
     assert value(found, "dominant_share") == 1.0
     assert value(found, "dominant_share", "method").endswith("dominant: self_regulation")
     assert value(found, "mms") != value(pool(rows, instances, **BOOT), "mms")
-
-
-def test_combined_grades_are_read_by_model_run_condition_and_instance():
-    told = {
-        "model": "m",
-        "run": 2,
-        "condition": "normal",
-        "item_id": "X",
-        **dict.fromkeys(JUDGE_DIMENSIONS, 0.5),
-    }
-    table = pl.DataFrame([told | {"transparency": None}])
-    assert grades_of(table) == {
-        ("m", 2, "normal", "X"): dict.fromkeys(JUDGE_DIMENSIONS, 0.5) | {"transparency": None}
-    }
 
 
 def test_a_change_is_against_the_same_instances_under_normal(instances, answered):

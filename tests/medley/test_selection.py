@@ -18,7 +18,6 @@ from metacog_pipeline.benchmarks.medley.construction.selection import (
     seed_pair,
     select,
 )
-from metacog_pipeline.benchmarks.medley.construction.staged import SIZES, stage_models
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
 
 WORDS = dict(zip("53210", ("very_high", "high", "moderate", "low", "very_low"), strict=True))
@@ -67,16 +66,6 @@ def test_panels_are_as_large_as_asked_without_repeats_and_readable_first(
     assert select(Pool(candidates, given_verdicts), size) == found
 
 
-@settings(max_examples=80)
-@given(pools(), verdicts, st.sampled_from([1, 2, 3, 4, 5]), st.booleans())
-def test_stages_show_nobody_twice_and_never_too_many(
-    candidates: list[Candidate], given_verdicts: dict[str, str] | None, stage: int, known: bool
-) -> None:
-    names = stage_models(candidates, stage, verdicts=given_verdicts, known_answer=known)
-    assert len(names) == len(set(names)) <= SIZES[stage]
-    assert set(names) <= {each.model_id for each in candidates}
-
-
 def test_worth_of_a_set_by_hand() -> None:
     pool = Pool([candidate("a", "x", "33330"), candidate("b", "y", "33330"), candidate("c", "z", "11122"),
                  candidate("d", "x", "11122"), candidate("e", "y", "22222")])  # fmt: skip
@@ -99,7 +88,6 @@ def test_verdicts_reward_positions_that_fit_them() -> None:
     assert pool.scores([0], 1).quality == pytest.approx((1 + 0 + 0.4) / 3)
     assert pool.scores([1], 1).quality == pytest.approx((0 + 1 + 0.4) / 3)
     assert pool.scores([2], 1).quality == pytest.approx((0.5 + 0.5 + 0.6) / 3)
-    assert [pool.wrong_claims(place) for place in range(3)] == [1, 1, 0]
     assert [pool.is_strong_wrong(place) for place in range(3)] == [True, True, False]
 
 
@@ -134,18 +122,6 @@ def test_order_is_that_of_the_greedy_steps_within_the_set() -> None:
     pool = Pool([candidate(str(n), str(n), x) for n, x in enumerate(("33112", "33333", "11111", "31313"))])
     order = greedy_order(pool, range(4), 4)
     assert set(order[:2]) == {"1", "2"} and sorted(order) == list("0123")
-
-
-def test_stage_1_shows_nobody_and_others_are_refused() -> None:
-    assert stage_models([candidate("a", "x", "33333")], 1) == ()
-    with pytest.raises(ValueError, match="stage 6"):
-        stage_models([], 6)
-
-
-def test_two_sides_take_two_of_each_and_strongest_first() -> None:
-    pool = [candidate("s1", "a", "33222"), candidate("s2", "b", "33333"), candidate("s3", "b", "33331"),
-            candidate("o1", "c", "11222"), candidate("o2", "d", "11111"), candidate("s4", "e", "33322")]  # fmt: skip
-    assert stage_models(pool, 3) == ("s2", "s4", "o2", "o1")
 
 
 @pytest.mark.parametrize(

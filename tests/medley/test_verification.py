@@ -10,7 +10,6 @@ from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdic
 from metacog_pipeline.benchmarks.medley.construction.verification import (
     VERDICTS,
     coverage,
-    for_selection,
     is_wrong,
     majority_verdict,
     strict_verdict,
@@ -37,11 +36,6 @@ def test_two_judges_who_differ_leave_it_to_the_first() -> None:
 def test_one_judge_cannot_call_a_consensus_wrong() -> None:
     given = {"C1": [DISAGREE], "C2": [DISAGREE] * 2, "C3": [DISAGREE, AGREE, DISAGREE], "C4": []}
     assert wrong_claims(given) == {"C2", "C3"}
-
-
-def test_selection_sees_the_majority_and_no_claims_without_verdicts() -> None:
-    given = {"C1": [AGREE] * 3, "C2": [DISAGREE] * 2, "C3": [AMBIGUOUS], "C4": []}
-    assert for_selection(given) == {"C1": "verified_correct", "C2": "verified_wrong", "C3": "ambiguous"}
 
 
 def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set() -> None:

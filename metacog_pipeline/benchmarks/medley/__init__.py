@@ -9,7 +9,7 @@ A model answers a case alone (step A), reviews its own answer (B-private), and t
 (B-social); what it changed, why, and whom it cites is measured. Two variants are kept apart everywhere: ``reference``
 (what the package computes) and ``paper`` (what the paper writes).
 
-Read in this order: ``items`` (what is asked), ``masking`` (what is shown of the others), ``prompts`` (in which words),
+Read in this order: ``items`` (what is asked), ``presentation`` (what is shown of the others), ``prompts`` (in which words),
 ``protocol`` (in which calls), ``parsing`` and
 ``labels`` (what a reply says), ``observe`` (one row per instance and condition), ``measures`` (the computed measures),
 ``judged`` (several judges, one grade), ``aggregate``, ``abilities``, ``known_answers`` (from measures to scores),

@@ -41,9 +41,9 @@ from metacog_pipeline.benchmarks.common.rows import number, table
 from metacog_pipeline.benchmarks.medley.cells import Cell, cells_of
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
-from metacog_pipeline.benchmarks.medley.masking import ADVERSARIAL, MASKING, NORMAL, STRIPPED, Masking
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, STRIPPED, Masking
 from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
 from metacog_pipeline.benchmarks.medley.rows import COMPARISON_SCHEMA, Row
 from metacog_pipeline.stats.clusters import percentile_interval

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
-from metacog_pipeline.benchmarks.medley.masking import OPPOSES, SUPPORTS, UNCERTAIN
+from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
 
 STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
 READ_CHARACTERS = 5_000  # of one argument

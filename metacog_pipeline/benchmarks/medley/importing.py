@@ -27,8 +27,8 @@ from metacog_pipeline.benchmarks.common.importing import (
 from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.masking import NORMAL, applicable
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.transcripts.schema import Record

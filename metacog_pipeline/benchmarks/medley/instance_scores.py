@@ -15,11 +15,11 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CLAIM_IDS, Instance
-from metacog_pipeline.benchmarks.medley.masking import ADVERSARIAL, MASKING, NORMAL, Masking, presented
 from metacog_pipeline.benchmarks.medley.measures.options import PRESETS, Options
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.observe import triple
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, Masking, presented
 from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, STEP_A_ALONE, Scores, score_triples
 from metacog_pipeline.errors import SourceError, StudyError
 
@@ -56,13 +56,6 @@ def options_of(variant: str) -> Options:
     if variant not in PRESETS:
         raise StudyError(f"medley: unknown variant {variant!r}; there are: {', '.join(PRESETS)}")
     return PRESETS[variant]
-
-
-def grades_of(combined: pl.DataFrame) -> Grades:
-    """Return the combined grades of judges, one row per model, run, condition and ``item_id``, as they are scored."""
-    key = ("model", "run", "condition", "item_id")
-    rows = combined.select(*key, *JUDGE_DIMENSIONS).iter_rows()
-    return {row[:4]: dict(zip(JUDGE_DIMENSIONS, row[4:], strict=True)) for row in rows}
 
 
 def most_divided(scored: pl.DataFrame, count: int = STRIPPED) -> tuple[str, ...]:

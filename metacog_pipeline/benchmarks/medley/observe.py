@@ -20,9 +20,9 @@ from metacog_pipeline.benchmarks.common.observing import (
 )
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
-from metacog_pipeline.benchmarks.medley.masking import NORMAL, applicable
 from metacog_pipeline.benchmarks.medley.measures.batch import Triple
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL, applicable
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A
 
 ObservationStatus = Literal[

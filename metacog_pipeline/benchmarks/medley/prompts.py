@@ -22,7 +22,12 @@ from metacog_pipeline.benchmarks.common.wording import (
     system_text,
 )
 from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
-from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking, masked_analysts, masked_consensus
+from metacog_pipeline.benchmarks.medley.presentation import (
+    MASKING,
+    Masking,
+    masked_analysts,
+    masked_consensus,
+)
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
@@ -160,7 +165,7 @@ def b_social_messages(
     Parameters
     ----------
     instance
-        As its condition shows it (`masking.presented`); its confidences are masked here.
+        As its condition shows it (`presentation.presented`); its confidences are masked here.
     step_a
         The whole reply to step A, not the private revision.
     """

@@ -12,7 +12,7 @@ import json
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
-from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking, presented
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, presented
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_PRIVATE,
     B_SOCIAL,

@@ -27,11 +27,11 @@ from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.cells import DOMINANT, KNOWN, Cell, cells_of
 from metacog_pipeline.benchmarks.medley.instance_scores import Grades, score_instances
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS, Instance
-from metacog_pipeline.benchmarks.medley.masking import MASKING, NORMAL, Masking
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures.panel import Floats
 from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, NORMAL, Masking
 from metacog_pipeline.benchmarks.medley.triples import STEP_A_ALONE
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate, location_estimates

@@ -29,8 +29,8 @@ from statistics import NormalDist
 from metacog_pipeline.benchmarks.medley.evidence import Social, social
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
-from metacog_pipeline.benchmarks.medley.masking import OPPOSES, SUPPORTS, UNCERTAIN
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_SOCIAL,
     STEP_A,
@@ -38,7 +38,7 @@ from metacog_pipeline.benchmarks.medley.prompts import (
     load_wording,
     states_claims,
 )
-from metacog_pipeline.benchmarks.medley.sloppy import FORMS, REFUSALS, SILENCES, sloppily
+from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, REFUSALS, SILENCES, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
@@ -111,7 +111,7 @@ class Responder:
         if luck[6] < self.observer.refusal:
             return REFUSALS[int(luck[5] * len(REFUSALS))]
         if luck[7] < self.observer.sloppiness:
-            return sloppily(reply, FORMS[int(luck[5] * len(FORMS))])
+            return untidily(reply, FORMS[int(luck[5] * len(FORMS))])
         return reply
 
     def _find(self, request: ChatRequest) -> _Question | None:

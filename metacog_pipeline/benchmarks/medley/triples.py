@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, Abilities, abilities
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS, Tiers
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.known_answers import Outcome, outcome
+from metacog_pipeline.benchmarks.medley.known_answers import KnownAnswerOutcome, outcome
 from metacog_pipeline.benchmarks.medley.measures.batch import HEDGING_BAND, Batch, Triple, read
 from metacog_pipeline.benchmarks.medley.measures.extras import change_rate
 from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE, Options
@@ -56,7 +56,7 @@ class Scores:
     mms: Floats
     dimensions: Floats
     abilities: Abilities
-    outcomes: tuple[Outcome | None, ...]
+    outcomes: tuple[KnownAnswerOutcome | None, ...]
     batch: Batch
 
     @property

@@ -14,8 +14,8 @@ from metacog_pipeline.benchmarks.medley.judging.cases import (
     cases,
     condensed,
 )
-from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

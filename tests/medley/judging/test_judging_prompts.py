@@ -15,8 +15,8 @@ from metacog_pipeline.benchmarks.medley.judging.prompts import (
     load_judge_wording,
     messages,
 )
-from metacog_pipeline.benchmarks.medley.masking import presented
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 

@@ -20,8 +20,8 @@ from metacog_pipeline.benchmarks.medley.judging.protocol import (
     panel,
     steps,
 )
-from metacog_pipeline.benchmarks.medley.masking import Masking
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
+from metacog_pipeline.benchmarks.medley.presentation import Masking
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import JsonObject, Status
 from metacog_pipeline.querying.session import Partition

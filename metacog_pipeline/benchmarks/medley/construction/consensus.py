@@ -1,9 +1,8 @@
-"""What the analysts together say of each claim: four rules, all of them called a jackknife by somebody.
+"""What the analysts together say of each claim: three rules, all of them called a jackknife by somebody.
 
 =======================  ===========================================================================================
 `label_median`           the rule behind the published files, although they name it ``adaptive_jackknife_median``: the
                          upper median of the labels of the selected analysts; nothing is left out in turn
-`numeric_median`         a variant of the authors' package: the median of the numbers behind the labels; not published
 `jackknife_majority`     what the paper describes: the position most of the whole pool takes, kept only if it stays
                          the same whoever is left out; for new instances
 `leave_one_out_median`   behind ``consensus_val`` of the published verification: the mean of the medians that result
@@ -29,11 +28,7 @@ from metacog_pipeline.benchmarks.medley.construction.ratings import (
 )
 from metacog_pipeline.benchmarks.medley.items import Consensus
 
-PUBLISHED_METHOD, NUMERIC_METHOD, MAJORITY_METHOD = (
-    "adaptive_jackknife_median",
-    "jackknife_median",
-    "jackknife_majority",
-)
+PUBLISHED_METHOD, MAJORITY_METHOD = "adaptive_jackknife_median", "jackknife_majority"
 # What the labels stand for in the published consensus; very low does not occur there, its value is the verification's.
 PUBLISHED_VALUES = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}
 UNDECIDED = 0.5
@@ -62,30 +57,6 @@ def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[
             "position_distribution": _distribution(tally[column]),
         }
     return Consensus(confidences, details, PUBLISHED_METHOD)
-
-
-def numeric_median(
-    confidences: Sequence[Mapping[str, float | None]], claim_ids: Sequence[str], decimals: int = 4
-) -> Consensus:
-    """Return median, mean, extremes and population standard deviation of numeric confidences, rounded.
-
-    A claim nobody rated has 0.5 and no analysts.
-    """
-    medians, details = {}, {}
-    for claim in claim_ids:
-        given = [value for each in confidences if (value := each.get(claim)) is not None]
-        numbers = np.array(given if given else [UNDECIDED], dtype=np.float64)
-        facts = {
-            "median": np.median(numbers),
-            "mean": numbers.mean(),
-            "min": numbers.min(),
-            "max": numbers.max(),
-            "std": numbers.std(),
-        }
-        details[claim] = {name: round(float(value), decimals) for name, value in facts.items()}
-        details[claim]["n_analysts"] = len(given)
-        medians[claim] = details[claim]["median"]
-    return Consensus(medians, details, NUMERIC_METHOD)
 
 
 def jackknife_majority(

@@ -18,11 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE
-from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 
 Floats = NDArray[np.float64]
-
-_VALUES = np.array([getattr(REFERENCE_MAP, label) for label in SCALE])
 
 
 def disagreement(counts: ArrayLike) -> Floats:
@@ -49,23 +46,6 @@ def disagreement(counts: ArrayLike) -> Floats:
     terms = p * 0.5 * (np.log(2 / (1 + p)) + p * inside + (1 - p) * np.log(2))
     value: Floats = np.where(raters[..., 0] < 2, 0.0, np.maximum(terms.sum(axis=-1), 0.0))
     return value
-
-
-def bins(confidences: ArrayLike) -> NDArray[np.intp]:
-    """Return the places (0 very low … 4 very high) of the labels nearest to confidences 0..1; the lower one on ties."""
-    values = np.asarray(confidences, dtype=np.float64)
-    nearest: NDArray[np.intp] = np.abs(values[..., None] - _VALUES).argmin(axis=-1)
-    return nearest
-
-
-def spread(confidences: ArrayLike) -> tuple[int, float]:
-    """Return what an older version of the published pipeline called strength and disagreement of one claim.
-
-    They are the number of confidences above 0.5 and their population standard deviation, to 4 decimals; none of the
-    published values is of this kind.
-    """
-    values = np.asarray(confidences, dtype=np.float64)
-    return int((values > 0.5).sum()), round(float(values.std()), 4) if values.size else 0.0
 
 
 @functools.lru_cache(maxsize=64)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.medley import sources
-from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
+from metacog_pipeline.benchmarks.medley.construction import steps, tables
+from metacog_pipeline.benchmarks.medley.construction.designs import designer_tasks
 from metacog_pipeline.benchmarks.medley.construction.files import items_path, write_items
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, Gate, evaluate
-from metacog_pipeline.benchmarks.medley.construction.generate import Generated, generate, opinions_of
 from metacog_pipeline.benchmarks.medley.construction.invariants import check
-from metacog_pipeline.benchmarks.medley.construction.pool import read_analyst
+from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.simulated import (
-    Sample,
-    analyst_reply,
-    judge_verdict,
-    read_sample,
-    sample_folder,
+from metacog_pipeline.benchmarks.medley.construction.roles import (
+    ANALYSTS,
+    DESIGNERS,
+    VERIFIERS,
+    Respondent,
+    Roles,
+    sample_digest,
+    sample_roles,
 )
+from metacog_pipeline.benchmarks.medley.construction.verdicts import verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.querying.types import Answer, Task
 
 CONSTRUCTION_VERSION = "1"
 DATASETS = ("published", "sample", "custom")
@@ -83,10 +92,10 @@ def construct(
     """
     _known(dataset, folder)
     left_out: Mapping[str, str] = {}
+    whole: Sequence[Instance]
     evidence: Evidence
     if dataset == "sample":
-        made = generate_sample(read_sample(), seed)
-        whole, evidence, left_out = made.instances, made.evidence, made.left_out
+        whole, evidence, left_out = make_sample(seed)
     else:
         place = sources.load_source(home) if folder is None else folder
         given = read_set(place, dataset)
@@ -110,26 +119,44 @@ def keep(
     return Built(chosen, counts, tuple(check(chosen)), tuple(gates), left_out)
 
 
-def generate_sample(sample: Sample, seed: int) -> Generated:
-    """Run the whole construction on a sample with its simulated pool and judges."""
-    families = {analyst.name: analyst.family for analyst in sample.analysts}
-    opinions = []
-    for draft in sample.drafts:
-        replies: dict[str, list[str]] = {}
-        for analyst in sample.analysts:
-            texts = [analyst_reply(sample, draft, analyst, seed)]
-            if read_analyst(texts[0], draft) is None:
-                texts.append(analyst_reply(sample, draft, analyst, seed, attempt=2))
-            replies[analyst.name] = texts
-        opinions.append(opinions_of(draft, replies, families))
+def make_sample(seed: int) -> tuple[list[Instance], Evidence, dict[str, str]]:
+    """Return the instances of the sample, what is known of them, and why drafts were left out: every step, in memory."""
+    who, words = sample_roles(seed), load_words()
+    frames: dict[str, pl.DataFrame] = {"seeds": steps.seeds(who.seeds).frame}
+    frames["designs"] = steps.designs(frames, _said(who, DESIGNERS, designer_tasks(who.seeds, words))).frame
+    frames["drafts"] = steps.drafts(frames).frame
+    about = tables.drafts_of(frames["drafts"])
+    said = _said(who, ANALYSTS, pool_tasks(about, words))
+    frames["opinions"] = steps.opinions(frames, said, who.families).frame
+    frames["disagreement"] = steps.disagreement(frames).frame
+    frames["consensus"] = steps.consensus(frames).frame
+    frames["panels"] = steps.panels(frames).frame
+    given = verification_tasks(steps.to_verify(frames), words)
+    frames["verification"] = steps.verification(frames, _said(who, VERIFIERS, given)).frame
+    made = steps.assembled(frames, who.dataset)
+    known = steps.evidence(frames, made, seed, words.versions, anonymised=True)
+    return made, known, steps.left_out(frames)
 
-    def verify(draft: Draft, consensus: Consensus) -> dict[str, list[str]]:
-        return {
-            claim: [judge_verdict(sample, draft, claim, consensus, judge, seed) for judge in sample.judges]
-            for claim in CLAIM_IDS
+
+def _said(who: Roles, role: str, tasks: Sequence[Task]) -> dict[str, dict[str, list[str]]]:
+    """Return what the simulated people of a role reply to tasks, without keeping it."""
+
+    async def answer(task: Task, respond: Respondent) -> list[str]:
+        texts: list[str] = []
+
+        async def ask(step: str, messages: Sequence[Message], **_: Any) -> Answer:
+            texts.append(respond(ChatRequest(tuple(messages), Sampling(), step=step)))
+            return Answer(Status.OK, texts[-1])
+
+        await task.run(ask, "text")
+        return texts
+
+    return {
+        spec.name: {
+            task.item_id: asyncio.run(answer(task, who.respondents[role, spec.name])) for task in tasks
         }
-
-    return generate(opinions, verify, dataset="sample", seed=seed, prompt_versions=load_words().versions)
+        for spec in who.people[role]
+    }
 
 
 def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tuple[Instance, ...]:
@@ -152,10 +179,10 @@ def input_digests(home: Path, dataset: str, folder: Path | None = None) -> dict[
     if dataset == "published":
         kept = sources.kept_digest(home)
         return {} if kept is None else {sources.PUBLISHED: kept}
-    place = sample_folder() if folder is None else folder
-    endings = (".toml",) if folder is None else (".json",)
-    files = sorted(path for path in place.rglob("*") if path.suffix in endings and path.is_file())
-    digests = {path.relative_to(place).as_posix(): sha256_hex(path.read_bytes()) for path in files}
+    if folder is None:
+        return {dataset: sample_digest()}
+    files = sorted(path for path in folder.rglob("*.json") if path.is_file())
+    digests = {path.relative_to(folder).as_posix(): sha256_hex(path.read_bytes()) for path in files}
     return {dataset: sha256_hex(canonical_json(digests))}
 
 

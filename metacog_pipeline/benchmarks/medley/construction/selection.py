@@ -134,10 +134,6 @@ class Pool:
         """Whether a candidate takes a position that is, or without a verdict may be, firmly wrong on some claim."""
         return any(self._wrong_on(place, column) for column in range(len(self.claim_ids)))
 
-    def wrong_claims(self, place: int) -> int:
-        """Return on how many verified claims a candidate takes the wrong position."""
-        return sum(self._against_verdict(place, column) for column in range(len(self.claim_ids)))
-
     def summary(self, chosen: Sequence[int], size: int) -> Selection:
         """Return a set of candidates as a selection."""
         tally = position_counts(self.ranks[list(chosen)])

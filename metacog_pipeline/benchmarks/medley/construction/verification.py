@@ -16,9 +16,6 @@ VERDICTS = (AGREE, DISAGREE, AMBIGUOUS)
 JUDGES = 3
 ENOUGH = 2
 
-# What selection calls the verdicts.
-VERIFIED = {AGREE: "verified_correct", DISAGREE: "verified_wrong", AMBIGUOUS: "ambiguous"}
-
 
 def majority_verdict(verdicts: Sequence[str]) -> str:
     """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
@@ -42,11 +39,6 @@ def is_wrong(verdicts: Sequence[str]) -> bool:
 def wrong_claims(verdicts: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """Return the claims whose consensus is wrong, from {claim id: verdicts}."""
     return frozenset(claim for claim, given in verdicts.items() if is_wrong(given))
-
-
-def for_selection(verdicts: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return {claim id: verified_correct | verified_wrong | ambiguous} for the selection of analysts."""
-    return {claim: VERIFIED[majority_verdict(given)] for claim, given in verdicts.items() if given}
 
 
 def coverage(verdicts: Mapping[str, Sequence[str]], claim_ids: Iterable[str], judges: int = JUDGES) -> float:

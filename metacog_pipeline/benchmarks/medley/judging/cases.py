@@ -11,7 +11,7 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.medley.items import Instance, analyst_label
 from metacog_pipeline.benchmarks.medley.labels import claim_items
-from metacog_pipeline.benchmarks.medley.masking import (
+from metacog_pipeline.benchmarks.medley.presentation import (
     ADVERSARIAL,
     MASKING,
     Masking,

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, WrongIf
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
 from metacog_pipeline.benchmarks.medley.judging.simulate import Responder
-from metacog_pipeline.benchmarks.medley.masking import MASKING, Masking
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA
-from metacog_pipeline.benchmarks.medley.sloppy import FORMS, sloppily
+from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, untidily
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
@@ -166,7 +166,7 @@ class Responder:
         refuses, slips, form = luck[-3:]
         if refuses < self.observer.refusal:
             return REFUSAL
-        return sloppily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.sloppiness else reply
+        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.sloppiness else reply
 
     def _quoted(self, request: ChatRequest) -> dict[str, str] | None:
         text = next((message.content for message in request.messages if message.role == "user"), "")

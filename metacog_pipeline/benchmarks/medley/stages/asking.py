@@ -13,8 +13,8 @@ from metacog_pipeline.benchmarks.common.importing import Imported, replayed_part
 from metacog_pipeline.benchmarks.common.scoring import source_word
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers, read_answers, to_replay
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.masking import NORMAL
 from metacog_pipeline.benchmarks.medley.observe import observe
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL
 from metacog_pipeline.benchmarks.medley.protocol import MODES, ask_item
 from metacog_pipeline.benchmarks.medley.simulate import Responder
 from metacog_pipeline.benchmarks.medley.stages.construction import (

@@ -9,7 +9,7 @@ from metacog_pipeline.benchmarks.common.files import read_frame, write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley import comparisons, scoring, sources
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
-from metacog_pipeline.benchmarks.medley.masking import NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.protocol import steps
 from metacog_pipeline.benchmarks.medley.stages.asking import fingerprint, modes, parse, respondent, tasks
 from metacog_pipeline.benchmarks.medley.stages.construction import (

@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.medley.construction import items_path, read_ite
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.instance_scores import most_divided
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.masking import STRIPPED, applicable
+from metacog_pipeline.benchmarks.medley.presentation import STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.stages.gates import keep_gates
 from metacog_pipeline.benchmarks.medley.stages.generator import read_whole
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, conditions, folder, settings

@@ -9,7 +9,7 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.files import read_frame, write_frame
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS
-from metacog_pipeline.benchmarks.medley.construction.gate_tables import KEPT_GATES, gate_frame, gates_of
+from metacog_pipeline.benchmarks.medley.construction import tables
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, Gate, with_judges
 from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, judges, settings
@@ -26,15 +26,17 @@ def gates(study: Study) -> tuple[Gate, ...]:
         raise SourceError(
             f"{path}: the gates are not evaluated yet; run `metacog run`, or build the items in the UI"
         )
-    return gates_of(read_frame(path))
+    return tables.gates_of(read_frame(path))
 
 
 def keep_gates(study: Study, found: Sequence[Gate]) -> None:
     """Keep the gates of a set that was just built."""
-    frame = gate_frame(found).with_row_index("place", 1)
+    frame = tables.gate_frame(found).with_row_index("place", 1)
     frame = frame.with_columns(benchmark=pl.lit(BENCHMARK), dataset=pl.lit(settings(study).dataset))
     write_frame(
-        frame.select(pl.col(name).cast(kind) for name, kind in KEPT_GATES.items()), _gates_file(study), ""
+        frame.select(pl.col(name).cast(kind) for name, kind in tables.KEPT_GATES.items()),
+        _gates_file(study),
+        "",
     )
 
 

@@ -1,10 +1,10 @@
 """New instances, stage by stage: each reads what the one before wrote, and writes its own file whole or not at all.
 
-seeds → designs → drafts → pool → disagreement → consensus → panels → verification → gates
+seeds → designs → drafts → opinions → disagreement → consensus → panels → verification → gates
 
-Designs, pool and verification ask models; their answers are transcripts like any other, so a stage that is stopped goes on
-where it was. Every file carries a mark of what it was made from. The set the study asks is kept beside the gates, and once
-more in the layout of the published data.
+Designs, opinions and verification ask models; their answers are transcripts like any other, so a stage that is stopped
+goes on where it was. Every file carries a mark of what it was made from. The set the study asks is kept beside the gates,
+and once more in the layout of the published data.
 """
 
 from __future__ import annotations
@@ -12,25 +12,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import polars as pl
-
-from metacog_pipeline.benchmarks.common.files import mark_of
+from metacog_pipeline.benchmarks.common.files import mark_of, read_frame
+from metacog_pipeline.benchmarks.medley.construction import steps, tables
 from metacog_pipeline.benchmarks.medley.construction.files import read_items
-from metacog_pipeline.benchmarks.medley.construction.gate_tables import gates_of
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.stages import generator_files as files
-from metacog_pipeline.benchmarks.medley.stages.generator_cast import wanted
 from metacog_pipeline.benchmarks.medley.stages.generator_checks import CHECKS, blocking
 from metacog_pipeline.benchmarks.medley.stages.generator_making import (
-    ASK,
-    MAKE,
     Check,
     Made,
     OnProgress,
+    frames_of,
     instances_path,
+    make,
 )
-from metacog_pipeline.benchmarks.medley.stages.generator_marks import ASKING, NEEDS, STAGES, VERSION, mark
+from metacog_pipeline.benchmarks.medley.stages.generator_marks import (
+    ASKING,
+    NEEDS,
+    STAGES,
+    VERSION,
+    mark,
+    stage_path,
+)
+from metacog_pipeline.benchmarks.medley.stages.roles import wanted
 from metacog_pipeline.errors import MetacogError, SourceError, StudyError
 from metacog_pipeline.study import Study
 
@@ -68,7 +72,7 @@ def stale(study: Study) -> tuple[str, ...]:
         return ()
     try:
         for place, stage in enumerate(STAGES):
-            if mark_of(files.stage_path(study, stage)) != mark(study, stage):
+            if mark_of(stage_path(study, stage)) != mark(study, stage):
                 return STAGES[place:]
     except MetacogError:  # the stage that runs into it says what is wrong
         return STAGES
@@ -115,18 +119,15 @@ def run_stage(study: Study, stage: str, on_progress: OnProgress = None) -> Made:
     if not wanted(study):
         raise StudyError(f"{study.path.name}: the study makes no MEDLEY-BENCH instances; nobody was asked")
     for needed in NEEDS[stage]:
-        if not files.stage_path(study, needed).exists():
+        if not stage_path(study, needed).exists():
             raise SourceError(f"{stage}: {needed} is not made yet; run `metacog run`, or build it in the UI")
-    if stage in ASKING:
-        return ASK[stage](study, on_progress)
-    return MAKE[stage](study)
+    return make(study, stage, on_progress)
 
 
 def read_whole(study: Study) -> Whole | None:
     """Return what was made; None where something must still run."""
     if not wanted(study) or stale(study):
         return None
-    gates = gates_of(files.stage_frame(study, "medley_gates"))
-    dropped = files.stage_frame(study, "medley_disagreement").filter(~pl.col("kept"))
-    left_out = dict(dropped.select("draft_id", "reason").unique(maintain_order=True).iter_rows())
+    gates = tables.gates_of(read_frame(stage_path(study, STAGES[-1])))
+    left_out = steps.left_out(frames_of(study, STAGES[-1]))
     return Whole(tuple(read_items(instances_path(study))), gates, left_out)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley.construction import designs, pool, verdicts
-from metacog_pipeline.benchmarks.medley.construction.replies import texts_of
-from metacog_pipeline.benchmarks.medley.stages.generator_cast import DESIGNERS, JUDGES, POOL, Cast
+from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, VERIFIERS, Roles
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.querying.asking import Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import identities
@@ -35,13 +35,13 @@ from metacog_pipeline.transcripts.store import read_partition
 #: Role → the benchmark its transcripts are kept under, and the calls one item may take.
 PARTITIONS: Mapping[str, str] = {
     DESIGNERS: designs.BENCHMARK,
-    POOL: pool.BENCHMARK,
-    JUDGES: verdicts.BENCHMARK,
+    ANALYSTS: pool.BENCHMARK,
+    VERIFIERS: verdicts.BENCHMARK,
 }
 STEPS: Mapping[str, tuple[str, ...]] = {
     DESIGNERS: (designs.DESIGN,),
-    POOL: pool.steps("text"),
-    JUDGES: (verdicts.VERIFY,),
+    ANALYSTS: pool.steps("text"),
+    VERIFIERS: (verdicts.VERIFY,),
 }
 MODES = ("text",)
 RUN = 1
@@ -87,13 +87,13 @@ def noted(study: Study, role: str, people: Sequence[ModelSpec]) -> list[dict[str
 def ask_role(
     study: Study,
     role: str,
-    cast: Cast,
+    who: Roles,
     tasks: Sequence[Task],
     words: str,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Asked:
     """Ask everybody of ``role`` what is not answered yet; ``words`` is the digest of the texts they are asked in."""
-    people = cast.people[role]
+    people = who.people[role]
     total = Asked(items=len(tasks) * len(people))
     for place, spec in enumerate(people):
         partition = partition_of(study, role, spec)
@@ -111,7 +111,7 @@ def ask_role(
                 tasks,
                 MODES,
                 fingerprint=now,
-                respond=cast.voices.get((role, spec.name)),
+                respond=who.respondents.get((role, spec.name)),
                 on_progress=shown,
             )
         except (BudgetError, ProviderError, StudyError) as error:
@@ -124,11 +124,11 @@ def ask_role(
     return total
 
 
-def replies(study: Study, role: str, cast: Cast, tasks: Sequence[Task]) -> dict[str, dict[str, list[str]]]:
+def replies(study: Study, role: str, who: Roles, tasks: Sequence[Task]) -> dict[str, dict[str, list[str]]]:
     """Return {name: {item: texts}} of everybody of a role, without answers to questions that are no longer asked."""
     hashes = {task.item_id: task.item_hash for task in tasks}
     found: dict[str, dict[str, list[str]]] = {}
-    for spec in cast.people[role]:
+    for spec in who.people[role]:
         partition = partition_of(study, role, spec)
         if not (partition.folder / FILE_NAME).exists():
             found[spec.name] = {}
@@ -138,6 +138,25 @@ def replies(study: Study, role: str, cast: Cast, tasks: Sequence[Task]) -> dict[
         if partition.manifest().get("state") != "complete" and profile is not None:
             frame = frame.filter(pl.col("answer_id").is_in(identities(partition, profile, tasks)))
         found[spec.name] = texts_of(frame, hashes, STEPS[role])
+    return found
+
+
+def texts_of(
+    transcripts: pl.DataFrame, hashes: Mapping[str, str], steps: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return {item: texts} of a model, steps in order, of two answers to one step the later first.
+
+    Failed calls, superseded answers and answers to another text than that of ``hashes`` (item → hash) are left out.
+    """
+    frame = transcripts.filter(
+        ~pl.col("superseded"), pl.col("status") != Status.FAILED.value, pl.col("step").is_in(list(steps))
+    ).sort("started_at", descending=True, maintain_order=True)
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        rows = frame.filter(pl.col("step") == step).select("item_id", "item_hash", "text")
+        for item, digest, text in rows.iter_rows():
+            if hashes.get(item) == digest:
+                found.setdefault(item, []).append(text)
     return found
 
 

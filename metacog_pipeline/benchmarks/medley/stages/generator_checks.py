@@ -17,7 +17,7 @@ CHECKS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
         ("two_to_four_hundred_words", "Cases are as long as they should be.", False),
         ("every_seed_has_a_draft", "No seed went without a case.", False),
     ),
-    "medley_pool": (
+    "medley_opinions": (
         ANSWERED,
         ("labels_in_vocabulary", "Every label is one of the five words.", True),
         ("five_ratings_per_analyst", "Whoever can be read rates exactly the five claims.", True),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from pathlib import Path
 
 from metacog_pipeline.benchmarks.common.files import mark_of
+from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, VERIFIERS
 from metacog_pipeline.benchmarks.medley.construction.wording import Words, load_words
 from metacog_pipeline.benchmarks.medley.stages.generator_asking import noted
-from metacog_pipeline.benchmarks.medley.stages.generator_cast import DESIGNERS, JUDGES, POOL, cast
-from metacog_pipeline.benchmarks.medley.stages.generator_files import stage_path
-from metacog_pipeline.benchmarks.medley.stages.settings import settings
+from metacog_pipeline.benchmarks.medley.stages.roles import roles
+from metacog_pipeline.benchmarks.medley.stages.settings import generator_folder, settings
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study import Study
 
@@ -20,14 +21,14 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "medley_seeds": (),
     "medley_designs": ("medley_seeds",),
     "medley_drafts": ("medley_seeds", "medley_designs"),
-    "medley_pool": ("medley_drafts",),
-    "medley_disagreement": ("medley_drafts", "medley_pool"),
-    "medley_consensus": ("medley_drafts", "medley_pool", "medley_disagreement"),
-    "medley_panels": ("medley_drafts", "medley_pool", "medley_disagreement"),
+    "medley_opinions": ("medley_drafts",),
+    "medley_disagreement": ("medley_drafts", "medley_opinions"),
+    "medley_consensus": ("medley_drafts", "medley_opinions", "medley_disagreement"),
+    "medley_panels": ("medley_drafts", "medley_opinions", "medley_disagreement"),
     "medley_verification": ("medley_drafts", "medley_consensus"),
     "medley_gates": (
         "medley_drafts",
-        "medley_pool",
+        "medley_opinions",
         "medley_disagreement",
         "medley_consensus",
         "medley_panels",
@@ -38,9 +39,14 @@ STAGES = tuple(NEEDS)
 #: The stages that ask, and whom.
 ASKING: Mapping[str, str] = {
     "medley_designs": DESIGNERS,
-    "medley_pool": POOL,
-    "medley_verification": JUDGES,
+    "medley_opinions": ANALYSTS,
+    "medley_verification": VERIFIERS,
 }
+
+
+def stage_path(study: Study, stage: str) -> Path:
+    """Return where a stage of the generator keeps what it made."""
+    return generator_folder(study) / f"{stage.removeprefix('medley_')}.parquet"
 
 
 def mark(study: Study, stage: str) -> str:
@@ -49,7 +55,7 @@ def mark(study: Study, stage: str) -> str:
     In a stage that asks these are the manifests of who is asked: what was answered is not read for it.
     """
     before = [mark_of(stage_path(study, needed)) for needed in NEEDS[stage]]
-    who = cast(study)
+    who = roles(study)
     own: list[object] = []
     if stage == STAGES[0]:
         own = [who.dataset, who.seeds_digest]

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.common.benchmark import Helpers, Respondent, Seat
+from metacog_pipeline.benchmarks.common.files import read_frame
 from metacog_pipeline.benchmarks.medley import construction
+from metacog_pipeline.benchmarks.medley.construction import steps, tables
 from metacog_pipeline.benchmarks.medley.construction.assembly import (
     Opinions,
     assemble,
@@ -19,15 +21,19 @@ from metacog_pipeline.benchmarks.medley.construction.assembly import (
     panel,
     pool_consensus,
 )
-from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed, designer_tasks
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.pool import pool_tasks
-from metacog_pipeline.benchmarks.medley.construction.strangers import Stranger
+from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS
+from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
+    Person,
+    SimulatedAuthor,
+    read_sample,
+)
+from metacog_pipeline.benchmarks.medley.construction.steps import MOST_WORDS
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verification_tasks
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
 from metacog_pipeline.benchmarks.medley.labels import LABELS
-from metacog_pipeline.benchmarks.medley.stages import generator_files as files
 from metacog_pipeline.benchmarks.medley.stages.construction import items_current
 from metacog_pipeline.benchmarks.medley.stages.generator import STAGES, stale, wanted
 from metacog_pipeline.benchmarks.medley.stages.generator_asking import (
@@ -37,9 +43,8 @@ from metacog_pipeline.benchmarks.medley.stages.generator_asking import (
     fingerprint_of,
     partition_of,
 )
-from metacog_pipeline.benchmarks.medley.stages.generator_cast import DESIGNERS, JUDGES, POOL, cast
-from metacog_pipeline.benchmarks.medley.stages.generator_making import MOST_WORDS
-from metacog_pipeline.benchmarks.medley.stages.generator_marks import words
+from metacog_pipeline.benchmarks.medley.stages.generator_marks import ASKING, stage_path, words
+from metacog_pipeline.benchmarks.medley.stages.roles import roles
 from metacog_pipeline.benchmarks.medley.stages.settings import settings
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile
@@ -56,7 +61,7 @@ def estimates(study: Study) -> list[tuple[str, ModelSpec, CostEstimate]]:
     if not wanted(study) or settings(study).generator is None:
         return []
     found = []
-    for role, people in cast(study).people.items():
+    for role, people in roles(study).people.items():
         todo = _tasks(study, role)
         for spec in people:
             partition = partition_of(study, role, spec)
@@ -72,7 +77,7 @@ def seats(study: Study) -> list[Seat]:
     if not wanted(study):
         return []
     found = []
-    for role, people in cast(study).people.items():
+    for role, people in roles(study).people.items():
         todo = _tasks(study, role) if _known(study, role) else []
         for spec in people:
             partition = partition_of(study, role, spec)
@@ -83,7 +88,9 @@ def seats(study: Study) -> list[Seat]:
 
 def respondent(study: Study, spec: ModelSpec) -> Respondent:
     """Return the simulated voice of somebody who helps, whatever the seeds."""
-    return Stranger(spec.name, spec.observer, words())
+    seen = spec.observer
+    person = Person(spec.name, spec.family or spec.name, seen.accuracy, untidiness=seen.sloppiness)
+    return SimulatedAuthor(person, words(), read_sample(), seen.seed)
 
 
 @contextmanager
@@ -107,23 +114,22 @@ def foreseen(study: Study) -> Iterator[Study | None]:
 def _tasks(study: Study, role: str) -> list[Task]:
     """Return what everybody of a role is asked, as far as it is known, and as it may be at most."""
     if role == DESIGNERS:
-        return designer_tasks(cast(study).seeds, words())
+        return designer_tasks(roles(study).seeds, words())
     drafts = _drafts(study)
-    if role == POOL:
+    if role == ANALYSTS:
         return pool_tasks(drafts, words())
-    given = {draft.draft_id: _consensus() for draft in drafts}
     if _made(study, "medley_consensus"):
-        frame = files.stage_frame(study, "medley_consensus")
-        given = files.consensus_by_draft(frame, MAJORITY_METHOD)
-    return verification_tasks(
-        [(draft, given[draft.draft_id]) for draft in drafts if draft.draft_id in given], words()
-    )
+        names = ("drafts", "consensus")
+        frames = {name: read_frame(stage_path(study, f"medley_{name}")) for name in names}
+        return verification_tasks(steps.to_verify(frames), words())
+    return verification_tasks([(draft, _consensus()) for draft in drafts], words())
 
 
 def _known(study: Study, role: str) -> bool:
     """Whether what a role is asked is known already."""
-    needed = {DESIGNERS: "medley_seeds", POOL: "medley_drafts", JUDGES: "medley_consensus"}
-    return _made(study, needed[role])
+    needed = {"medley_designs": "medley_seeds", "medley_opinions": "medley_drafts"}
+    stage = next(stage for stage, asked in ASKING.items() if asked == role)
+    return _made(study, needed.get(stage, "medley_consensus"))
 
 
 def _made(study: Study, stage: str) -> bool:
@@ -133,8 +139,8 @@ def _made(study: Study, stage: str) -> bool:
 
 def _drafts(study: Study) -> list[Draft]:
     if _made(study, "medley_drafts"):
-        return files.drafts_of(files.stage_frame(study, "medley_drafts"))
-    return [_draft(seed) for seed in cast(study).seeds]
+        return tables.drafts_of(read_frame(stage_path(study, "medley_drafts")))
+    return [_draft(seed) for seed in roles(study).seeds]
 
 
 def _draft(seed: Seed) -> Draft:
@@ -145,7 +151,7 @@ def _draft(seed: Seed) -> Draft:
 
 def _opinions(study: Study, draft: Draft) -> Opinions:
     """Return replies of the whole pool, unlike each other and as long as replies are."""
-    pool = cast(study).people[POOL]
+    pool = roles(study).people[ANALYSTS]
     said = []
     for place, spec in enumerate(pool):
         items = [

@@ -23,8 +23,8 @@ from metacog_pipeline.benchmarks.medley.judging.cases import ANSWER_CHARACTERS, 
 from metacog_pipeline.benchmarks.medley.judging.combine import combine, grades
 from metacog_pipeline.benchmarks.medley.judging.observe import read_judgements
 from metacog_pipeline.benchmarks.medley.judging.simulate import Responder
-from metacog_pipeline.benchmarks.medley.masking import presented
 from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA, UNANSWERED
+from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
 from metacog_pipeline.benchmarks.medley.stages.construction import asked, instances
 from metacog_pipeline.benchmarks.medley.stages.settings import BENCHMARK, judge_wording, judges, masking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.stages.construction import instances
-from metacog_pipeline.benchmarks.medley.stages.generator_cast import cast, wanted
+from metacog_pipeline.benchmarks.medley.stages.roles import roles, wanted
 from metacog_pipeline.study import Study
 
 
@@ -14,7 +14,7 @@ def related(study: Study) -> dict[str, frozenset[str]]:
     Families are those of the study file. Analysts of a set that was not made here, and models without a stated family, get
     theirs by name, where it is that of a published analyst.
     """
-    stated = cast(study).families if wanted(study) else {}
+    stated = roles(study).families if wanted(study) else {}
     by_family: dict[str, set[str]] = {}
     for instance in instances(study):
         for analyst in instance.analysts:

@@ -8,7 +8,7 @@ from metacog_pipeline.benchmarks.common.files import beside
 from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
-from metacog_pipeline.benchmarks.medley.masking import REFERENCE_MASKING, Masking
+from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING, Masking
 from metacog_pipeline.benchmarks.medley.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.llm.spec import ModelSpec

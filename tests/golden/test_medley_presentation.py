@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.medley.items import Consensus, instance_from_published
-from metacog_pipeline.benchmarks.medley.masking import (
+from metacog_pipeline.benchmarks.medley.presentation import (
     REFERENCE_MASKING,
     masked_analysts,
     masked_consensus,

@@ -1,24 +1,21 @@
-"""What each stage of the generator writes, and how the next one reads it: flat tables, nested parts as JSON text."""
+"""What each step of the construction writes, and how the next one reads it: flat tables, nested parts as JSON text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import read_frame
 from metacog_pipeline.benchmarks.medley.construction.assembly import Facts, Opinions
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.filters import Ambiguity, difficulty
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.construction.selection import Scores, Selection
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
-from metacog_pipeline.benchmarks.medley.stages.settings import generator_folder
-from metacog_pipeline.study import Study
 
 SEEDS = pl.Schema(
     {
@@ -50,7 +47,7 @@ DRAFTS = pl.Schema(
         "is_error_detection": pl.Boolean,
     }
 )
-POOL = pl.Schema(
+OPINIONS = pl.Schema(
     {
         "draft_id": pl.String,
         "analyst": pl.String,
@@ -99,16 +96,11 @@ PANELS = pl.Schema(
 VERIFICATION = pl.Schema(
     {"draft_id": pl.String, "claim_id": pl.String, "judge": pl.String, "verdict": pl.String}
 )
-
-
-def stage_path(study: Study, stage: str) -> Path:
-    """Return where a stage of the generator keeps what it made."""
-    return generator_folder(study) / f"{stage.removeprefix('medley_')}.parquet"
-
-
-def stage_frame(study: Study, stage: str) -> pl.DataFrame:
-    """Read what a stage made; raises SourceError where it has not."""
-    return read_frame(stage_path(study, stage))
+GATES = pl.Schema(dict.fromkeys(("name", "rule", "severity", "status", "found", "wanted"), pl.String))
+# Of the set a study asks; ``place`` is the order of the gates.
+KEPT_GATES = pl.Schema(
+    [("benchmark", pl.String), ("dataset", pl.String), ("place", pl.Int64), *GATES.items()]
+)
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
@@ -166,7 +158,7 @@ def drafts_of(frame: pl.DataFrame) -> list[Draft]:
 
 
 def opinion_rows(opinions: Opinions, replies: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return what the pool said of a draft as rows of POOL; labels are null where no reply could be read."""
+    """Return what the pool said of a draft as rows of OPINIONS; labels are null where no reply could be read."""
     labels = [each.labels or {} for each in opinions.candidates]
     said = zip(opinions.models, opinions.families, opinions.responses, labels, strict=True)
     return [
@@ -280,6 +272,16 @@ def verdicts_by_draft(frame: pl.DataFrame) -> dict[str, dict[str, tuple[str, ...
         given = () if row["verdict"] is None else (row["verdict"],)
         claims[row["claim_id"]] = (*claims.get(row["claim_id"], ()), *given)
     return found
+
+
+def gate_frame(gates: Iterable[Gate]) -> pl.DataFrame:
+    """Return gates as a frame of GATES."""
+    return frame_of(({name: getattr(gate, name) for name in GATES} for gate in gates), GATES)
+
+
+def gates_of(frame: pl.DataFrame) -> tuple[Gate, ...]:
+    """Return the gates of a frame."""
+    return tuple(Gate(**row) for row in frame.select(GATES.names()).iter_rows(named=True))
 
 
 def _known_text(known: KnownAnswer | None) -> str | None:

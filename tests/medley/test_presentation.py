@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, Analyst, Consensus
-from metacog_pipeline.benchmarks.medley.masking import (
+from metacog_pipeline.benchmarks.medley.presentation import (
     REFERENCE_MASKING,
     Masking,
     applicable,

@@ -14,7 +14,7 @@ REFUSALS = (
 SILENCES = ("", "   \n", "I would rather not commit myself.", "Let us move on to the next case.")
 
 
-def sloppily(reply: str, form: str) -> str:
+def untidily(reply: str, form: str) -> str:
     """Return a reply in one of the `FORMS`."""
     match form:
         case "fenced":

@@ -1,0 +1,89 @@
+"""Who makes new instances, and from which seeds: what the study names, or the simulated people of the sample."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from metacog_pipeline.benchmarks.medley.construction.designs import Seed
+from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
+    Person,
+    SimulatedAuthor,
+    read_sample,
+    sample_folder,
+)
+from metacog_pipeline.benchmarks.medley.construction.wording import load_words
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest
+
+DESIGNERS, ANALYSTS, VERIFIERS = "designers", "analysts", "verifiers"
+Respondent = Callable[[ChatRequest], str]
+# The least a reply may take: a case of 400 words with evidence for five claims, five reasoned ratings, one verdict.
+LEAST_TOKENS = {DESIGNERS: 4_000, ANALYSTS: 3_000, VERIFIERS: 600}
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Everybody who takes part.
+
+    Attributes
+    ----------
+    dataset
+        What the instances are called: ``sample`` or ``custom``.
+    seeds, seeds_digest
+        The seeds in file order, and the digest of what they were read from.
+    people
+        {designers | analysts | verifiers: their models, in the order of the study file}.
+    respondents
+        {(role, name): simulated respondent}; empty outside the sample.
+    """
+
+    dataset: str
+    seeds: tuple[Seed, ...]
+    seeds_digest: str
+    people: Mapping[str, tuple[ModelSpec, ...]]
+    respondents: Mapping[tuple[str, str], Respondent]
+
+    @property
+    def families(self) -> dict[str, str]:
+        """{analyst: family}."""
+        return {spec.name: spec.family or spec.name for spec in self.people[ANALYSTS]}
+
+
+def seeds_digest(seeds: Sequence[Seed]) -> str:
+    """Return the digest of seeds as designers meet them."""
+    return sha256_hex(canonical_json([[seed.seed_id, seed.domain, seed.item_hash] for seed in seeds]))
+
+
+def sample_digest() -> str:
+    """Return the digest of the files of the shipped sample."""
+    paths = sorted(sample_folder().rglob("*.toml"))
+    digests = {path.relative_to(sample_folder()).as_posix(): sha256_hex(path.read_bytes()) for path in paths}
+    return sha256_hex(canonical_json(digests))
+
+
+@functools.lru_cache(maxsize=2)  # every step asks; the shipped files do not change under a running process
+def sample_roles(seed: int) -> Roles:
+    """Return the simulated people of the sample."""
+    sample, words = read_sample(), load_words()
+    digest = sha256_hex(canonical_json([{"sample": sample_digest()}, seed]))
+
+    def spec(person: Person) -> ModelSpec:
+        # The digest stands in the model id, so that other sample files or another seed ask anew.
+        model = f"sample-{digest[:16]}-{person.name}"
+        return ModelSpec(name=person.name, provider="simulated", model=model, family=person.family)
+
+    people = {DESIGNERS: sample.designers, ANALYSTS: sample.analysts, VERIFIERS: sample.verifiers}
+    return Roles(
+        "sample",
+        sample.seeds,
+        digest,
+        {role: tuple(map(spec, group)) for role, group in people.items()},
+        {
+            (role, person.name): SimulatedAuthor(person, words, sample, seed)
+            for role, group in people.items()
+            for person in group
+        },
+    )
