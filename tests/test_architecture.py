@@ -83,7 +83,15 @@ def test_statistics_import_numpy_and_scipy_only() -> None:
 
 def test_the_library_knows_no_dagster() -> None:
     for path in python_files("metacog_pipeline"):
-        assert not {name.split(".")[0] for name in imports(path)} & {"dagster", "assets"}, path
+        assert not {name.split(".")[0] for name in imports(path)} & {"dagster", "metacog_assets"}, path
+
+
+def test_assets_is_a_folder_of_sources_and_never_a_package() -> None:
+    assert not (ROOT / "assets" / "__init__.py").exists(), (
+        "a user's own assets/ must not shadow the code location"
+    )
+    for path in python_files("assets"):
+        assert path.is_relative_to(ROOT / "assets" / "metacog_assets"), path
 
 
 def test_files_stay_small() -> None:

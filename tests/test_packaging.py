@@ -102,13 +102,18 @@ def test_the_wheel_carries_data_and_sql(wheel: Path) -> None:
         assert names
         missing = {f"metacog_pipeline/_shipped/{name}" for name in names} - carried
         assert not missing
-    assert {"assets/definitions.py", "assets/__main__.py", "metacog_pipeline/cli.py"} <= carried
-    assert not [name for name in carried if name.startswith(("tests/", "metacog-demo"))]
+    assert {f"metacog_assets/{name}" for name in ("definitions.py", "__main__.py", "py.typed")} <= carried
+    assert "metacog_pipeline/cli.py" in carried
+    assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 
 def test_the_packages_import_and_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     found = call(
-        [installed / "python", "-c", "import metacog_pipeline, assets; print(metacog_pipeline.__file__)"],
+        [
+            installed / "python",
+            "-c",
+            "import metacog_pipeline, metacog_assets; print(metacog_pipeline.__file__)",
+        ],
         tmp_path,
         60,
     )
@@ -134,12 +139,18 @@ def test_the_demo_runs_end_to_end(installed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("study", [None, STUDY], ids=["the demo", "a study"])
 def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Path, study: str | None) -> None:
+    """Also in a folder that has a package called ``assets`` of its own."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "__init__.py").write_text("raise ImportError('the wrong package')\n")
     more = {}
     if study is not None:
         (tmp_path / "study.toml").write_text(study, encoding="utf-8")
         more = {"METACOG_STUDY": str(tmp_path / "study.toml")}
     loaded = call(
-        [installed / "dagster", "definitions", "validate", "-m", "assets.definitions"], tmp_path, 90, **more
+        [installed / "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
+        tmp_path,
+        90,
+        **more,
     )
     assert loaded.returncode == 0, loaded.stdout + loaded.stderr
     assert "Validation successful" in loaded.stdout + loaded.stderr

@@ -110,7 +110,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
         "dagster",
         "dev",
         "-m",
-        "assets.definitions",
+        "metacog_assets.definitions",
         "--port",
         str(port),
         "--host",
@@ -152,7 +152,7 @@ def launch(
 ) -> int:
     """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
     study.home.prepare()
-    command = [sys.executable, "-m", "assets"]
+    command = [sys.executable, "-m", "metacog_assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:
             command += [flag, str(value)]

@@ -17,8 +17,8 @@ from dagster import DagsterInstance, DagsterRun
 # The code location is imported once per process, for the study named then.
 os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
-from assets.launch import Launcher, launch
-from assets.study_file import current_study
+from metacog_assets.launch import Launcher, launch
+from metacog_assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.leaderboard.read import run_query
@@ -76,9 +76,9 @@ class Bench:
         return [tuple(row) for row in run_query(self.home, query).rows]
 
     def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start ``python -m assets`` on the study, as its own process group."""
+        """Start ``python -m metacog_assets`` on the study, as its own process group."""
         return subprocess.Popen(
-            [sys.executable, "-m", "assets", *arguments],
+            [sys.executable, "-m", "metacog_assets", *arguments],
             cwd=ROOT,
             env=self.environment(**environment),
             stdout=subprocess.PIPE,

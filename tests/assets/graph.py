@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster import MultiPartitionsDefinition
 
-from assets.definitions import defs
+from metacog_assets.definitions import defs
 
 
 def dimensions(partitions: object) -> list[str] | None:
@@ -30,6 +30,7 @@ def graph() -> dict[str, Any]:
                 f"{check.name}{' (blocking)' if nodes.get(check).blocking else ''}"
                 for check in node.check_keys
             ),
+            "cost": node.tags.get("cost"),
             "automation": node.automation_condition.get_label() if node.automation_condition else None,
         }
         for key in sorted(nodes.get_all_asset_keys())

@@ -1,22 +1,25 @@
-"""What the automation sensor asks for, tick by tick."""
+"""What the two sensors ask for, tick by tick: one for what is free, one for what costs money."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from dagster import AssetKey, AssetMaterialization, BetaWarning, evaluate_automation_conditions
 
-from assets.definitions import defs
-from assets.sensors import sync_partitions
-from assets.study_file import current_study
+from metacog_assets.automation import ask_models, score_and_publish
+from metacog_assets.definitions import defs
+from metacog_assets.sensors import sync_partitions
+from metacog_assets.study_file import current_study
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 QUESTIONS = {"medqa_source", "glianorex_source", "metamedqa_edits", "metamedqa_items"}
-PARTITION = {"metamedqa_transcripts", "metamedqa_observations", "metamedqa_estimates"}
+ANSWERS = {"metamedqa_transcripts"}
+NUMBERS = {"metamedqa_observations", "metamedqa_estimates"}
+PARTITION = ANSWERS | NUMBERS
 OFFICIAL = "leaderboard/board_official"
 Requests = dict[str | None, set[str]]
 
@@ -26,19 +29,25 @@ class Daemon:
     """Evaluates the conditions as the daemon does, and pretends or really runs what is asked for."""
 
     bench: Any
-    cursor: Any = None
+    asking: bool = True  # whether somebody switched on the sensor that asks models
+    cursors: dict[str, Any] = field(default_factory=dict)
 
     def tick(self) -> Requests:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BetaWarning)
-            result = evaluate_automation_conditions(
-                defs=defs, instance=self.bench.instance, cursor=self.cursor
-            )
-        self.cursor = result.cursor
+        """Return what all sensors that are on ask for, by partition."""
         asked: Requests = {}
-        for key in defs.resolve_asset_graph().get_all_asset_keys():
-            for partition in result.get_requested_partitions(key):
-                asked.setdefault(partition, set()).add(key.to_user_string())
+        for sensor in (score_and_publish, ask_models) if self.asking else (score_and_publish,):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BetaWarning)
+                result = evaluate_automation_conditions(
+                    defs=defs,
+                    instance=self.bench.instance,
+                    asset_selection=sensor.asset_selection,
+                    cursor=self.cursors.get(sensor.name),
+                )
+            self.cursors[sensor.name] = result.cursor
+            for key in sensor.asset_selection.resolve(defs.resolve_asset_graph()):
+                for partition in result.get_requested_partitions(key):
+                    asked.setdefault(partition, set()).add(key.to_user_string())
         return asked
 
     def pretend(self, asked: Requests) -> None:
@@ -78,15 +87,37 @@ def test_what_is_missing_when_automation_starts_is_asked_for(daemon: Daemon) -> 
     daemon.pretend(first)
     second = daemon.tick()
     assert {key: names for key, names in second.items() if key} == {
-        "first|1": PARTITION,
-        "second|1": PARTITION,
+        "first|1": ANSWERS,
+        "second|1": ANSWERS,
     }
+    daemon.pretend(second)
+    assert {key: names for key, names in daemon.tick().items() if key} == {
+        "first|1": NUMBERS,
+        "second|1": NUMBERS,
+    }
+
+
+def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_answers(
+    daemon: Daemon,
+) -> None:
+    daemon.asking = False
+    daemon.pretend(daemon.tick())
+    for _ in range(3):
+        quiet = daemon.tick()
+        assert not any(quiet.values()) or set(quiet) == {None}
+        daemon.pretend(quiet)
+    daemon.made(ANSWERS, "first|1")  # as a person does by one click
+    asked = daemon.tick()
+    assert asked["first|1"] == NUMBERS
+    assert "second|1" not in asked
+    daemon.pretend(asked)
+    assert "leaderboard/board" in daemon.tick()[None]
 
 
 def test_partitions_missing_beside_finished_ones_are_asked_for_at_the_first_tick(daemon: Daemon) -> None:
     daemon.made(QUESTIONS)
     daemon.made(PARTITION, "first|1")
-    assert {key: names for key, names in daemon.tick().items() if key} == {"second|1": PARTITION}
+    assert {key: names for key, names in daemon.tick().items() if key} == {"second|1": ANSWERS}
 
 
 def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daemon, simulated: Any) -> None:
@@ -95,9 +126,12 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daem
         daemon.pretend(daemon.tick())
     daemon.bench.write(simulated("first"), simulated("second"), simulated("third"))
     sync_partitions(current_study(), daemon.bench.instance)
+    assert daemon.tick() == {"third|1": ANSWERS}
+    assert daemon.run(ANSWERS, "third|1")
     asked = daemon.tick()
-    assert asked == {"third|1": PARTITION}
-    assert daemon.run(asked["third|1"], "third|1")
+    assert asked["third|1"] == NUMBERS
+    assert daemon.run(NUMBERS, "third|1")
+    daemon.pretend({None: asked.get(None, set())})  # calls and states of partitions changed already
     boards = daemon.tick()
     assert set(boards) == {None}
     assert {"metamedqa_comparisons", "leaderboard/board", "leaderboard/board_partitions", OFFICIAL} <= boards[
@@ -113,9 +147,13 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
 ) -> None:
     daemon.bench.write(simulated("first"), http("second", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
     assert daemon.run(QUESTIONS)
+    assert daemon.tick() | {None: set()} == {"first|1": ANSWERS, "second|1": ANSWERS, None: set()}
+    assert daemon.run(ANSWERS, "first|1")
+    assert not daemon.run(ANSWERS, "second|1")
     asked = daemon.tick()
-    assert daemon.run(asked["first|1"], "first|1")
-    assert not daemon.run(asked["second|1"], "second|1")
+    assert {key: names for key, names in asked.items() if key} == {"first|1": NUMBERS}
+    assert daemon.run(NUMBERS, "first|1")
+    daemon.pretend({None: asked.get(None, set())})
     boards = daemon.tick()
     assert set(boards) == {None}
     assert "leaderboard/board" in boards[None]
@@ -133,12 +171,8 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
 
 def test_several_partitions_answered_between_two_ticks_are_scored_once(daemon: Daemon) -> None:
     daemon.made(QUESTIONS)
-    asked = daemon.tick()
-    for partition in ("first|1", "second|1"):
-        assert asked[partition] == PARTITION
-    daemon.pretend({None: asked.get(None, set())})
     daemon.run(QUESTIONS)
-    daemon.tick()
+    daemon.pretend({None: daemon.tick().get(None, set())})
     for partition in ("first|1", "second|1"):
         assert daemon.run(PARTITION, partition)
     assert set(daemon.tick()) == {None}

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from dagster import AssetCheckResult
 
-from assets.constructing import MOST_VIOLATIONS, built_items, facts_of
-from assets.reporting import ROWS
+from metacog_assets.constructing import MOST_VIOLATIONS, built_items, facts_of
+from metacog_assets.reporting import ROWS
 from metacog_pipeline.benchmarks.common.files import BuiltItems, Shown
 
 FRAME = pl.DataFrame({"item_id": ["a"], "text": ["<b>"]})

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from assets.definitions import defs
+from dagster import DefaultSensorStatus
+
+from metacog_assets.automation import ask_models, score_and_publish
+from metacog_assets.definitions import defs
 
 SNAPSHOT = Path(__file__).with_name("definitions.json")
 
@@ -44,10 +47,22 @@ def test_every_asset_says_what_it_is_and_has_a_group() -> None:
         assert nodes.get(key).group_name != "default", key
 
 
+def test_what_may_cost_money_is_never_run_by_the_sensor_that_is_on() -> None:
+    nodes = defs.resolve_asset_graph()
+    keys = nodes.get_all_asset_keys()
+    assert {nodes.get(key).tags.get("cost") for key in keys} == {"paid", "free"}
+    paid = {key for key in keys if nodes.get(key).tags["cost"] == "paid"}
+    assert {key for key in keys if "models" in nodes.get(key).pools} == paid, "the pool of those who ask"
+    assert score_and_publish.asset_selection.resolve(nodes) == keys - paid
+    assert score_and_publish.default_status is DefaultSensorStatus.RUNNING
+    assert ask_models.asset_selection.resolve(nodes) == paid
+    assert ask_models.default_status is DefaultSensorStatus.STOPPED
+
+
 def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench: Any, simulated: Any) -> None:
     bench.write(simulated("first"), runs=3)
     printed = bench.python(
-        "import json; from assets.partitions import MODEL_RUNS\n"
+        "import json; from metacog_assets.partitions import MODEL_RUNS\n"
         "dims = {d.name: d.partitions_def for d in MODEL_RUNS.partitions_defs}\n"
         "print(json.dumps([sorted(dims), dims['run'].get_partition_keys()]))"
     )

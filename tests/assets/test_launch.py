@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.study_file import current_study
+from metacog_assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa import stages
 from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
 from metacog_pipeline.benchmarks.metamedqa.stages import asking

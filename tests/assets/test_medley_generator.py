@@ -81,7 +81,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_generator_stands_before_the_source_where_the_study_makes_instances(tmp_path: Path) -> None:
     code = (
-        "import json; from assets.definitions import defs\n"
+        "import json; from metacog_assets.definitions import defs\n"
         "graph = defs.resolve_asset_graph()\n"
         "found = {k.to_user_string(): sorted(d.to_user_string() for d in graph.get(k).parent_keys)"
         " for k in graph.get_all_asset_keys() if k.to_user_string().startswith('medley')}\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 from dagster import SensorResult, SkipReason, build_sensor_context
 
-from assets.sensors import PROVISIONAL, study_models
+from metacog_assets.sensors import PROVISIONAL, study_models
 
 
 def tick(bench: Any) -> SensorResult | SkipReason:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from assets.showing import PREVIEW_ROWS, calibration_plot, preview
+from metacog_assets.showing import PREVIEW_ROWS, calibration_plot, preview
 
 HOSTILE = [
     "<script>alert(1)</script>",

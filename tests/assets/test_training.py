@@ -21,7 +21,7 @@ dataset = "sample"
 """
 SEEN = """
 import sys
-from assets.definitions import defs
+from metacog_assets.definitions import defs
 keys = [key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()]
 print(sorted(key for key in keys if key.startswith("esma")), "torch" in sys.modules)
 """
@@ -31,7 +31,7 @@ from dagster import materialize
 from metacog_pipeline.training.toy import base, demo
 whole = base.train_base
 demo.train_base = lambda world, seed, steps, done: whole(world, seed, 20, done)
-from assets.training import ASSETS
+from metacog_assets.training import ASSETS
 done = materialize(ASSETS)
 for event in done.get_asset_materialization_events():
     print(event.asset_key.to_user_string(), sorted(event.materialization.metadata))

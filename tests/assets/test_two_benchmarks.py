@@ -93,7 +93,7 @@ def test_an_asset_of_a_benchmark_switched_off_since_refuses_to_ask(bench: Any, s
     bench.path.write_text(text, encoding="utf-8")
     from dagster import MultiPartitionKey
 
-    from assets.definitions import defs
+    from metacog_assets.definitions import defs
 
     done = defs.resolve_job_def("metamedqa_measure").execute_in_process(
         instance=bench.instance,

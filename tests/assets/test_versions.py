@@ -18,7 +18,7 @@ object.__setattr__(stages.METAMEDQA, "scoring_version", "new")
 from dagster import DagsterInstance
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
-from assets.definitions import defs
+from metacog_assets.definitions import defs
 
 graph = defs.resolve_asset_graph()
 with DagsterInstance.get() as instance:

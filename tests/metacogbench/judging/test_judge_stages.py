@@ -185,7 +185,7 @@ def test_a_row_called_self_is_refused(tmp_path: Path) -> None:
 
 
 def test_judgements_stand_in_the_graph_between_observations_and_estimates() -> None:
-    from assets.metacogbench import METACOGBENCH as ASSETS
+    from metacog_assets.metacogbench import METACOGBENCH as ASSETS
 
     made = ASSETS.measured.judgements
     assert made is not None and made.key.path == [JUDGING.name]

@@ -1,0 +1,110 @@
+"""What every benchmark's assets tell people the same way: one-line failures, shares to watch, what asking cost."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetExecutionContext,
+    Failure,
+    MaterializeResult,
+    MetadataValue,
+)
+
+from metacog_assets.showing import preview
+from metacog_assets.study_file import current_study
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.progress import Style
+from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.session import Partition
+
+ROWS = "dagster/row_count"  # the name under which Dagster shows and plots a number of rows
+EXIT_CODE = "exit code"
+
+Fact = int | float | str | MetadataValue
+
+
+def this_partition(context: AssetExecutionContext, benchmark: str) -> Partition:
+    """Return the partition a run is about."""
+    keys = context.partition_key.keys_by_dimension
+    study = current_study()
+    return Partition(study, benchmark, study.model(keys["model"]), int(keys["run"]))
+
+
+@contextlib.contextmanager
+def one_line_failure() -> Iterator[None]:
+    """Turn an error made for users into a failed step with that line and no traceback; asking again is a person's call."""
+    try:
+        yield
+    except MetacogError as error:
+        raise Failure(str(error), metadata={EXIT_CODE: error.exit_code}, allow_retries=False) from None
+
+
+def share_above(name: str, share: float, at_least: float) -> AssetCheckResult:
+    """Return a check that warns when ``share`` (0 to 1) is below ``at_least``."""
+    return _share(name, share, share >= at_least, {"warn below": at_least})
+
+
+def share_below(name: str, share: float, at_most: float) -> AssetCheckResult:
+    """Return a check that warns when ``share`` (0 to 1) is above ``at_most``."""
+    return _share(name, share, share <= at_most, {"warn above": at_most})
+
+
+def _share(name: str, share: float, passed: bool, threshold: dict[str, float]) -> AssetCheckResult:
+    return AssetCheckResult(
+        check_name=name,
+        passed=passed,
+        severity=AssetCheckSeverity.WARN,
+        metadata={"share": round(share, 6), **threshold},
+    )
+
+
+def asked(outcome: SessionResult) -> dict[str, Fact]:
+    """Return what a session of asking did and cost."""
+    tally = outcome.tally
+    return {
+        "items × conditions": outcome.tasks,
+        "answered": outcome.answered,
+        "failed": outcome.failed,
+        "calls": tally.calls,
+        "reused answers": tally.reused,
+        "input tokens": tally.input_tokens,
+        "output tokens": tally.output_tokens,
+        "dollars": round(tally.cost_usd, 6),
+        "answer mode": outcome.profile.mode if outcome.profile else "none worked",
+    }
+
+
+def answering_models(partition: Partition) -> dict[str, Fact]:
+    """Return the model ids the provider reported, with how many answers each gave; they may differ from the one asked."""
+    reported = partition.manifest().get("model_reported")
+    if not isinstance(reported, dict) or not reported:
+        return {}
+    return {
+        "models reported": ", ".join(
+            f"{one_line(str(name), 80)}: {count}" for name, count in reported.items()
+        )
+    }
+
+
+def computed(compute: Callable[[Path], pl.DataFrame]) -> MaterializeResult:
+    """Return the table that ``compute`` makes in the study's home, as people see it."""
+    with one_line_failure():
+        found = compute(current_study().home.path)
+    return MaterializeResult(metadata={ROWS: found.height, "preview": preview(found)})
+
+
+def progress_lines(context: AssetExecutionContext, style: Style) -> Callable[[str], None]:
+    """Return where lines of progress go: the run's log in the UI, and standard error for whoever started it."""
+
+    def say(line: str) -> None:
+        context.log.info(line)
+        print(line, file=sys.stderr, flush=True)
+
+    return context.log.info if style == "quiet" else say

@@ -1,0 +1,65 @@
+"""Keeps the partitions equal to the study file while the UI is open."""
+
+from __future__ import annotations
+
+from dagster import (
+    AddDynamicPartitionsRequest,
+    DagsterInstance,
+    DefaultSensorStatus,
+    DeleteDynamicPartitionsRequest,
+    RunRequest,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
+
+from metacog_assets import across
+from metacog_assets.benchmarks import ENABLED
+from metacog_assets.partitions import MODELS
+from metacog_assets.study_file import current_study
+from metacog_assets.warehouse import MODELS as SQL_MODELS
+from metacog_assets.warehouse import key_of
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.study import Study
+
+PROVISIONAL = (
+    *(made.key for each in ENABLED for made in each.published),
+    *(made.key for made in across.ASSETS),
+    *(key_of(model.name) for model in SQL_MODELS),
+)
+
+
+def changes(study: Study, instance: DagsterInstance) -> tuple[list[str], list[str]]:
+    """Return the models of the study without a partition key yet, and the keys whose model is no longer listed."""
+    listed = [spec.name for spec in study.models]
+    known = set(instance.get_dynamic_partitions(str(MODELS.name)))
+    return [name for name in listed if name not in known], sorted(known - set(listed))
+
+
+def sync_partitions(study: Study, instance: DagsterInstance) -> None:
+    """Make the model partitions equal to the study's models; what a retired model answered stays in the store."""
+    added, retired = changes(study, instance)
+    if added:
+        instance.add_dynamic_partitions(str(MODELS.name), added)
+    for name in retired:
+        instance.delete_dynamic_partition(str(MODELS.name), name)
+
+
+@sensor(job_name="publish_boards", minimum_interval_seconds=30, default_status=DefaultSensorStatus.RUNNING)
+def study_models(context: SensorEvaluationContext) -> SensorResult | SkipReason:
+    """Add and retire model partitions as the study file says, and show it on the boards there are."""
+    try:
+        study = current_study()
+        added, retired = changes(study, context.instance)
+    except MetacogError as error:
+        return SkipReason(str(error))
+    if not added and not retired:
+        return SkipReason("the partitions are those of the study file")
+    requests: list[AddDynamicPartitionsRequest | DeleteDynamicPartitionsRequest] = []
+    if added:
+        requests.append(MODELS.build_add_request(added))
+    if retired:
+        requests.append(MODELS.build_delete_request(retired))
+    boards = [RunRequest(asset_selection=list(PROVISIONAL))] if study.home.leaderboard.exists() else []
+    return SensorResult(dynamic_partitions_requests=requests, run_requests=boards)
