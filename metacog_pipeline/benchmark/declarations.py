@@ -472,11 +472,12 @@ class Paper:
 class Published:
     """Printed numbers shipped with the package, and what follows from them.
 
-    ``values()`` and ``claims()`` return frames in the columns of ``published_values`` and ``published_claims``.
+    ``values(benchmark)`` and ``claims(benchmark)`` return frames in the columns of ``published_values`` and
+    ``published_claims``. Claims may take minutes (a model is fitted anew): what is slow is kept in ``context.cache``.
     """
 
-    values: Callable[[], pl.DataFrame]
-    claims: Callable[[], pl.DataFrame]
+    values: Callable[[Any], pl.DataFrame]
+    claims: Callable[[Any], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,16 +126,17 @@ def _rows(
     values: Mapping[str, Estimate],
     known: Mapping[str, Measure],
 ) -> Iterator[tuple[object, ...]]:
-    whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
     if COVERAGE.name not in values:
-        yield _row(benchmark, group, COVERAGE.name, whole, whole.status)
+        whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
+        values = {COVERAGE.name: whole, **values}
+    coverage = values[COVERAGE.name].value
     for name, estimate in values.items():
         missing = None if name == COVERAGE.name else _missing(group, known.get(name))
         if missing is not None and not benchmark.settings.allow_incomplete:
             estimate = unavailable(estimate.n, WITHHELD, missing)
         # A value of an incomplete run says so; one that cannot be formed says why.
         status = missing if missing is not None and estimate.value is not None else estimate.status
-        yield _row(benchmark, group, name, estimate, status)
+        yield _row(benchmark, group, name, estimate, status, coverage)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
@@ -148,11 +149,16 @@ def _missing(group: Group, measure: Measure | None) -> str | None:
 
 
 def _row(
-    benchmark: Benchmark[Any, Any, Any], group: Group, name: str, estimate: Estimate, status: str
+    benchmark: Benchmark[Any, Any, Any],
+    group: Group,
+    name: str,
+    estimate: Estimate,
+    status: str,
+    coverage: float | None,
 ) -> tuple[object, ...]:
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
-        *(group.rows["item_id"].n_unique(), group.n_failed, group.n_unreadable, group.coverage),
+        *(group.rows["item_id"].n_unique(), group.n_failed, group.n_unreadable, coverage),
         *(estimate.method, status),
     )

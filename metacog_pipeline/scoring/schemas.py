@@ -45,6 +45,26 @@ COMPARISON = pl.Schema(
     {"benchmark": pl.String(), **{name: schema_of(Comparison)[name] for name in dict.fromkeys(_ORDER)}}
 )
 
+#: One number a paper prints, in the units and names of the boards.
+PUBLISHED_VALUE = pl.Schema(
+    {
+        **dict.fromkeys(
+            ("benchmark", "place", "dataset", "task", "condition", "model", "measure"), pl.String
+        ),
+        **dict.fromkeys(("value", "low", "high", "sd"), pl.Float64),
+        "n": pl.Int64,
+        **dict.fromkeys(("unit", "note"), pl.String),
+    }
+)
+#: One printed number beside what the published data give; ``verdict``: follows, differs, not computed, or why not.
+PUBLISHED_CLAIM = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "place", "subject", "quantity", "method"), pl.String),
+        **dict.fromkeys(("published", "recomputed", "low", "high", "difference", "tolerance"), pl.Float64),
+        **dict.fromkeys(("verdict", "note"), pl.String),
+    }
+)
+
 
 def response_schema(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, Any]]) -> pl.Schema:
     """Return the columns of a benchmark's responses: the shared ones, then its own."""
