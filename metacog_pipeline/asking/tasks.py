@@ -54,7 +54,7 @@ class ItemChat:
 def models(benchmark: Bound) -> list[ModelSpec]:
     """Return the models of the study this benchmark can score: replayed ones only where it takes imports."""
     listed = benchmark.context.study.models
-    return [spec for spec in listed if benchmark.takes_imports or spec.provider != "replay"]
+    return [spec for spec in listed if benchmark.importer is not None or spec.provider != "replay"]
 
 
 def partitions(benchmark: Bound) -> list[Partition]:

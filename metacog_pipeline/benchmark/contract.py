@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-import click
 import polars as pl
 
 from metacog_pipeline.benchmark import item_files
@@ -33,6 +32,7 @@ from metacog_pipeline.benchmark.declarations import (
     Comparison,
     Condition,
     Contrast,
+    Importer,
     Inputs,
     Judging,
     Made,
@@ -53,7 +53,6 @@ from metacog_pipeline.benchmark.declarations import (
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
-from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats.estimate import Estimate
@@ -80,6 +79,7 @@ __all__ = [
     "Estimate",
     "Flag",
     "Group",
+    "Importer",
     "Inputs",
     "Item",
     "Judging",
@@ -153,10 +153,12 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         Variants of scoring the same responses, kept apart in column ``scoring``; (None,) where there is one.
     grouped_by
         Columns that tell groups apart besides data set and condition: ``("task",)`` where tasks are scored apart.
+    monitored_under
+        Conditions whose harmonised responses count in correlations between benchmarks.
     coded
         Columns of 0, 1 or null that `Group.counts` counts over.
-    takes_imports
-        Whether answers collected elsewhere can be imported.
+    importer
+        How answers collected elsewhere are kept; None where a replayed model cannot be scored.
     preview
         Columns of the responses worth showing.
     """
@@ -173,6 +175,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     unreadable: ClassVar[tuple[str, ...]] = ("refused",)
     scorings: ClassVar[tuple[str | None, ...]] = (None,)
     grouped_by: ClassVar[tuple[str, ...]] = ()
+    monitored_under: ClassVar[tuple[str, ...]] = ()
     coded: ClassVar[tuple[str, ...]] = ()
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
@@ -182,9 +185,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
     sections: ClassVar[tuple[Section, ...]] = ()
-    takes_imports: ClassVar[bool] = False
+    importer: ClassVar[Importer | None] = None
     preview: ClassVar[tuple[str, ...]] = ()
-    commands: ClassVar[tuple[click.Command, ...]] = ()
 
     def __init__(self, settings: SettingsT, context: Context) -> None:
         self.settings = settings
@@ -269,8 +271,3 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def scored_by(self) -> Any:
         """Return what decides the numbers besides responses, judgements, settings and seed: digests of files."""
         return None
-
-    # answers collected elsewhere
-    def read_import(self, rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> Any:
-        """Return the answers in the rows of a file; see `querying.importing`."""
-        raise StudyError(f"{self.name} takes no answers collected elsewhere; ask a model instead")

@@ -300,8 +300,8 @@ class Measure:
         None where neither end is better.
     headline
         The one number of the benchmark that stands beside those of others.
-    trait
-        Which trait it measures, for correlations between benchmarks.
+    trait, trait_under
+        Which trait it measures, for correlations between benchmarks, and under which conditions; () means all.
     paper, words
         Place in the paper; the definition in one or two sentences.
     conditions
@@ -318,6 +318,7 @@ class Measure:
     higher_is_better: bool | None = True
     headline: bool = False
     trait: Literal["monitoring", "control"] | None = None
+    trait_under: tuple[str, ...] = ()
     paper: str = ""
     words: str = ""
     conditions: Callable[[str], bool] = always
@@ -454,6 +455,27 @@ class Judging:
     respondent: Callable[[Any, ModelSpec], Respondent]
     version: str = "1"
     plan_note: str = ""
+
+
+# --- answers collected elsewhere --------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How a file of answers collected elsewhere is kept as those of a replayed model.
+
+    Attributes
+    ----------
+    fields
+        What a row can say: ``--map FIELD=COLUMN`` names a column for one of them.
+    condition
+        Of rows that name none.
+    read
+        ``read(benchmark, file, model, run, pairs, condition)`` keeps the rows and returns what was and was not taken
+        (`querying.importing.Imported`); ``pairs`` are the texts given to ``--map``.
+    """
+
+    fields: tuple[str, ...]
+    condition: str
+    read: Callable[[Any, Path, str, int, tuple[str, ...], str], Any]
 
 
 # --- what people see --------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def legacy(cls: type[Bound]) -> old.Benchmark:
         needed_sources=lambda study: cls.of(study).needed_sources(),
         observation_preview=cls.preview,
         estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
-        takes_imports=cls.takes_imports,
+        takes_imports=cls.importer is not None,
         judging=None if cls.judging is None else _judging(cls),
         helpers=None,
     )
