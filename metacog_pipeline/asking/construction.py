@@ -9,25 +9,26 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking import roles
 from metacog_pipeline.benchmark.contract import Benchmark, Checked, Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
-from metacog_pipeline.transcripts.store import read_partition
 
 Bound = Benchmark[Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step made, as people see it: figures, a table to preview, and its checks."""
+    """What a step made, as people see it: figures, a table to preview, its checks, and how asking who helps went."""
 
     facts: Mapping[str, Any]
     frame: pl.DataFrame
     checks: Mapping[str, Checked]
     digest: str
+    asked: roles.RoleResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,9 @@ class KeptInputs:
         return read_frame(result_path(self.benchmark, step))
 
     def answers(self, role: str) -> pl.DataFrame:
-        """Return the kept transcripts of a role, superseded ones left out."""
-        study = self.benchmark.context.study
-        owner = next(
-            each.asks for each in self.benchmark.construction() if each.asks and each.asks.name == role
-        )
-        folders = [
-            Partition(study, f"{self.benchmark.name}_{role}", spec, 1).folder
-            for spec in owner.models(self.benchmark)
-        ]
-        frames = [pl.DataFrame(pl.from_arrow(read_partition(each))) for each in folders if each.exists()]
-        kept = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
-        return kept.filter(~pl.col("superseded")) if "superseded" in kept.columns else kept
+        """Return the kept answers of a role to what it is asked now."""
+        owner = next(own for _, own in roles.roles(self.benchmark) if own.name == role)
+        return roles.answers(self.benchmark, owner, self)
 
 
 def step_of(benchmark: Bound, name: str) -> Step:
@@ -111,9 +103,25 @@ def items_current(benchmark: Bound) -> bool:
     return not stale_steps(benchmark)
 
 
-def run_step(benchmark: Bound, step: Step) -> StepResult:
-    """Make a step's result and keep it; raises SourceError where a blocking check fails, and keeps nothing then."""
-    made = step.make(benchmark, KeptInputs(benchmark))
+def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None) -> StepResult:
+    """Make a step's result and keep it, after asking who helps with it.
+
+    Raises
+    ------
+    SourceError
+        Where a step before has not run, or a blocking check fails: nothing is kept then.
+    ProviderError, BudgetError
+        If somebody who helps has not answered everything; what was answered is kept.
+    """
+    for name in step.needs:
+        if not result_path(benchmark, name).exists():
+            raise SourceError(
+                f"{benchmark.name}_{step.name}: {benchmark.name}_{name} is not made yet; run `metacog run`, or build it "
+                "in the UI"
+            )
+    inputs = KeptInputs(benchmark)
+    asked = roles.ask(benchmark, step.asks, inputs, on_progress) if step.asks is not None else None
+    made = step.make(benchmark, inputs)
     frame = _frame(step, made)
     missing = set(step.checks) - set(made.checks)
     if missing:
@@ -131,11 +139,12 @@ def run_step(benchmark: Bound, step: Step) -> StepResult:
     else:
         write_frame(frame, path, mark)
     facts = {"rows": len(made.rows) or frame.height, **made.facts}
-    return StepResult(facts, made.preview if made.preview is not None else frame, dict(made.checks), mark)
+    shown = made.preview if made.preview is not None else frame
+    return StepResult(facts, shown, dict(made.checks), mark, asked)
 
 
 def build(benchmark: Bound) -> StepResult:
-    """Run every stale step that asks nobody, in order, and return the items' result."""
+    """Run every stale step, in order, and return the items' result."""
     result = None
     todo = stale_steps(benchmark) or (benchmark.construction()[-1].name,)
     for name in todo:
@@ -156,6 +165,9 @@ def _answered(benchmark: Bound, step: Step) -> list[Any]:
     """Return when the models that help with a step last answered."""
     if step.asks is None:
         return []
-    study, name = benchmark.context.study, f"{benchmark.name}_{step.asks.name}"
-    manifests = [Partition(study, name, spec, 1).manifest() for spec in step.asks.models(benchmark)]
-    return [[each.get("fingerprint"), each.get("finished_at")] for each in manifests]
+    role = step.asks
+    noted = [(spec, roles.partition_of(benchmark, role, spec).manifest()) for spec in role.models(benchmark)]
+    return [
+        [spec.name, spec.family, asked_as(spec), each.get("fingerprint"), each.get("finished_at")]
+        for spec, each in noted
+    ]

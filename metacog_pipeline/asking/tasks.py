@@ -63,8 +63,11 @@ def partitions(benchmark: Bound) -> list[Partition]:
     return [Partition(study, benchmark.name, spec, run) for spec in models(benchmark) for run in study.runs]
 
 
-def asked(benchmark: Bound) -> list[tuple[str, Sequence[Item]]]:
-    """Return (condition, its items) in order; a condition whose items are not chosen yet is left out."""
+def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Sequence[tuple[str, Sequence[Item]]]:
+    """Return (condition, its items) in order; a condition whose items are not chosen yet is left out.
+
+    With ``spec`` those that this model has to answer: of one whose answers are imported, the benchmark may ask less.
+    """
     every = benchmark.items
     found: list[tuple[str, Sequence[Item]]] = []
     for condition in benchmark.conditions():
@@ -75,14 +78,16 @@ def asked(benchmark: Bound) -> list[tuple[str, Sequence[Item]]]:
                 continue
             items = [item for item in items if item.item_id in chosen]
         found.append((condition.name, items))
+    if spec is not None and spec.provider == "replay":
+        return benchmark.replayed(spec, found)
     return found
 
 
-def expected(benchmark: Bound) -> int:
-    """Return the responses of one partition over all conditions; 0 before the items are built."""
+def expected(benchmark: Bound, spec: ModelSpec | None = None) -> int:
+    """Return the responses of one partition (of ``spec``) over all conditions; 0 before the items are built."""
     if not items_path(benchmark.context.home, benchmark.name).exists():
         return 0
-    return sum(len(items) for _, items in asked(benchmark))
+    return sum(len(items) for _, items in asked(benchmark, spec))
 
 
 def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
@@ -94,7 +99,7 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
 
         return Task(item.item_id, item.item_hash, condition, run)
 
-    return [task(item, condition) for condition, items in asked(benchmark) for item in items]
+    return [task(item, condition) for condition, items in asked(benchmark, spec) for item in items]
 
 
 def fingerprint(benchmark: Bound, partition: Partition) -> str:
@@ -102,7 +107,9 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
     depends = {
         "version": benchmark.versions[Stage.ASKING],
         "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
-        "conditions": [[name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark)],
+        "conditions": [
+            [name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark, partition.spec)
+        ],
         "settings": benchmark.settings.affecting(Stage.ASKING),
         "model": asked_as(partition.spec),
         "seed": partition.seed,

@@ -231,6 +231,12 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         """Return what decides the words of a condition besides items and settings: digests of wording files."""
         return None
 
+    def replayed(
+        self, spec: ModelSpec, asked: Sequence[tuple[str, Sequence[ItemT]]]
+    ) -> Sequence[tuple[str, Sequence[ItemT]]]:
+        """Return which of the conditions and items ``asked`` a model whose answers are imported has to answer: all."""
+        return asked
+
     @abc.abstractmethod
     async def ask(self, item: ItemT, condition: str, chat: Chat) -> None:
         """Ask the calls of one item; what comes back is kept by ``chat``, nothing is returned."""

@@ -122,9 +122,14 @@ class Role:
     respondent
         The simulated voice of one of them.
     at_most
-        The inputs as they may be at most, for ``plan`` before earlier answers exist.
+        The inputs as they may be at most, for ``plan`` before earlier answers exist; ``rows`` of the last step are the
+        items as they may be at most.
     plan_note
         What to know about a plan of items to come.
+    worded_by
+        What decides the words of a task besides its item: the digest of a wording file.
+    incomplete_will_do
+        Whether its step may run although somebody has not answered everything.
     """
 
     name: str
@@ -134,6 +139,8 @@ class Role:
     respondent: Callable[[Any, ModelSpec], Respondent] | None = None
     at_most: Callable[[Any], Inputs] | None = None
     plan_note: str = ""
+    worded_by: Callable[[Any], Json] | None = None
+    incomplete_will_do: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +197,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An experimental arm over the same items: ``items`` selects those it asks, ``after`` by earlier answers."""
+    """An experimental arm over the same items: ``items`` selects those it asks, ``after`` by earlier answers.
+
+    ``shared`` are {another condition: its steps} that are worded the same here: an answer given there counts here too,
+    where this condition has none of its own.
+    """
 
     name: str
     items: Callable[[Sequence[Any]], Sequence[Any]] = _all_of_them
     after: Choice | None = None
+    shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Chat(Protocol):
@@ -308,6 +320,9 @@ class Measure:
         Under which it is computed.
     needs
         A column of the responses that counts what else must be answered (0/1), and where: (column, words).
+    part
+        What it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
+        and completeness and coverage are those of the part.
     """
 
     name: str
@@ -323,6 +338,7 @@ class Measure:
     words: str = ""
     conditions: Callable[[str], bool] = always
     needs: tuple[str, str] | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.benchmark.schema import arrow_schema_of
+from metacog_pipeline.benchmark.schema import arrow_schema_of, json_text, kept_as_json
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.study.frames import MARK
@@ -34,7 +34,7 @@ def step_path(home: Path, benchmark: str, step: str) -> Path:
 def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
     """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own."""
     schema = arrow_schema_of(row)
-    values = [{name: getattr(each, name) for name in schema.names} for each in rows]
+    values = [_fields(each, row) for each in rows]
     if issubclass(row, Item):
         schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
         for value, each in zip(values, rows, strict=True):
@@ -84,7 +84,7 @@ def items_digest(home: Path, benchmark: str, row: type[Item]) -> str:
 
 def as_frame(rows: Sequence[BaseModel], row: type[BaseModel]) -> pl.DataFrame:
     """Return rows as a table, for people to look at."""
-    values = [_plain({name: getattr(each, name) for name in arrow_schema_of(row).names}) for each in rows]
+    values = [_plain(_fields(each, row)) for each in rows]
     return pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(values, schema=arrow_schema_of(row))))
 
 
@@ -109,6 +109,12 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
         name = value.get("item_id", "a row")
         raise SourceError(f"{path}: {name} was changed by hand; delete the file and build the items again")
     return made
+
+
+def _fields(each: BaseModel, row: type[BaseModel]) -> dict[str, Any]:
+    as_json = kept_as_json(row)
+    values = {name: getattr(each, name) for name in arrow_schema_of(row).names}
+    return {name: json_text(value) if name in as_json else value for name, value in values.items()}
 
 
 def _plain(value: Any) -> Any:

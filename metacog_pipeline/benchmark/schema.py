@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import json
 import types
 import typing
 from collections.abc import Hashable, Mapping
@@ -10,12 +12,38 @@ from typing import Annotated, Any, cast
 
 import polars as pl
 import pyarrow as pa
-from pydantic import BaseModel
+from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 #: 0, 1 or nothing: what is counted of a response.
 Flag = Annotated[int | None, pl.Int8]
 #: A small whole number or nothing.
 Small = Annotated[int | None, pl.Int32]
+
+
+class AsJson:
+    """Marks a field that is kept as JSON text: ``Annotated[tuple[Claim, ...], AsJson()]``. Read from it or from its value.
+
+    For parts whose shape only their source knows, and for numbers that must stay as they are written: 9 is not 9.0.
+    """
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Parse text before the field is validated."""
+        return core_schema.no_info_before_validator_function(
+            lambda value: json.loads(value) if isinstance(value, str) else value, handler(source)
+        )
+
+
+def kept_as_json(row: type[BaseModel]) -> frozenset[str]:
+    """Return the names of the fields of ``row`` that are kept as JSON text."""
+    fields = row.model_fields.items()
+    return frozenset(name for name, field in fields if any(isinstance(m, AsJson) for m in field.metadata))
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON, ASCII only, so that any text survives; dataclasses as objects."""
+    return json.dumps(value, default=dataclasses.asdict)
+
 
 _POLARS: dict[Any, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 _ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -35,6 +63,9 @@ def arrow_schema_of(row: type[BaseModel]) -> pa.Schema:
     """Return the Arrow schema of a pydantic model: pairs become maps, models structs, None makes a field nullable."""
     fields = []
     for name, hint in _hints(row).items():
+        if name in kept_as_json(row):
+            fields.append(pa.field(name, pa.string(), nullable=False))
+            continue
         kind, nullable = _without_none(hint)
         fields.append(pa.field(name, _arrow(row, name, kind), nullable=nullable))
     return pa.schema(fields)

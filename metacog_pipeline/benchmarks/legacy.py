@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.benchmark.contract import Benchmark, Scored, Stage
 from metacog_pipeline.benchmarks.common import benchmark as old
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons, table
@@ -28,7 +31,7 @@ def legacy(cls: type[Bound]) -> old.Benchmark:
     def parse(partition: Partition, transcripts: pl.DataFrame) -> pl.DataFrame:
         bench = cls.of(partition.study)
         source = files.source_word(partition)
-        asked = tasks.asked(bench)
+        asked = tasks.asked(bench, partition.spec)
         return read_responses(
             bench, transcripts, asked, model=partition.spec.name, run=partition.run, source=source
         )
@@ -91,7 +94,7 @@ def legacy(cls: type[Bound]) -> old.Benchmark:
         estimate_preview=("condition", "measure", "estimate", "low", "high", "n", "status"),
         takes_imports=cls.importer is not None,
         judging=None if cls.judging is None else _judging(cls),
-        helpers=None,
+        helpers=_helpers(cls),
     )
 
 
@@ -129,6 +132,50 @@ def _responses(partition: Partition) -> pl.DataFrame | None:
 
     path = observations_path(partition)
     return read_frame(path) if path.exists() else None
+
+
+def _helpers(cls: type[Bound]) -> old.Helpers:
+    """Return the models that help to make items, none where the settings have none."""
+
+    def current(bench: Bound) -> dict[str, bool]:
+        stale = construction.stale_steps(bench)
+        return {step.name: step.name not in stale for step in bench.construction()}
+
+    @contextmanager
+    def foreseen(study: Study) -> Iterator[Study | None]:
+        bench = cls.of(study)
+        if construction.items_current(bench):
+            yield None
+            return
+        with roles.items_at_most(bench) as elsewhere:
+            yield None if elsewhere is None else elsewhere.context.study
+
+    def seats(study: Study) -> list[old.Seat]:
+        bench = cls.of(study)
+        found = roles.partitions(bench, current(bench), construction.KeptInputs(bench))
+        return [old.Seat(each.partition, each.expected, each.fingerprint) for each in found]
+
+    def respondent(study: Study, spec: ModelSpec) -> old.Respondent:
+        bench = cls.of(study)
+        voices = [own.respondent for _, own in roles.roles(bench) if own.respondent is not None]
+        return voices[0](bench, spec) if voices else _Silent()
+
+    def left(study: Study) -> list[tuple[str, ModelSpec, Any]]:
+        bench = cls.of(study)
+        return roles.left_to_ask(bench, current(bench), construction.KeptInputs(bench))
+
+    note = "Items that are not made yet are counted as if all of them were made, and as long as they may be."
+    return old.Helpers(left, seats, respondent, foreseen, note)
+
+
+class _Silent:
+    """The voice of a model without a role: it knows no request."""
+
+    def knows(self, request: ChatRequest) -> bool:
+        return False
+
+    def __call__(self, request: ChatRequest) -> str:
+        return ""
 
 
 def _judging(cls: type[Bound]) -> old.Judging:

@@ -136,16 +136,27 @@ def _rows(
             estimate = unavailable(estimate.n, WITHHELD, missing)
         # A value of an incomplete run says so; one that cannot be formed says why.
         status = missing if missing is not None and estimate.value is not None else estimate.status
-        yield _row(benchmark, group, name, estimate, status, coverage)
+        part = known[name].part if name in known else None
+        covered = coverage if part is None else _coverage_of(group, part)
+        yield _row(benchmark, group, name, estimate, status, covered)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
     """Return what a measure lacks; None where everything it rests on was answered."""
+    if measure is not None and measure.part is not None:
+        statuses = group.frame[f"status_{measure.part}"]
+        lacking = int(statuses.is_in(group.benchmark.unanswered).sum())
+        return f"incomplete: {lacking} of {group.asked} not answered" if lacking else None
     if group.incomplete is None and measure is not None and measure.needs is not None:
         column, where = measure.needs
         lacking = int(group.frame[column].sum())
         return f"incomplete: {lacking} of {group.asked} not answered {where}" if lacking else None
     return group.incomplete
+
+
+def _coverage_of(group: Group, part: str) -> float | None:
+    readable = int((group.frame[f"status_{part}"] == "ok").sum())
+    return readable / group.asked if group.asked else 0.0
 
 
 def _row(

@@ -86,12 +86,12 @@ def read(benchmark: Bound, partition: Partition) -> Read:
     frame = read_responses(
         benchmark,
         current_transcripts(benchmark, partition),
-        tasks.asked(benchmark),
+        tasks.asked(benchmark, partition.spec),
         model=partition.spec.name,
         run=partition.run,
         source=source_word(partition),
     )
-    expected = tasks.expected(benchmark)
+    expected = tasks.expected(benchmark, partition.spec)
     # A file of the wrong length is never taken for up to date: the check that refused it must be met again.
     mark = _read_from(benchmark, partition) if frame.height == expected else ""
     write_frame(frame, responses_path(partition), mark)

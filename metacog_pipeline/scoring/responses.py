@@ -44,23 +44,33 @@ def read_responses(
     calls = newest_calls(transcripts)
     schema = response_schema(benchmark)
     own = [name for name in schema_of(benchmark.Response) if name not in DECIDED]
+    shared = {condition.name: condition.shared for condition in benchmark.conditions()}
     rows = []
     for condition, items in asked:
         for item in items:
-            made = calls.get((item.item_id, condition), {})
+            mine = calls.get((item.item_id, condition), {})
+            made = {**_elsewhere(calls, item, shared.get(condition, {})), **mine}
             read = _parsed(benchmark, item, condition, made)
-            kept = list(made.values())
+            kept, paid = list(made.values()), list(mine.values())
             rows.append(
                 (
                     *(benchmark.name, item.dataset, getattr(item, "task", None), condition, model, run),
                     *(item.item_id, item.cluster, item.position, read["status"], read["reason"]),
                     *(kept[0]["mode"] if kept else None, [each["answer_id"] for each in kept]),
-                    *(total(kept, name) for name in _SUMMED),
+                    *(total(paid, name) for name in _SUMMED),
                     source,
                     *(read[name] for name in own),
                 )
             )
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _elsewhere(
+    calls: Mapping[tuple[str, str], Mapping[str, Kept]], item: Item, shared: Mapping[str, Sequence[str]]
+) -> dict[str, Kept]:
+    """Return the calls of other conditions that count under this one as well."""
+    found = [(calls.get((item.item_id, other), {}), steps) for other, steps in shared.items()]
+    return {step: given[step] for given, steps in found for step in steps if step in given}
 
 
 def newest_calls(transcripts: pl.DataFrame) -> dict[tuple[str, str], dict[str, Kept]]:
