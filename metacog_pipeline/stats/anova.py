@@ -114,12 +114,6 @@ def proportions_as_groups(successes: ArrayLike, n: ArrayLike) -> Groups:
     return Groups(tuple(map(int, size)), tuple(map(float, share)), tuple(map(float, sd)))
 
 
-def anova_from_data(samples: Sequence[ArrayLike]) -> Anova:
-    """Return the analysis of k samples, each of shape ``(n_i,)``."""
-    groups = summarise(samples)
-    return anova(groups.n, groups.mean, groups.sd)
-
-
 def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     """Return the one-way analysis of variance from each group's n, mean and sd (n - 1 form), shapes ``(k,)``.
 

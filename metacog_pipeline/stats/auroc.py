@@ -12,15 +12,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length
-from metacog_pipeline.stats.estimate import (
-    ALL_CORRECT,
-    ALL_WRONG,
-    NO_ITEMS,
-    ONE_LEVEL,
-    Estimate,
-    unavailable,
-)
+from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length
+from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ONE_LEVEL, Estimate, unavailable
 from metacog_pipeline.stats.proportions import Z95
 from metacog_pipeline.stats.resampling import Patterns
 
@@ -33,15 +26,6 @@ def auroc_statistic(totals: Floats) -> Floats:
     wrong, right = totals[:, 0::2], totals[:, 1::2]
     below = np.cumsum(wrong, axis=1) - wrong
     return ratio((right * (below + wrong / 2)).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
-
-
-def auroc_from_counts(table: ArrayLike) -> Estimate:
-    """Return the area with DeLong's interval from counts ``(L, 2)``, one run per item, levels in rising order."""
-    cells = counts("counts by level and outcome", table, 2)
-    if cells.shape[1] != 2:
-        raise ValueError(f"counts have shape {cells.shape}: (levels, 2) needed, wrong before correct")
-    flat = cells.ravel()
-    return auroc_from_patterns(Patterns(np.eye(len(flat), dtype=np.int64), flat))
 
 
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:

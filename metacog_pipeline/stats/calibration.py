@@ -83,23 +83,6 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
     raise ValueError(f"unknown mapping {mapping!r}: '(c-1)/(L-1)' or 'c/L'")
 
 
-def confidence_cells(level: ArrayLike, correct: ArrayLike, n_levels: int = 5) -> Ints:
-    """Return the cell 2 (level - 1) + correct of each observation.
-
-    Parameters
-    ----------
-    level
-        Shape ``(N,)``, whole numbers 1..L.
-    correct
-        Shape ``(N,)``, 0/1 or booleans.
-    """
-    levels, right = counts("level", level), binary("correct", correct)
-    same_length(level=levels, correct=right)
-    if levels.size and not 1 <= int(levels.min()) <= int(levels.max()) <= n_levels:
-        raise ValueError(f"levels {int(levels.min())} to {int(levels.max())} are outside 1..{n_levels}")
-    return 2 * (levels - 1) + right
-
-
 def level_use(table: ArrayLike) -> LevelUse:
     """Return how many levels the counts ``(L, 2)`` use and the share of the commonest."""
     by_level = _table(table).sum(axis=1)
@@ -115,25 +98,6 @@ def reliability(table: ArrayLike, probability: ArrayLike) -> tuple[ReliabilityBi
     return tuple(
         ReliabilityBin(float(p), float(p), float(p) if n else None, proportion(int(right), int(n)))
         for p, right, n in zip(stated, cells[:, 1], cells.sum(axis=1), strict=True)
-    )
-
-
-def reliability_bins(confidence: ArrayLike, correct: ArrayLike, bins: int = 10) -> tuple[ReliabilityBin, ...]:
-    """Return ``bins`` equal-width bins (low, high] of confidences ``(N,)`` in 0..1; 0 joins the first bin."""
-    stated, right = _stated(confidence), binary("correct", correct)
-    same_length(confidence=stated, correct=right)
-    index = bin_index(stated, bins)
-    n = np.bincount(index, minlength=bins)
-    hits = np.bincount(index, weights=right, minlength=bins)
-    total = np.bincount(index, weights=stated, minlength=bins)
-    return tuple(
-        ReliabilityBin(
-            b / bins,
-            (b + 1) / bins,
-            float(total[b] / n[b]) if n[b] else None,
-            proportion(int(hits[b]), int(n[b])),
-        )
-        for b in range(bins)
     )
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 
-from numpy.typing import ArrayLike
-
 from metacog_pipeline.stats._arrays import LARGEST, whole
-from metacog_pipeline.stats.anova import NO_SPREAD, summarise
+from metacog_pipeline.stats.anova import NO_SPREAD
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.proportions import sem_interval
 
@@ -61,18 +59,6 @@ def hedges_g(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: floa
         return unavailable(d.n, "hedges g", d.status)
     correction = max(0.0, 1 - 3 / (4 * (n1 + n2 - 2) - 1))
     return _with_interval(d.value, n1, n2, correction, "hedges g")
-
-
-def cohen_d_from_data(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return Cohen's d of two samples, shapes ``(n1,)`` and ``(n2,)``."""
-    groups = summarise([first, second])
-    return cohen_d(groups.n[0], groups.mean[0], groups.sd[0], groups.n[1], groups.mean[1], groups.sd[1])
-
-
-def hedges_g_from_data(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return Hedges' g of two samples, shapes ``(n1,)`` and ``(n2,)``."""
-    groups = summarise([first, second])
-    return hedges_g(groups.n[0], groups.mean[0], groups.sd[0], groups.n[1], groups.mean[1], groups.sd[1])
 
 
 def _with_interval(d: float, n1: int, n2: int, correction: float, method: str) -> Estimate:

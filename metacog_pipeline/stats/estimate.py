@@ -65,11 +65,6 @@ class Estimate:
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"interval is upside down: {self.low} to {self.high}")
 
-    @property
-    def available(self) -> bool:
-        """Whether there is a value."""
-        return self.value is not None
-
 
 def unavailable(n: int, method: str, status: str) -> Estimate:
     """Return an estimate without a value, ``status`` saying why."""

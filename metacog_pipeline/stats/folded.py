@@ -60,15 +60,15 @@ def fold(confidence_counts: ArrayLike) -> Counts:
     return Counts(np.hstack([correct[:, ::-1], wrong]), np.hstack([wrong[:, ::-1], correct]))
 
 
-def metad_of_correct(
+def metad_of_correct_cells(
     confidence_counts: ArrayLike, *, padding: float | None = None, n_boot: int = 0, seed: int = 0
-) -> dict[str, Estimate]:
-    """Return ``d``, ``meta_d``, ``m_ratio`` and ``m_diff`` of one cell of correct and wrong answers.
+) -> list[dict[str, Estimate]]:
+    """Return ``d``, ``meta_d``, ``m_ratio`` and ``m_diff`` of cells of correct and wrong answers, fitted in a few batches.
 
     Parameters
     ----------
     confidence_counts
-        Shape ``(K, 2)``: answers by confidence, rising, and outcome, wrong before correct.
+        Shape ``(cells, K, 2)``: answers by confidence, rising, and outcome, wrong before correct.
     padding
         Added to each of the 4 K halves; None adds nothing.
     n_boot, seed
@@ -76,18 +76,10 @@ def metad_of_correct(
 
     Returns
     -------
-    dict
-        Estimates in standard deviations of the evidence (``m_ratio``: a ratio), ``method`` beginning with
+    list
+        Of each cell estimates in standard deviations of the evidence (``m_ratio``: a ratio), ``method`` beginning with
         ``"two-alternative equivalent"``; without a value where the status says why.
     """
-    table = floats("confidence_counts", confidence_counts, 2)
-    return metad_of_correct_cells(table[None], padding=padding, n_boot=n_boot, seed=seed)[0]
-
-
-def metad_of_correct_cells(
-    confidence_counts: ArrayLike, *, padding: float | None = None, n_boot: int = 0, seed: int = 0
-) -> list[dict[str, Estimate]]:
-    """Return :func:`metad_of_correct` of every cell of ``(cells, K, 2)``, all fitted in a few batches."""
     given = floats("confidence_counts", confidence_counts, 3)
     n_boot = whole("n_boot", n_boot)
     raw = fold(given)
@@ -114,14 +106,7 @@ def metad_of_correct_cells(
 
 
 def estimate(
-    value: float,
-    error: float,
-    n: int,
-    method: str,
-    status: str,
-    draws: Floats | None,
-    *,
-    keep: bool = False,
+    value: float, error: float, n: int, method: str, status: str, draws: Floats | None, *, keep: bool = False
 ) -> Estimate:
     """Return a fitted number with the interval of its draws, or else of its standard error.
 

@@ -52,8 +52,3 @@ def stars(p: float | None, legend: Legend = STARS) -> str:
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"p value {p} is outside 0..1")
     return next((mark for threshold, mark in legend if p < threshold), "")
-
-
-def legend_text(legend: Legend = STARS) -> str:
-    """Return the line that belongs under every table with stars."""
-    return ", ".join(f"{mark} p < {threshold:g}" for threshold, mark in reversed(legend))

@@ -94,13 +94,6 @@ def expected_counts(
     )
 
 
-def cell_probabilities(
-    d: ArrayLike, m_ratio: ArrayLike, c: ArrayLike, criteria_s1: ArrayLike, criteria_s2: ArrayLike
-) -> Floats:
-    """Return P(response, confidence | stimulus), shape ``(cells, 2, 2 K)``; each stimulus' row sums to 1."""
-    return _observers(d, m_ratio, c, criteria_s1, criteria_s2, None)
-
-
 @dataclass(frozen=True, slots=True)
 class Trials:
     """Drawn trials, each array of shape ``(N,)``: stimulus and response 0 (S1) or 1 (S2), confidence 1 .. K."""

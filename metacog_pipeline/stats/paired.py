@@ -82,23 +82,6 @@ class CochranQ:
     status: str = OK
 
 
-def paired_difference(first: ArrayLike, second: ArrayLike, n_boot: int, seed: int) -> PairedDifference:
-    """Return the difference in share correct of two models over the same items.
-
-    Parameters
-    ----------
-    first, second
-        0/1 or booleans: shape ``(items,)``, or ``(items, runs)`` where the items were asked several times; row i of
-        both is the same item, the numbers of runs may differ.
-    n_boot, seed
-        Number of resamples (10,000 is a good choice) and the seed.
-    """
-    a, b = _by_run("first", first), _by_run("second", second)
-    same_length(first=a, second=b)
-    runs_a, runs_b = np.full(len(a), a.shape[1]), np.full(len(b), b.shape[1])
-    return paired_difference_from_counts(a.sum(axis=1), runs_a, b.sum(axis=1), runs_b, n_boot, seed)
-
-
 def paired_difference_from_counts(
     hits1: ArrayLike, runs1: ArrayLike, hits2: ArrayLike, runs2: ArrayLike, n_boot: int, seed: int
 ) -> PairedDifference:
@@ -182,11 +165,6 @@ def cochran_q(outcomes: ArrayLike) -> CochranQ:
         return CochranQ(None, df, None, n, NO_DISCORDANT)
     q = (k - 1) * (k * int(by_model @ by_model) - total * total) / divisor
     return CochranQ(q, df, float(chdtrc(df, q)), n)
-
-
-def _by_run(name: str, outcomes: ArrayLike) -> Ints:
-    array = np.asarray(outcomes)
-    return binary(name, array[:, None] if array.ndim == 1 else array, 2)
 
 
 def _difference(totals: Floats) -> Floats:

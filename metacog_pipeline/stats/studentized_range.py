@@ -1,6 +1,7 @@
 """Upper tail of the studentized range, for many values at once.
 
-``scipy.stats.studentized_range`` integrates adaptively, about 10 ms a value: 45 s for the 4,950 pairs of 100 models.
+``scipy.stats.studentized_range`` integrates adaptively, about 10 ms a value: 45 s for the 4,950 pairs of 100 models; the
+two agree to 1e-9, not to the last digits of published p values.
 Here the tail of the range of k standard normals is tabulated once per k, and each value is one 1-D quadrature over
 the distribution of the standard deviation (Copenhaver & Holland 1988, *J. Stat. Comput. Simul.* 30). Tails are
 integrated as tails, so that a p of 1e-20 is a p of 1e-20 and not a rounding error.
@@ -19,8 +20,9 @@ from metacog_pipeline.stats._arrays import Floats, floats, whole
 
 _WIDEST = 50.0  # beyond, the range of normals has a tail below 1e-250
 _STEP = 0.025
-_Z_NODES = 160
-_S_NODES = 256
+# Nodes of the two quadratures: over the smallest of k normals, and over the standard deviation.
+_Z_NODES, _Z_WEIGHTS = np.polynomial.legendre.leggauss(160)
+_S_NODES, _S_WEIGHTS = np.polynomial.legendre.leggauss(256)
 _NEGLIGIBLE = 1e-16
 
 
@@ -51,14 +53,13 @@ def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
     least, most = 2 * gammaincinv(df / 2, _NEGLIGIBLE), chdtri(df, _NEGLIGIBLE)
     low = 0.5 * (np.log(least) - np.log(df + values**2 / 2))
     high = 0.5 * (np.log(most) - np.log(df))
-    nodes, weights = np.polynomial.legendre.leggauss(_S_NODES)
     half = (high - low)[:, None] / 2
-    u = low[:, None] + half * (nodes + 1)
+    u = low[:, None] + half * (_S_NODES + 1)
     x = df * np.exp(2 * u)
     log_density = np.log(2.0) + df / 2 * np.log(x / 2) - x / 2 - gammaln(df / 2)
     w = values[:, None] * np.exp(u)
     log_tail = np.where(w < _WIDEST, tail(np.minimum(w, _WIDEST)), -np.inf)
-    result: Floats = np.clip((half * weights * np.exp(log_density + log_tail)).sum(axis=1), 0.0, 1.0)
+    result: Floats = np.clip((half * _S_WEIGHTS * np.exp(log_density + log_tail)).sum(axis=1), 0.0, 1.0)
     result[values == 0] = 1.0
     return result
 
@@ -70,13 +71,12 @@ def _range_log_sf(k: int) -> CubicSpline:
     P(W >= w) = k ∫ φ(z) [a^(k-1) - (a - b)^(k-1)] dz with a = P(Z > z), b = P(Z > z + w): z is the smallest.
     """
     w = np.arange(0.0, _WIDEST + _STEP, _STEP)[:, None]
-    nodes, weights = np.polynomial.legendre.leggauss(_Z_NODES)
     lowest, highest = -9.5 - w / 2, 8.0
     half = (highest - lowest) / 2
-    z = lowest + half * (nodes + 1)
+    z = lowest + half * (_Z_NODES + 1)
     log_a = log_ndtr(-z)
     share = np.minimum(np.exp(log_ndtr(-z - w) - log_a), 1 - 1e-16)
     log_rest = (k - 1) * np.log1p(-share)
     density = k * np.exp(-z * z / 2 + (k - 1) * log_a) / np.sqrt(2 * np.pi)
-    tail = (half * weights * density * -np.expm1(log_rest)).sum(axis=1)
+    tail = (half * _Z_WEIGHTS * density * -np.expm1(log_rest)).sum(axis=1)
     return CubicSpline(w[:, 0], np.log(np.clip(tail, 1e-300, 1.0)))

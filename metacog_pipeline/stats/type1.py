@@ -90,12 +90,6 @@ class Type1:
     correction: str
 
     @property
-    def beta(self) -> Floats:
-        """Likelihood ratio at the criterion, exp(ln beta)."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.ln_beta)
-
-    @property
     def equivalent_accuracy(self) -> Floats:
         """Share correct of an unbiased observer with the same sensitivity, Φ(d_a / 2)."""
         result: Floats = ndtr(self.da / 2)

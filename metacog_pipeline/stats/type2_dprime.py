@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, Estimate
+from metacog_pipeline.stats._arrays import Floats, floats, ratio
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate
 from metacog_pipeline.stats.proportions import Z95, wilson_interval
 from metacog_pipeline.stats.type1 import STATUSES, Texts, normal_quantile, type1_from_table
 from metacog_pipeline.stats.type2 import outcome_status
@@ -163,78 +162,4 @@ def type2_dprime(
         status=status,
         correction=correction,
         conditional=conditional,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Type2Bootstrap:
-    """Percentile intervals of one measure; arrays of shape ``(cells,)``.
-
-    Attributes
-    ----------
-    low, high, sd
-        Ends of the interval and standard deviation over the usable resamples; NaN where ``status`` is not ``"ok"``.
-    usable
-        Resamples in which the measure was finite.
-    status
-        ``"ok"`` or ``"undefined in most resamples"``.
-    """
-
-    low: Floats
-    high: Floats
-    sd: Floats
-    usable: Floats
-    status: Texts
-
-
-def bootstrap_type2_dprime(
-    observed: Type2Dprime, n_boot: int = 2000, seed: int = 0, level: float = 0.95
-) -> dict[str, Type2Bootstrap]:
-    """Return intervals of every measure in ``MEASURES``, items drawn with replacement, all cells in one pass.
-
-    An item is one of four kinds (yes or no, correct or wrong), so drawing items is drawing a multinomial; which items
-    are correct varies with the draw. The correction of ``observed`` is applied to every resample. Counts are rounded to
-    whole items.
-    """
-    n_boot = whole("n_boot", n_boot, 1)
-    normal_quantile(level)
-    yes_correct, yes_wrong = observed.yes_correct, observed.yes_wrong
-    kinds = (yes_correct, observed.n_correct - yes_correct, yes_wrong, observed.n_wrong - yes_wrong)
-    drawn = resampling.table(np.rint(np.column_stack(kinds)), n_boot, seed).reshape(-1, 4)
-    again = type2_dprime(
-        drawn[:, 0],
-        drawn[:, 2],
-        drawn[:, 0] + drawn[:, 1],
-        drawn[:, 2] + drawn[:, 3],
-        observed.correction,
-        observed.conditional,
-    )
-    return {name: _percentiles(getattr(again, name).reshape(n_boot, -1), level) for name in MEASURES}
-
-
-def normalised_yes(p_yes: ArrayLike, p_no: ArrayLike) -> Floats:
-    """Return P(yes) / (P(yes) + P(no)) per item, shape ``(N,)``; NaN where both are 0.
-
-    A graded yes, from the probabilities a model gives to the two answers, for :func:`~.type2.auroc2_trials`.
-    """
-    yes, no = floats("p_yes", p_yes), floats("p_no", p_no)
-    if yes.shape != no.shape or bool((yes < 0).any() or (no < 0).any()):
-        raise ValueError(f"p_yes {yes.shape} and p_no {no.shape} must be of equal shape and 0 or more")
-    return ratio(yes, yes + no)
-
-
-def _percentiles(draws: Floats, level: float) -> Type2Bootstrap:
-    finite = np.where(np.isfinite(draws), draws, np.nan)
-    usable = np.isfinite(draws).sum(axis=0).astype(np.float64)
-    enough = 2 * usable >= len(draws)
-    # Columns without a usable draw get zeros, masked below: nanquantile warns about empty ones.
-    safe = np.where(enough, finite, 0.0)
-    low, high = np.nanquantile(safe, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    gone = np.where(enough, 1.0, np.nan)
-    return Type2Bootstrap(
-        low * gone,
-        high * gone,
-        np.nanstd(safe, axis=0) * gone,
-        usable,
-        np.where(enough, OK, MOSTLY_UNDEFINED),
     )

@@ -12,7 +12,7 @@ import pytest
 from metacog_pipeline.benchmarks.metamedqa.comparisons import COMPARISON_SCHEMA, MOST_PAIRED, compare
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.stats.anova import anova_from_data
+from metacog_pipeline.stats.anova import anova, summarise
 from metacog_pipeline.stats.multiple import holm
 
 Answered = Callable[..., pl.DataFrame]
@@ -45,7 +45,8 @@ def test_anova_and_tukey_are_those_of_the_items(three: pl.DataFrame) -> None:
     (row,) = rows(found, "anova_models", condition="baseline")
     base = three.filter(pl.col("condition") == "baseline")
     samples = [base.filter(pl.col("model") == name)["correct"].to_numpy() for name in ("good", "mid", "weak")]
-    expected = anova_from_data(samples)
+    groups = summarise(samples)
+    expected = anova(groups.n, groups.mean, groups.sd)
     assert (row["statistic"], row["p"]) == pytest.approx((expected.f, expected.p))
     assert (row["df1"], row["df2"]) == (2, 3 * 170 - 3)
     pairs = {(r["a"], r["b"]): r for r in rows(found, "tukey_models", condition="baseline")}

@@ -10,11 +10,10 @@ from metacog_pipeline.stats.anova import anova, tukey_kramer
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import (
     brier_from_patterns,
-    confidence_cells,
     ece_estimate,
     level_probability,
 )
-from metacog_pipeline.stats.paired import paired_difference
+from metacog_pipeline.stats.paired import paired_difference_from_counts
 from metacog_pipeline.stats.resampling import patterns as resample
 from metacog_pipeline.stats.resampling import patterns_of
 from metacog_pipeline.stats.resampling import ratio as ratio_estimate
@@ -56,7 +55,7 @@ def measures():
 
 
 def one_model(items, kind, choice, level, correct, rows, seed):
-    calibration = confidence_cells(level, correct)
+    calibration = 2 * (level - 1) + correct
     cells = (kind * CHOICES + choice) * (2 * LEVELS) + calibration
     fine = patterns_of(items, cells, CELLS)
     estimates = [ratio_estimate(fine, *row) for row in rows]
@@ -107,6 +106,9 @@ def test_all_pairs_of_100_models_take_less_than_a_second():
 def test_a_paired_bootstrap_of_10000_items_takes_some_milliseconds():
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 2, (2, ITEMS))
-    seconds, _ = spent(lambda: [paired_difference(a, b, 10_000, seed) for seed in range(20)])
+    ones = np.ones(ITEMS, dtype=int)
+    seconds, _ = spent(
+        lambda: [paired_difference_from_counts(a, ones, b, ones, 10_000, seed) for seed in range(20)]
+    )
     print(f"\npaired bootstrap, 10,000 draws: {1000 * seconds / 20:.1f} ms CPU a pair")
     assert seconds / 20 < 0.05

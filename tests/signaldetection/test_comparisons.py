@@ -27,7 +27,6 @@ from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
 from metacog_pipeline.benchmarks.signaldetection.scoring import pool
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.clusters import resample
-from metacog_pipeline.stats.decisions import paired_shift, shared_trials
 from metacog_pipeline.stats.multiple import holm
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
@@ -226,14 +225,18 @@ def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFr
     first, second = (
         model(items, c=c, seed=1, condition=name) for c, name in ((-0.6, "risk_s1"), (0.0, "risk_none"))
     )
-    joint = shared_trials(items[0], first["response"].to_numpy(), second["response"].to_numpy())
-    expected = paired_shift(joint)
+    # Difference and standard error of the delta method on the joint table of stimulus × response × response.
+    expected = {
+        "c": (0.6955192599923297, 0.0327917139199778),
+        "d": (-0.09910203916874472, 0.0655834278399556),
+        "c_prime": (0.44808691890564667, 0.024064488906137573),
+    }
     found = table(list(criterion_rows(count(pl.concat([first, second]), by_run=False))))
     for measure in ("c", "d", "c_prime"):
         (row,) = rows(found, "criterion_paired", measure)
-        reference = getattr(expected, measure)
-        assert row["difference"] == pytest.approx(reference.difference[0], abs=0.005), measure
-        assert row["se"] == pytest.approx(reference.se[0], rel=0.02), measure
+        difference, se = expected[measure]
+        assert row["difference"] == pytest.approx(difference, abs=0.005), measure
+        assert row["se"] == pytest.approx(se, rel=0.02), measure
         (independent,) = rows(found, "criterion_z", measure)
         assert row["se"] < independent["se"] and row["n"] == 2000
 

@@ -9,7 +9,6 @@ from scipy import stats as scipy_stats
 
 from metacog_pipeline.stats.anova import (
     anova,
-    anova_from_data,
     fisher_lsd,
     proportions_as_groups,
     summarise,
@@ -22,6 +21,11 @@ number = st.floats(-100, 100).map(lambda x: round(x, 3))
 samples = st.lists(st.lists(number, min_size=2, max_size=15), min_size=2, max_size=6)
 
 
+def of_samples(data):
+    groups = summarise(data)
+    return anova(groups.n, groups.mean, groups.sd)
+
+
 def spread(data):
     return any(max(sample) - min(sample) > 0.01 for sample in data)
 
@@ -31,11 +35,11 @@ def test_f_and_p_are_scipys_from_data_and_from_summaries(data):
     assume(spread(data))
     theirs = scipy_stats.f_oneway(*data)
     groups = summarise(data)
-    for ours in (anova_from_data(data), anova(groups.n, groups.mean, groups.sd)):
-        assert ours.f == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
-        if not math.isnan(theirs.pvalue):  # theirs, where F is rounded to just below 0
-            assert ours.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
-        assert (ours.df_between, ours.df_error) == (len(data) - 1, sum(map(len, data)) - len(data))
+    ours = anova(groups.n, groups.mean, groups.sd)
+    assert ours.f == pytest.approx(theirs.statistic, rel=1e-6, abs=1e-9)
+    if not math.isnan(theirs.pvalue):  # theirs, where F is rounded to just below 0
+        assert ours.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
+    assert (ours.df_between, ours.df_error) == (len(data) - 1, sum(map(len, data)) - len(data))
 
 
 @given(samples)
@@ -45,7 +49,7 @@ def test_tukey_kramer_is_scipys_for_unequal_groups(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = scipy_stats.tukey_hsd(*data)
-    for pair in tukey_kramer(anova_from_data(data)):
+    for pair in tukey_kramer(of_samples(data)):
         assert pair.p == pytest.approx(theirs.pvalue[pair.first, pair.second], abs=1e-5)
         assert pair.difference == pytest.approx(theirs.statistic[pair.first, pair.second], abs=1e-9)
 
@@ -54,7 +58,7 @@ def test_tukey_kramer_is_scipys_for_unequal_groups(data):
 def test_the_order_of_groups_does_not_matter(data, random):
     assume(spread(data))
     order = random.sample(range(len(data)), len(data))
-    one, other = anova_from_data(data), anova_from_data([data[i] for i in order])
+    one, other = of_samples(data), of_samples([data[i] for i in order])
     assert one.f == pytest.approx(other.f, rel=1e-9, abs=1e-12)
     by_pair = {frozenset((c.first, c.second)): c.p for c in tukey_kramer(one)}
     for c in tukey_kramer(other):
@@ -64,7 +68,7 @@ def test_the_order_of_groups_does_not_matter(data, random):
 @given(samples)
 def test_with_two_groups_lsd_tukey_and_f_say_the_same(data):
     assume(spread(data[:2]))
-    result = anova_from_data(data[:2])
+    result = of_samples(data[:2])
     (lsd,), (tukey,) = fisher_lsd(result), tukey_kramer(result)
     assert lsd.p == pytest.approx(result.p, rel=1e-7, abs=1e-12)
     assert lsd.statistic**2 == pytest.approx(result.f, rel=1e-7, abs=1e-12)
@@ -75,7 +79,7 @@ def test_with_two_groups_lsd_tukey_and_f_say_the_same(data):
 @given(samples, st.integers(0, 5))
 def test_lsd_prints_holm_beside_its_uncorrected_p(data, baseline):
     assume(spread(data) and baseline < len(data))
-    rows = fisher_lsd(anova_from_data(data), baseline)
+    rows = fisher_lsd(of_samples(data), baseline)
     assert [row.p_holm for row in rows] == list(holm([row.p for row in rows]))
     assert {row.first for row in rows} == set(range(len(data))) - {baseline}
     assert all(row.second == baseline and row.p_holm >= row.p for row in rows)
@@ -121,16 +125,16 @@ def test_thousands_of_values_fall_smoothly_from_1_to_0():
 
 
 def test_groups_without_spread_or_items_say_so():
-    flat = anova_from_data([[1, 1], [2, 2]])
+    flat = of_samples([[1, 1], [2, 2]])
     assert (flat.f, flat.p, flat.status) == (None, None, "no spread within groups")
     assert tukey_kramer(flat)[0].status == fisher_lsd(flat)[0].status == "no spread within groups"
     assert tukey_kramer(flat)[0].difference == -1.0
-    same = anova_from_data([[1, 1], [1, 1]])
+    same = of_samples([[1, 1], [1, 1]])
     assert (same.f, same.status) == (None, "no spread within groups")
-    assert anova_from_data([[1, 2, 3]]).status == "fewer than two groups with items"
-    assert anova_from_data([[1, 2], []]).status == "fewer than two groups with items"
-    assert anova_from_data([]).status == "fewer than two groups with items"
-    lone = anova_from_data([[1], [2]])
+    assert of_samples([[1, 2, 3]]).status == "fewer than two groups with items"
+    assert of_samples([[1, 2], []]).status == "fewer than two groups with items"
+    assert of_samples([]).status == "fewer than two groups with items"
+    lone = of_samples([[1], [2]])
     assert (lone.status, lone.ms_error) == ("no group with two items", None)
     assert tukey_kramer(lone)[0].status == "no group with two items"
 
@@ -138,11 +142,11 @@ def test_groups_without_spread_or_items_say_so():
 def test_equal_values_have_no_spread_whatever_their_rounding():
     data = [[1e6 + 0.1] * 3, [1e6 + 0.2] * 3]
     assert summarise(data).sd == (0.0, 0.0)
-    assert anova_from_data(data).status == "no spread within groups"
+    assert of_samples(data).status == "no spread within groups"
 
 
 def test_an_empty_group_is_left_out_of_the_analysis():
-    full, with_gap = anova_from_data([[1, 2, 4], [3, 5, 4]]), anova_from_data([[1, 2, 4], [], [3, 5, 4]])
+    full, with_gap = of_samples([[1, 2, 4], [3, 5, 4]]), of_samples([[1, 2, 4], [], [3, 5, 4]])
     assert (with_gap.f, with_gap.p, with_gap.k) == (full.f, full.p, 2)
     pairs = tukey_kramer(with_gap)
     assert [pair.status for pair in pairs] == ["a group without items", "ok", "a group without items"]
@@ -164,8 +168,8 @@ def test_what_a_small_group_lacks_may_come_as_nan():
         lambda: anova([3, -3], [1.0, 2.0], [1.0, 1.0]),
         lambda: anova([3.5, 3], [1.0, 2.0], [1.0, 1.0]),
         lambda: anova(3, 1.0, 1.0),
-        lambda: anova_from_data([[[1, 2]], [3, 4]]),
-        lambda: fisher_lsd(anova_from_data([[1, 2], [3, 4]]), baseline=2),
+        lambda: of_samples([[[1, 2]], [3, 4]]),
+        lambda: fisher_lsd(of_samples([[1, 2], [3, 4]]), baseline=2),
         lambda: proportions_as_groups([3], [2]),
         lambda: studentized_range_sf([-1.0], 3, 10),
         lambda: studentized_range_sf([1.0], 1, 10),

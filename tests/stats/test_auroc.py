@@ -6,12 +6,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from metacog_pipeline.stats.auroc import auroc, auroc_from_counts, auroc_from_patterns, auroc_statistic
+from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
 answers = st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=4, max_size=60)
 tables = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6).map(np.array)
+
+
+def auroc_from_counts(table):
+    flat = np.ravel(table)
+    return auroc_from_patterns(Patterns(np.eye(len(flat), dtype=int), flat))
 
 
 def delong_by_hand(confidence, correct):
@@ -139,7 +144,6 @@ def test_shapes_that_do_not_fit_are_value_errors():
         lambda: auroc([1, 2], [1]),
         lambda: auroc([1, 2], [1, 0], [1]),
         lambda: auroc([math.nan], [1]),
-        lambda: auroc_from_counts([[1, 2, 3]]),
         lambda: auroc_from_patterns(Patterns(np.eye(3), np.ones(3))),
     ):
         with pytest.raises(ValueError, match=r"\w"):

@@ -4,15 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats.calibration import (
+    bin_index,
     brier,
     brier_from_patterns,
-    confidence_cells,
     ece,
+    ece_clustered,
+    ece_draws,
     ece_estimate,
+    ece_statistic,
     level_probability,
     level_use,
     reliability,
-    reliability_bins,
 )
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
@@ -63,18 +65,55 @@ def test_swapping_right_and_wrong_and_turning_the_scale_leaves_ece(table):
 def test_levels_give_the_same_ece_as_arrays_in_five_bins_that_separate_them(rows):
     level, correct = map(np.array, zip(*rows, strict=True))
     p = level_probability(5, "c/L")
-    table = np.bincount(confidence_cells(level, correct), minlength=10).reshape(5, 2)
+    table = np.bincount(2 * (level - 1) + correct, minlength=10).reshape(5, 2)
     assert ece(p[level - 1], correct, bins=5).value == pytest.approx(
         ece_from_counts(table, p).value, abs=1e-12
     )
 
 
 def test_bins_are_open_below_and_closed_above_and_0_joins_the_first():
-    bins = reliability_bins([0.0, 0.1, 0.1000001, 0.3, 1.0], [1, 0, 1, 1, 1], bins=10)
-    assert [b.accuracy.n for b in bins] == [2, 1, 1, 0, 0, 0, 0, 0, 0, 1]
-    assert bins[3].accuracy.status == "no items" and bins[3].confidence is None
-    assert bins[0].confidence == pytest.approx(0.05)
-    assert (bins[2].low, bins[2].high) == (0.2, pytest.approx(0.3))
+    stated = [0.0, 0.1, 0.1000001, 0.3, 1.0]
+    assert bin_index(stated, 10).tolist() == [0, 0, 1, 2, 9]
+    assert bin_index(stated, 10, "floor").tolist() == [0, 1, 1, 3, 9]
+    assert bin_index(stated, 5, "mass").tolist() == [0, 1, 2, 3, 4]
+    assert bin_index([0.5, 0.2, 0.5], edges="levels").tolist() == [1, 0, 1]
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=40), st.integers(2, 25))
+def test_whole_percents_share_a_bin_as_the_fractions_they_are(percent, bins):
+    stated = np.array(percent) / 100
+    upper = [max(-(-p * bins // 100) - 1, 0) for p in percent]
+    assert bin_index(stated, bins).tolist() == upper
+    assert bin_index(stated, bins, "floor").tolist() == [min(p * bins // 100, bins - 1) for p in percent]
+
+
+@given(answers, st.integers(0, 5))
+def test_every_way_to_an_error_gives_the_same_one(rows, seed):
+    level, correct = map(np.array, zip(*rows, strict=True))
+    p = level_probability(5)
+    stated = p[level - 1]
+    for edges in ("equal", "floor"):
+        plain = ece(stated, correct, 5, edges).value
+        everything = ece_draws(stated, correct.astype(float), np.ones((1, len(stated))), 5, edges)
+        table = np.bincount(2 * (level - 1) + correct, minlength=10).astype(float)[None]
+        assert everything[0] == pytest.approx(plain, abs=1e-12)
+        assert ece_statistic(p, 5, edges)(table)[0] == pytest.approx(plain, abs=1e-12)
+    found = ece_clustered(stated, correct, np.arange(len(stated)) // 2, seed, bins=5, n_draws=50)
+    assert found.value == ece(stated, correct, 5).value
+    assert found.low is None or found.low <= found.value <= found.high
+
+
+def test_the_error_of_clusters_has_the_interval_it_always_had():
+    luck = np.random.default_rng(0)
+    for size in ((120,), (30, 3), (30, 2)):
+        luck.integers(0, 4 if len(size) > 1 else 6, size)
+    luck.normal(0.1, 0.2, 500)
+    luck.random((60, 3)), luck.random((60, 3))
+    stated = np.round(luck.random(90), 2)
+    correct = (luck.random(90) < stated).astype(int)
+    found = ece_clustered(stated, correct, np.repeat(np.arange(45), 2), 77)
+    frozen = (0.10266666666666667, 0.044603666666666646, 0.16985366666666668, 0.03217575811571481)
+    assert (found.value, found.low, found.high, found.sem) == frozen
 
 
 def test_a_reliability_diagram_of_levels_has_one_bin_per_level():
@@ -88,7 +127,7 @@ def test_brier_is_the_same_from_answers_and_from_patterns(rows):
     level, correct = map(np.array, zip(*rows, strict=True))
     p = level_probability(5)
     direct = brier(p[level - 1], correct)
-    patterns = patterns_of(np.arange(len(rows)), confidence_cells(level, correct), 10)
+    patterns = patterns_of(np.arange(len(rows)), 2 * (level - 1) + correct, 10)
     counted = brier_from_patterns(patterns, p)
     assert counted.value == pytest.approx(direct.value, abs=1e-12)
     assert (counted.n, counted.status) == (direct.n, direct.status)
@@ -123,14 +162,10 @@ def test_nothing_gives_no_number():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: confidence_cells([0], [1]),
-        lambda: confidence_cells([6], [1]),
-        lambda: confidence_cells([1.5], [1]),
-        lambda: confidence_cells([1], [2]),
-        lambda: confidence_cells([1, 2], [1]),
         lambda: ece([1.1], [1]),
         lambda: ece([0.5], [1, 0]),
         lambda: ece([0.5], [1], bins=0),
+        lambda: ece([0.5], [1], edges="ceil"),
         lambda: brier([-0.1], [1]),
         lambda: ece_from_counts([[1, 2, 3]], [0.5]),
         lambda: ece_from_counts([[1, 2]], [0.5, 1]),

@@ -6,10 +6,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from metacog_pipeline.stats.folded import METHOD, fold, metad_of_correct, metad_of_correct_cells
+from metacog_pipeline.stats.folded import METHOD, fold, metad_of_correct_cells
 from metacog_pipeline.stats.observers import criteria_around, expected_counts, simulate
 
 tables = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=5).map(np.array)
+
+
+def metad_of_correct(table, **options):
+    array = np.asarray(table)
+    return metad_of_correct_cells(array[None], **options)[0]
 
 
 @given(tables)
@@ -89,4 +94,4 @@ def test_padding_leaves_no_zero_cell_behind(table):
 @pytest.mark.parametrize("bad", [[1, 2], [[1, 2, 3]], [[-1, 2]], [[math.nan, 1]], np.zeros((0, 2))])
 def test_what_is_no_table_of_wrong_and_correct_is_a_value_error(bad):
     with pytest.raises(ValueError, match=r"\w"):
-        metad_of_correct(bad)
+        metad_of_correct_cells([bad])

@@ -8,7 +8,6 @@ from scipy.stats import chisquare, norm
 
 from metacog_pipeline.stats.counts import counts_from_trials
 from metacog_pipeline.stats.observers import (
-    cell_probabilities,
     criteria_around,
     expected_counts,
     simulate,
@@ -19,6 +18,12 @@ from metacog_pipeline.stats.type1 import type1
 observers = st.tuples(
     st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
 )
+
+
+def cell_probabilities(*observer):
+    """P(response, confidence | stimulus), ``(cells, 2, 2 K)``."""
+    table = expected_counts(*observer, 2)
+    return np.stack([table.n_s1, table.n_s2], axis=1)
 
 
 def built(observer):

@@ -90,7 +90,7 @@ def test_an_estimate_never_holds_nan_half_an_interval_or_numpy_types():
     )
     assert [type(x) for x in (estimate.value, estimate.low, estimate.high, estimate.sem)] == [float] * 4
     assert type(estimate.n) is int
-    assert estimate.available and not unavailable(0, "m", "no items").available
+    assert unavailable(0, "m", "no items").value is None
 
 
 def test_the_half_width_is_1_96_standard_errors():

@@ -4,8 +4,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from metacog_pipeline.stats.auroc import auroc, auroc_from_counts
+from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
 from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
+from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type2 import auroc2, auroc2_trials, bin_confidence, type2_rates
 
 vectors = st.integers(1, 6).flatmap(
@@ -19,7 +20,8 @@ def test_area_and_interval_of_counts_are_delongs_of_the_trials(pair):
     table = counts(*pair)
     right, wrong = table.by_confidence
     one = auroc2(table).estimate()
-    other = auroc_from_counts(np.column_stack([wrong[0], right[0]]).astype(int))
+    pooled = np.column_stack([wrong[0], right[0]]).astype(int).ravel()
+    other = auroc_from_patterns(Patterns(np.eye(len(pooled), dtype=int), pooled))
     assert (one.n, one.status) == (other.n, other.status)
     if other.value is not None:
         assert one.value == pytest.approx(other.value)

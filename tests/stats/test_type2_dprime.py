@@ -1,17 +1,11 @@
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from metacog_pipeline.stats.type2_dprime import (
-    MEASURES,
-    bootstrap_type2_dprime,
-    normalised_yes,
-    type2_dprime,
-)
+from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 tables = st.tuples(*[st.integers(0, 30)] * 4)  # yes·correct, no·correct, yes·wrong, no·wrong
 
@@ -77,25 +71,6 @@ def test_corrections_change_the_rates_and_nothing_else():
     assert half.raw_alignment[0] == plain.raw_alignment[0] == 1
 
 
-def test_bootstrap_intervals_of_many_cells_come_in_one_pass_and_agree_with_the_delta_method():
-    result = type2_dprime([300, 150, 0], [120, 140, 0], [400, 250, 0], [300, 300, 0])
-    found = bootstrap_type2_dprime(result, 4000, seed=3)
-    assert set(found) == set(MEASURES)
-    assert found["d"].sd[:2] == pytest.approx(np.sqrt(result.var_d[:2]), rel=0.06)
-    low, high = result.interval()
-    assert found["d"].low[:2] == pytest.approx(low[:2], abs=0.04)
-    assert found["d"].high[:2] == pytest.approx(high[:2], abs=0.04)
-    assert found["d"].status.tolist() == ["ok", "ok", "undefined in most resamples"]
-    assert np.isnan(found["d"].low[2])
-    again = bootstrap_type2_dprime(result, 4000, seed=3)
-    assert (again["yfr"].low[:2] == found["yfr"].low[:2]).all()
-
-
-def test_a_graded_yes_is_a_share_of_the_two_answers():
-    graded = normalised_yes([0.3, 0.0, 0.2], [0.1, 0.0, 0.0])
-    assert graded[[0, 2]] == pytest.approx([0.75, 1]) and np.isnan(graded[1])
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -105,8 +80,6 @@ def test_a_graded_yes_is_a_share_of_the_two_answers():
         lambda: type2_dprime(1, 1, 2, math.inf),
         lambda: type2_dprime(1, 1, 2, 2, "both"),
         lambda: type2_dprime(1, 1, 2, 2).estimate("e"),
-        lambda: normalised_yes([1], [-1]),
-        lambda: bootstrap_type2_dprime(type2_dprime(1, 1, 2, 2), 0),
     ],
 )
 def test_what_is_no_yes_no_table_is_a_value_error(call):

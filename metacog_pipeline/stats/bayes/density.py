@@ -151,12 +151,7 @@ def subject_model(
 ) -> SubjectModel:
     """Return the model of one cell from its two count vectors, each of length 2 K, K >= 2."""
     ratings = len(n_s1) // 2
-    table = np.array(
-        [
-            [n_s1[:ratings][::-1], n_s2[:ratings][::-1]],
-            [n_s2[ratings:], n_s1[ratings:]],
-        ]
-    )
+    table = np.array([[n_s1[:ratings][::-1], n_s2[:ratings][::-1]], [n_s2[ratings:], n_s1[ratings:]]])
     return SubjectModel(table, None if estimate_dprime else point_estimates(table), conditional)
 
 

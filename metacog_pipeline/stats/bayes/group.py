@@ -36,7 +36,6 @@ from metacog_pipeline.stats.bayes.gate import (
 from metacog_pipeline.stats.bayes.group_density import GroupModel, group_model
 from metacog_pipeline.stats.bayes.starts import overdispersed
 from metacog_pipeline.stats.counts import Counts
-from metacog_pipeline.stats.decisions.draws import Comparison, Scale, compare
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
 FEW_SUBJECTS = "few_subjects"
@@ -212,31 +211,6 @@ def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts
             "need one vector per stimulus and the same number of ratings"
         )
     return Counts(np.array(subjects_s1, dtype=np.float64), np.array(subjects_s2, dtype=np.float64))
-
-
-def compare_groups(
-    first: GroupPosterior,
-    second: GroupPosterior,
-    rope: float = 0.05,
-    *,
-    scale: Scale = "log_ratio",
-    seed: int = 0,
-) -> Comparison:
-    """Compare the efficiencies of two independent groups, fitted apart.
-
-    ``log_ratio`` is the posterior of μ_logM of the first minus that of the second, ``difference`` that of exp(μ_logM).
-
-    Raises
-    ------
-    ValueError
-        Where one of the two has not converged, or both come from one random stream.
-    """
-    for which, group in (("first", first), ("second", second)):
-        if not group.converged:
-            raise ValueError(f"the {which} group has no posterior ({group.status}): {group.reason}")
-    return compare(
-        np.exp(first.draws["mu_log_m"]), np.exp(second.draws["mu_log_m"]), rope, scale=scale, seed=seed
-    )
 
 
 def _diagnose(draws: Draws) -> dict[str, Diagnostic]:

@@ -28,14 +28,7 @@ import numpy as np
 
 from metacog_pipeline.stats._arrays import MOST_DRAWN, Floats, whole
 from metacog_pipeline.stats.bayes.density import SubjectModel, subject_model
-from metacog_pipeline.stats.bayes.draws import (
-    Diagnostic,
-    Draws,
-    Summary,
-    diagnose,
-    summarise,
-    with_ratios,
-)
+from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws, Summary, diagnose, summarise, with_ratios
 from metacog_pipeline.stats.bayes.gate import (
     CONVERGED,
     LEAST_ESS,

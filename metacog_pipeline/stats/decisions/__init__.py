@@ -4,18 +4,12 @@
 verdicts  the interval rules (symmetric, HDI), the four verdicts of a ROPE, the Bonferroni Z test
 draws     two sets of posterior draws: log ratio and difference; one set against optimality
 shifts    criterion shifts between conditions from a table of type-1 measures, independent trials
-shared    the same shifts where both conditions were answered on the same items: the paired test
 ========  ===========================================================================================
 """
 
 from __future__ import annotations
 
 from metacog_pipeline.stats.decisions.draws import Comparison, against_optimality, compare
-from metacog_pipeline.stats.decisions.shared import (
-    SharedTrials,
-    paired_shift,
-    shared_trials,
-)
 from metacog_pipeline.stats.decisions.shifts import (
     Contrasts,
     CriterionShifts,
@@ -26,7 +20,6 @@ from metacog_pipeline.stats.decisions.shifts import (
 from metacog_pipeline.stats.decisions.verdicts import (
     VERDICTS,
     ZTest,
-    bonferroni_z,
     hdi,
     rope,
     symmetric_interval,
@@ -38,18 +31,14 @@ __all__ = [
     "Comparison",
     "Contrasts",
     "CriterionShifts",
-    "SharedTrials",
     "ZTest",
     "against_optimality",
-    "bonferroni_z",
     "compare",
     "condition_pairs",
     "contrasts",
     "criterion_shift",
     "hdi",
-    "paired_shift",
     "rope",
-    "shared_trials",
     "symmetric_interval",
     "z_test",
 ]

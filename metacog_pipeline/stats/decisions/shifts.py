@@ -4,8 +4,8 @@ Each measure (c, d′, c′) is its own family of tests: Z = (x₂ - x₁) / √
 region of practical equivalence on the Bonferroni-adjusted interval. A moved criterion is worth interpreting through c′
 where d′ moved too; ``examined`` says so. Source: "Measuring the metacognition of AI" (arXiv 2603.29693), c-calibration.
 
-The variances are those of independent trials. Where both conditions were answered on the same items, the paired test
-in :mod:`metacog_pipeline.stats.decisions.shared` is the exact one and usually the sharper.
+The variances are those of independent trials. Where both conditions were answered on the same items, a paired test
+(`contrasts` with its own standard error) is the exact one and usually the sharper.
 """
 
 from __future__ import annotations

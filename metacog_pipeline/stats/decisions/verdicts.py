@@ -157,29 +157,6 @@ def z_test(
     )
 
 
-def bonferroni_z(
-    first: ArrayLike,
-    second: ArrayLike,
-    var_first: ArrayLike,
-    var_second: ArrayLike,
-    family_size: int | None = None,
-    level: float = 0.95,
-) -> ZTest:
-    """Return Z = (second - first) / √(var_first + var_second), row by row: independent samples.
-
-    Parameters
-    ----------
-    first, second, var_first, var_second
-        Shape ``(rows,)``: estimates and their sampling variances.
-    family_size, level
-        See :func:`z_test`.
-    """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    variance = np.asarray(var_first, dtype=np.float64) + np.asarray(var_second, dtype=np.float64)
-    with np.errstate(invalid="ignore"):  # inf - inf: a row without a number, left out by z_test
-        return z_test(two - one, np.sqrt(np.where(variance >= 0, variance, np.nan)), family_size, level)
-
-
 def quantile(level: float, family_size: int) -> float:
     """Return the normal quantile of a two-sided interval at 1 - (1 - level) / family_size."""
     return float(-ndtri((1.0 - level) / (2.0 * family_size)))

@@ -134,11 +134,7 @@ def bootstrap_metad(
 
 
 def fit_replicates(
-    n_s1: Floats,
-    n_s2: Floats,
-    s: ArrayLike = 1.0,
-    padding: float = 0.0,
-    criterion: str = "published",
+    n_s1: Floats, n_s2: Floats, s: ArrayLike = 1.0, padding: float = 0.0, criterion: str = "published"
 ) -> Replicates:
     """Fit resampled counts that the caller drew, for instance from items that two models share.
 

@@ -118,12 +118,7 @@ def maximise(
 
 
 def newton_step(
-    problem: Problem,
-    here: Evaluation,
-    x: Floats,
-    damping: Floats,
-    bound: Floats,
-    fixed_x: bool | Mask,
+    problem: Problem, here: Evaluation, x: Floats, damping: Floats, bound: Floats, fixed_x: bool | Mask
 ) -> tuple[Floats, Floats, Floats]:
     """Return the step in x and in the log widths, and the largest |gradient|, each with the cell last."""
     width = here.width

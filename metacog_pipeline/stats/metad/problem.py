@@ -103,9 +103,7 @@ def by_side(table: Counts) -> Floats:
     """Return the counts as ``(2, 2, K, C)``: side (S1, S2), row (correct, wrong), confidence 1 .. K, cell."""
     k = table.ratings
     n_s1, n_s2 = table.n_s1.T, table.n_s2.T
-    return np.stack(
-        [np.stack([n_s1[:k][::-1], n_s2[:k][::-1]]), np.stack([n_s2[k:], n_s1[k:]])],
-    )
+    return np.stack([np.stack([n_s1[:k][::-1], n_s2[:k][::-1]]), np.stack([n_s2[k:], n_s1[k:]])])
 
 
 def collapse(counts: Floats) -> Collapsed:

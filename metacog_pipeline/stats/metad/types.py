@@ -16,7 +16,6 @@ ZERO_DPRIME = "zero_dprime"
 UNIDENTIFIED = "unidentified"
 BOUNDARY = "boundary"
 NOT_CONVERGED = "not_converged"
-NOT_FITTED = "not_fitted"
 
 REASONS = {
     OK: "",
@@ -94,8 +93,7 @@ class MetaD:
     pad, s, criterion
         What was added to each count, sd(S1) / sd(S2), and which criterion was held fixed (see :func:`fit_metad`).
     rs1, rs2
-        Response-conditional fits, or None where none were asked for; ``meta_da_rs1`` and the like read from them, NaN
-        with status ``"not_fitted"`` where there are none.
+        Response-conditional fits, or None where none were asked for.
     """
 
     status: Texts
@@ -151,37 +149,3 @@ class MetaD:
         """Type-2 rates of the model, shaped like ``observed``."""
         edges = np.stack([(self.meta_c1 - self.t2c_rs1.T)[::-1], self.t2c_rs2.T - self.meta_c1])
         return fitted_rates(edges, self.meta_d1, self.meta_c1, self.s)
-
-    @property
-    def meta_da_rs1(self) -> Floats:
-        """meta_da of response S1 alone."""
-        return self._nothing if self.rs1 is None else self.rs1.meta_da
-
-    @property
-    def meta_da_rs2(self) -> Floats:
-        """meta_da of response S2 alone."""
-        return self._nothing if self.rs2 is None else self.rs2.meta_da
-
-    @property
-    def m_ratio_rs1(self) -> Floats:
-        """M-ratio of response S1 alone."""
-        return self._nothing if self.rs1 is None else self.rs1.m_ratio
-
-    @property
-    def m_ratio_rs2(self) -> Floats:
-        """M-ratio of response S2 alone."""
-        return self._nothing if self.rs2 is None else self.rs2.m_ratio
-
-    @property
-    def status_rs1(self) -> Texts:
-        """Status of the fit to response S1 alone."""
-        return np.full(self.cells, NOT_FITTED) if self.rs1 is None else self.rs1.status
-
-    @property
-    def status_rs2(self) -> Texts:
-        """Status of the fit to response S2 alone."""
-        return np.full(self.cells, NOT_FITTED) if self.rs2 is None else self.rs2.status
-
-    @property
-    def _nothing(self) -> Floats:
-        return np.full(self.cells, np.nan)

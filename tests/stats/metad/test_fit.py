@@ -37,8 +37,8 @@ def test_swapping_the_stimuli_mirrors_the_fit(table):
         same(swapped.log_likelihood, fit.log_likelihood, 1e-9)
         same(swapped.meta_d1, fit.meta_d1)
         same(swapped.t2c_rs1, -fit.t2c_rs2[:, ::-1], 1e-5)
-        assert swapped.status_rs1[0] == fit.status_rs2[0]
-        same(swapped.meta_da_rs1, fit.meta_da_rs2, 1e-5)
+        assert swapped.rs1.status[0] == fit.rs2.status[0]
+        same(swapped.rs1.meta_da, fit.rs2.meta_da, 1e-5)
 
 
 @settings(max_examples=60, deadline=None)
