@@ -15,7 +15,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 from metacog_pipeline.study import load_study
 
 

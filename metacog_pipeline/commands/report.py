@@ -17,7 +17,7 @@ def report(study_file: Path) -> None:
 
     The pages are made from the leaderboard as it stands. They open from disk and load nothing from a network.
     """
-    from metacog_pipeline.report import build_report
+    from metacog_pipeline.report.page import build_report
 
     study = load_study(study_file)
     click.echo(build_report(study.home.path, study.study.name))

@@ -1,5 +1,6 @@
-"""The report: one HTML page made from the leaderboard of a study, with its figures inside, readable without a network."""
+"""The report of a study: HTML pages made from its leaderboard, readable from disk without a network.
 
-from metacog_pipeline.report.page import build_report
-
-__all__ = ["build_report"]
+Holds the pages, their templates, the pieces and figures that every part is made of, and the parts that are shared by all
+benchmarks. What is shown of one benchmark alone is in its own folder (``report.py``). It never computes a number and never
+runs anything a model wrote. Start with ``page.build_report``.
+"""

@@ -2,91 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from metacog_pipeline.leaderboard.output import Stacked
-from metacog_pipeline.leaderboard.read import Rows, read_table
+from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.html import Part, figure, folded, paragraph, table
-from metacog_pipeline.report.more_figures import plane
+from metacog_pipeline.report.pieces import Part, by_world, figure, folded, grid, paragraph, table
 
-_WORLDS = {"measured": "Models", "simulated": "Simulated observers"}
-#: Benchmark → its headline, what one of it is called here, and how many of these a headline of 1 has.
-_UNITS = {
-    "metamedqa": ("MetaMedQA accuracy", "point", 100),
-    "signaldetection": ("M-ratio", "0.1 of M-ratio", 10),
-    "medley": ("MEDLEY MMS", "point", 100),
-    "metacogbench": ("MetaCog overall", "point", 100),
-    "selfknowledge": ("d′type2", "0.1 of d′", 10),
-}
 _SAID = (
     "Dollars for every answer of a model, whatever its condition and run, superseded ones too: all was paid for. Below: "
-    "per point (of 100) of accuracy, MMS and overall score, per 0.1 of M-ratio and d′; none where the headline is not "
-    "above 0. A cheap point is no good point: read it beside the headline."
+    "dollars per point of 100 of a share or score, per 0.1 of any other headline; none where the headline is not above 0. "
+    "A cheap point is no good point: read it beside the headline."
 )
-_VALUES = """
-    select profile.source, cost.model, cost.benchmark, cost.cost_usd, cost.unpriced, cost.answers,
-        cost.input_tokens, cost.output_tokens, profile.metamedqa, profile.signaldetection, profile.medley,
-        profile.metacogbench, profile.selfknowledge
-    from cost
-    inner join profile using (model)
-    order by profile.source, cost.model, cost.benchmark
-"""
-_HEADLINES = ("metamedqa", "signaldetection", "medley", "metacogbench", "selfknowledge")
+Headlines = dict[tuple[str, str], float]  # (model, benchmark) → estimate
 
 
 def parts(home: Path) -> Iterator[Part]:
     """Yield the part of the page about cost; nothing before the first answer."""
-    found = [_named(row) for row in read_table(home, _VALUES).rows]
-    made = "".join(_world(found, world) for world in _WORLDS)
-    if made:
+    values = {(each.model, each.benchmark): each.estimate for each in queries.headlines(home)}
+    asked = queries.asked(home)
+    found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked]
+    if made := Markup().join(_world(title, own, values) for title, own in by_world(found)):
         yield Part("cost", "What did it cost?", paragraph(_SAID, "soft") + made + _others(home))
 
 
 def per_unit(dollars: float, headline: float | None, units: int) -> float | None:
     """Return dollars per unit of a headline that has ``units`` of them at 1; None where it is not above 0."""
     return dollars / (units * headline) if headline is not None and headline > 0 else None
-
-
-def _named(row: tuple[object, ...]) -> dict[str, object]:
-    columns = ("source", "model", "benchmark", "dollars", "unpriced", "answers", "read", "written")
-    return dict(zip((*columns, *_HEADLINES), row, strict=True))
-
-
-def _world(found: list[dict[str, object]], world: str) -> str:
-    own = [row for row in found if row["source"] == world and row["benchmark"] in _UNITS]
-    asked = [name for name in _UNITS if any(row["benchmark"] == name for row in own)]
-    if not asked:
-        return ""
-    models = dict.fromkeys(str(row["model"]) for row in own)
-    cells = {(str(row["model"]), str(row["benchmark"])): _cell(row) for row in own}
-    columns = ("model", *(_UNITS[name][0] for name in asked))
-    body = tuple((model, *(cells.get((model, name)) for name in asked)) for model in models)
-    tokens = Rows(
-        ("model", "benchmark", "answers", "tokens read", "tokens written", "without a price"),
-        tuple(
-            tuple(row[name] for name in ("model", "benchmark", "answers", "read", "written", "unpriced"))
-            for row in own
-        ),
-    )
-    title = _WORLDS[world]
-    return (
-        table(Rows(columns, body), f"{title}: dollars, and dollars for each point")
-        + _figures(own, asked, title)
-        + folded(f"{title}: answers and tokens", table(tokens, f"{title}: answers and tokens"))
-    )
-
-
-def _cell(row: dict[str, object]) -> object:
-    _, unit, units = _UNITS[str(row["benchmark"])]
-    dollars, headline = row["dollars"], row[str(row["benchmark"])]
-    if not isinstance(dollars, float):
-        return None
-    each = per_unit(dollars, headline if isinstance(headline, float) else None, units)
-    below = f"no cost for each {unit}" if each is None else f"{money(each)} per {unit}"
-    missing = f"; {row['unpriced']} calls without a price" if row["unpriced"] else ""
-    return Stacked(f"{money(dollars)}\n{below}{missing}")
 
 
 def money(dollars: float) -> str:
@@ -96,36 +42,56 @@ def money(dollars: float) -> str:
     return f"${dollars:.2g}" if dollars >= 1e-4 else "< $0.0001"
 
 
-def _figures(own: list[dict[str, object]], asked: list[str], title: str) -> str:
+def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines) -> Markup:
+    asked = sorted({row[2] for row in own})
+    cells = {(row[1], row[2]): _cell(row, values) for row in own}
+    models = dict.fromkeys(row[1] for row in own)
+    columns = ("model", *(queries.about(name).headline for name in asked))
+    body = [(model, *(cells.get((model, name)) for name in asked)) for model in models]
+    tokens = [(model, name, n, read, written, lost) for _, model, name, _, lost, n, read, written in own]
+    told = ("model", "benchmark", "answers", "tokens read", "tokens written", "without a price")
+    detail = f"{title}: answers and tokens"
+    return (
+        table(columns, body, f"{title}: dollars, and dollars for each point")
+        + _figures(own, asked, title, values)
+        + folded(detail, table(told, tokens, detail))
+    )
+
+
+def _cell(row: Sequence[Any], values: Headlines) -> object:
+    _, model, name, dollars, unpriced, *_ = row
+    if not isinstance(dollars, float):
+        return None
+    about = queries.about(name)
+    each = per_unit(dollars, values.get((model, name)), about.units)
+    below = f"no cost for each {about.unit}" if each is None else f"{money(each)} per {about.unit}"
+    missing = f"; {unpriced} calls without a price" if unpriced else ""
+    return Stacked(f"{money(dollars)}\n{below}{missing}")
+
+
+def _figures(own: Sequence[Sequence[Any]], asked: Sequence[str], title: str, values: Headlines) -> Markup:
     """Return headline against dollars, where anything was paid."""
     made = []
     for name in asked:
         points = [
-            (str(row["model"]), title.lower(), Point(dollars), Point(headline))
+            (row[1], title.lower(), Point(row[3]), Point(headline))
             for row in own
-            if row["benchmark"] == name
-            and isinstance(dollars := row["dollars"], float)
-            and isinstance(headline := row[name], float)
+            if row[2] == name and row[3] is not None and (headline := values.get((row[1], name))) is not None
         ]
         if any(point[2].value > 0 for point in points):
-            drawn = plane(points, x="dollars", y=_UNITS[name][0], axes_at_zero=False)
-            made.append(
-                figure(drawn, f"{title}: {_UNITS[name][0]} against dollars. Up and to the left is better.")
-            )
-    return f'<div class="figures">{"".join(made)}</div>' if made else ""
+            headline = queries.about(name).headline
+            drawn = maps.plane(points, x="dollars", y=headline, axes_at_zero=False)
+            made.append(figure(drawn, f"{title}: {headline} against dollars. Up and to the left is better."))
+    return grid(made)
 
 
-def _others(home: Path) -> str:
+def _others(home: Path) -> Markup:
     """Return what was paid besides: to judges and for building questions, and to models no longer listed."""
-    found = read_table(
-        home,
-        "select benchmark, sum(cost_usd), sum(answers)::bigint from cost "
-        "where not listed or benchmark not in (select benchmark from int_benchmarks) group by benchmark order by all",
-    ).rows
-    body = tuple((row[0], row[2], money(row[1]) if isinstance(row[1], float) else None) for row in found)
-    if not body:
-        return ""
+    found = queries.rows(home, queries.OTHER_COSTS)
+    if not found:
+        return Markup()
+    body = [(name, n, money(dollars) if isinstance(dollars, float) else None) for name, n, dollars in found]
     return folded(
         "Paid besides: judges, building questions, models no longer listed",
-        table(Rows(("for", "answers", "paid"), body), "Paid besides"),
+        table(("for", "answers", "paid"), body, "Paid besides"),
     )

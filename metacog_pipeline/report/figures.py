@@ -20,6 +20,10 @@ INK = "#010203"
 #: Told apart by people with any colour vision, on light and on dark paper.
 PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5f8a99", "#c2483f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MOST_LINES = len(PALETTE)  # more cannot be told apart; the table beside the figure has them all
+MOST_ROWS = 40  # of a figure with a row per model; the table has all
+_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)))  # lines told apart without colour too
+_REFERENCE = (0, (4, 3))
 _WIDTH_IN = 5.4
 _LONGEST_LABEL = 32
 
@@ -40,84 +44,141 @@ class Point:
         return [max(0.0, self.value - self.low)], [max(0.0, self.high - self.value)]
 
 
+def colour(place: int) -> str:
+    """Return the colour of series number ``place``."""
+    return PALETTE[place % len(PALETTE)]
+
+
+def marker(place: int) -> str:
+    """Return the mark of series number ``place``."""
+    return MARKERS[place % len(MARKERS)]
+
+
 def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> str:
     """Return a plot of ``y`` against ``x`` with the line y = x, named ``line``.
 
-    Parameters
-    ----------
-    points
-        ``(series, kind, x, y)``: a series has a colour, a kind a marker.
+    ``points`` are ``(series, kind, x, y)``: a series has a colour, a kind a marker.
     """
-    series = {
-        name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(each[0] for each in points))
-    }
-    kinds = {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(sorted({each[1] for each in points}))}
+    series = {name: colour(i) for i, name in enumerate(dict.fromkeys(each[0] for each in points))}
+    kinds = {name: marker(i) for i, name in enumerate(sorted({each[1] for each in points}))}
     figure, axes = canvas(3.8 + 0.12 * (1 + len(series) + len(kinds)))  # room for the legend, two in a row
     ends = [end for *_, a, b in points for p in (a, b) for end in (p.value, p.low, p.high) if end is not None]
     low, high = min([0.0, *ends]), max([1.0, *ends])
     margin = 0.04 * (high - low)
-    axes.plot([low, high], [low, high], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    axes.plot([low, high], [low, high], color=INK, linewidth=1, linestyle=_REFERENCE, zorder=1)
     for name, kind, a, b in points:
-        axes.errorbar(
-            [a.value],
-            [b.value],
-            xerr=a.arms,
-            yerr=b.arms,
-            fmt=kinds[kind],
-            color=series[name],
-            markersize=7,
-            linewidth=1.2,
-        )
+        mark(axes, a, b, kinds[kind], series[name], 7)
     axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(low - margin, high + margin)
     axes.set_aspect("equal")
-    label(axes, x, y)
     handles = [handle("-", INK, line, dashes=True)]
-    handles += [handle("s", colour, name) for name, colour in series.items()]
-    handles += [handle(marker, INK, name, hollow=True) for name, marker in kinds.items()]
-    legend(figure, handles)
-    return svg(figure, f"{y} against {x}")
+    handles += [handle("s", shade, name) for name, shade in series.items()]
+    handles += [handle(each, INK, name, hollow=True) for name, each in kinds.items()]
+    return finished(figure, axes, x, y, handles)
 
 
 def ladder(
     rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[str], x: str, apart: float = 0.0
 ) -> str:
-    """Return one line per row with a mark for each of ``steps``, joined in that order.
+    """Return one line per row, `MOST_ROWS` at most, with a mark for each of ``steps``, joined in that order.
 
     ``apart`` sets the steps of a row below each other, in rows, where their intervals would lie on one another; they
     are not joined then.
     """
+    rows = rows[:MOST_ROWS]
     figure, axes = canvas(1.2 + 0.42 * max(1, len(rows)))
-    colours = {step: PALETTE[i % len(PALETTE)] for i, step in enumerate(steps)}
-    markers = {step: MARKERS[i % len(MARKERS)] for i, step in enumerate(steps)}
     for place, (_, points) in enumerate(rows):
-        levels = {step: place + apart * (i - (len(steps) - 1) / 2) for i, step in enumerate(steps)}
         there = [step for step in steps if step in points]
         if not apart:
-            axes.plot(
-                [points[step].value for step in there],
-                [place] * len(there),
-                color=INK,
-                linewidth=0.6,
-                zorder=1,
-            )
-        for step in steps:
+            values = [points[step].value for step in there]
+            axes.plot(values, [place] * len(there), color=INK, linewidth=0.6, zorder=1)
+        for i, step in enumerate(steps):
             if step in points:
-                axes.errorbar(
-                    [points[step].value],
-                    [levels[step]],
-                    xerr=points[step].arms,
-                    fmt=markers[step],
-                    color=colours[step],
-                    markersize=6,
-                    linewidth=1.4,
-                )
+                level = place + apart * (i - (len(steps) - 1) / 2)
+                mark(axes, points[step], Point(level), marker(i), colour(i), 6)
     axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
-    axes.set_yticks(range(len(rows)), [label_text(name) for name, _ in rows], parse_math=False)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    label(axes, x, "")
-    legend(figure, [handle(markers[step], colours[step], step) for step in steps])
-    return svg(figure, x)
+    name_rows(axes, [name for name, _ in rows])
+    return finished(
+        figure, axes, x, "", [handle(marker(i), colour(i), step) for i, step in enumerate(steps)], x
+    )
+
+
+def intervals(rows: Sequence[tuple[str, Point]], *, x: str) -> str:
+    """Return one mark with its interval per row, from top to bottom as given."""
+    figure, axes = canvas(0.9 + 0.28 * max(1, len(rows)))
+    for place, (_, point) in enumerate(rows):
+        mark(axes, point, Point(place), MARKERS[0], PALETTE[0], 5)
+    name_rows(axes, [name for name, _ in rows])
+    whole = [end for _, p in rows for end in (p.value, p.low, p.high) if end is not None]
+    if whole and all(float(end).is_integer() for end in whole):
+        first, last = int(min(whole)), int(max(whole))
+        axes.set_xticks(range(first, last + 1, max(1, (last - first) // 8)))
+    return finished(figure, axes, x, "", [], x)
+
+
+def lines(
+    series: Mapping[str, Sequence[tuple[float, Point]]],
+    *,
+    x: str,
+    y: str,
+    diagonal: str,
+    span: tuple[float, float] = (0.0, 1.0),
+    apart: float = 0.0,
+    marks: bool = True,
+    spots: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+) -> str:
+    """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name.
+
+    Parameters
+    ----------
+    apart
+        Over how wide a range around a whole x the values of different series stand beside each other.
+    marks
+        Put a mark on every point.
+    spots
+        Single points of a series, apart from its line.
+    """
+    told = dict(list(series.items())[:MOST_LINES])
+    figure, axes = canvas((3.6 if apart else 4.0) + 0.12 * (1 + len(told)))
+    axes.plot(span, [0, 1], color=INK, linewidth=1, linestyle=_REFERENCE, zorder=1)
+    handles = [handle("-", INK, diagonal, dashes=True)]
+    for place, (name, points) in enumerate(told.items()):
+        beside = apart * ((place + 0.5) / len(told) - 0.5)
+        for at, point in points:
+            if point.arms:
+                axes.errorbar([at + beside], [point.value], yerr=point.arms, color=colour(place), linewidth=1)
+        axes.plot(
+            [at + beside for at, _ in points],
+            [point.value for _, point in points],
+            color=colour(place),
+            marker=marker(place) if marks else "",
+            markersize=5,
+            linewidth=1.5,
+            linestyle=_DASHES[place % len(_DASHES)],
+        )
+        for at, level in (spots or {}).get(name, ()):
+            axes.plot([at], [level], marker(place), color=colour(place), markersize=8)
+        handles.append(handle(marker(place), colour(place), name))
+    axes.set_xlim(span[0] - apart - 0.02, span[1] + apart + 0.02)
+    axes.set_ylim(-0.02, 1.02)
+    if span == (0.0, 1.0):
+        axes.set_aspect("equal")
+    else:
+        axes.set_xticks(range(int(span[0]), int(span[1]) + 1))
+    return finished(figure, axes, x, y, handles)
+
+
+def mark(axes: Axes, a: Point, b: Point, shape: str, shade: str, size: float) -> None:
+    """Draw one point with its intervals."""
+    axes.errorbar(
+        [a.value], [b.value], xerr=a.arms, yerr=b.arms, fmt=shape, color=shade, markersize=size, linewidth=1.3
+    )
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Put a name beside each row, the first on top."""
+    axes.set_yticks(range(len(names)), [label_text(name) for name in names], parse_math=False)
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
 
 
 def canvas(height: float) -> tuple[Figure, Axes]:
@@ -135,40 +196,40 @@ def canvas(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def label(axes: Axes, x: str, y: str) -> None:
-    """Name both axes."""
-    axes.set_xlabel(label_text(x), color=INK, fontsize=11, parse_math=False)
-    axes.set_ylabel(label_text(y), color=INK, fontsize=11, parse_math=False)
-
-
-def handle(marker: str, colour: str, name: str, *, hollow: bool = False, dashes: bool = False) -> object:
+def handle(shape: str, shade: str, name: str, *, hollow: bool = False, dashes: bool = False) -> object:
     """Return an entry of a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D(
         [],
         [],
-        color=colour,
-        marker="" if dashes else marker,
-        linestyle=(0, (4, 3)) if dashes else "none",
-        markerfacecolor="none" if hollow else colour,
+        color=shade,
+        marker="" if dashes else shape,
+        linestyle=_REFERENCE if dashes else "none",
+        markerfacecolor="none" if hollow else shade,
         markersize=7,
         label=label_text(name),
     )
 
 
-def legend(figure: Figure, handles: Sequence[object]) -> None:
-    """Put a legend below the plot."""
-    made = figure.legend(
-        handles=list(handles),
-        loc="outside lower center",
-        ncols=2,
-        frameon=False,
-        fontsize=10,
-        labelcolor=INK,
-    )
-    for text in made.get_texts():
-        text.set_parse_math(False)
+def finished(
+    figure: Figure, axes: Axes, x: str, y: str, handles: Sequence[object], name: str | None = None
+) -> str:
+    """Name the axes, put the legend below, and return the figure as SVG; ``name`` says what it shows."""
+    axes.set_xlabel(label_text(x), color=INK, fontsize=11, parse_math=False)
+    axes.set_ylabel(label_text(y), color=INK, fontsize=11, parse_math=False)
+    if handles:
+        made = figure.legend(
+            handles=list(handles),
+            loc="outside lower center",
+            ncols=2,
+            frameon=False,
+            fontsize=10,
+            labelcolor=INK,
+        )
+        for text in made.get_texts():
+            text.set_parse_math(False)
+    return svg(figure, f"{y} against {x}" if name is None else name)
 
 
 def svg(figure: Figure, label: str) -> str:
@@ -183,7 +244,7 @@ def svg(figure: Figure, label: str) -> str:
     ):
         warnings.simplefilter(
             "ignore", UserWarning
-        )  # the reader's fonts draw the text, not those measured with here
+        )  # the reader's fonts draw the text, not those measured here
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     drawn = out.getvalue()
     drawn = drawn[drawn.index("<svg") :].replace(INK, "currentColor")
@@ -193,7 +254,7 @@ def svg(figure: Figure, label: str) -> str:
     drawn = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
     opening = drawn[: drawn.index(">")]
     sized = re.sub(r' (width|height)="[^"]*"', "", opening)
-    name = "".join(each for each in label if each not in '<>&"')
+    name = "".join(each for each in printable(label) if each not in '<>&"')
     return f'{sized} role="img" aria-label="{name}"{drawn[len(opening) :]}'
 
 

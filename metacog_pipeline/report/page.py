@@ -1,45 +1,30 @@
-"""``<home>/report/index.html``: the board of a study, and what there is to say about each benchmark it asks.
+"""``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
 Beside it stand ``methods.html``, a page for each model and each figure as a file. The page runs and loads none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+import importlib
+import re
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+
+from markupsafe import Markup
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
-from metacog_pipeline.leaderboard.read import board, read_table
-from metacog_pipeline.report import (
-    across,
-    cost,
-    medley,
-    metacogbench,
-    metamedqa,
-    printed,
-    selfknowledge,
-    signaldetection,
-)
-from metacog_pipeline.report.html import Part, folded, linked, paragraph, table, words
+from metacog_pipeline.leaderboard.read import board
+from metacog_pipeline.report import confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.methods import write_methods
-from metacog_pipeline.report.models import links, write_model_pages
+from metacog_pipeline.report.models import write_model_pages
+from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
-from metacog_pipeline.report.style import STYLE
 
 PAGE = "index.html"
-#: Benchmark → what the page shows of it beside its board.
-PARTS: Mapping[str, Callable[[Path], Iterator[Part]]] = {
-    "metamedqa": metamedqa.parts,
-    "signaldetection": signaldetection.parts,
-    "medley": medley.parts,
-    "metacogbench": metacogbench.parts,
-    "selfknowledge": selfknowledge.parts,
-}
 
 
 def build_report(home: Path, name: str | None = None) -> Path:
@@ -53,22 +38,27 @@ def build_report(home: Path, name: str | None = None) -> Path:
     StoreError
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
+    asked = queries.asked(home)
     parts = [
-        *across.glance(home),
+        *overview.parts(home),
         *_boards(home),
-        *across.parts(home),
+        *confidence.parts(home),
         *cost.parts(home),
         *printed.parts(home),
-        *_benchmarks(home),
+        *(part for benchmark in asked for part in _benchmark(home, benchmark)),
         *_notes(home),
     ]
     target = home / "report" / PAGE
     title = name or home.resolve().name
     try:
-        pages = links(write_model_pages(home, target.parent))
-        methods = linked(write_methods(target.parent, title), "Methods: formulas and sources")
-        shown = list(with_files(parts, target.parent))
-        write_text(target, _page(title, shown, f"<p>{methods}</p>{pages}"))
+        made = pieces.page(
+            "index.html.jinja",
+            name=title,
+            methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
+            models=write_model_pages(home, target.parent),
+            parts=list(with_files(parts, target.parent)),
+        )
+        write_text(target, made)
     except OSError as error:
         raise StoreError(
             f"{target}: cannot be written ({error.strerror}); free space and try again"
@@ -79,61 +69,26 @@ def build_report(home: Path, name: str | None = None) -> Path:
 def _boards(home: Path) -> Iterator[Part]:
     for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
-        tables = [
-            folded(section.title, table(section.table, section.title))
-            if section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
-            else table(section.table, section.title)
-            for section in shown_here
-        ]
-        yield Part(
-            f"board-{benchmark}",
-            f"Board: {benchmark}",
-            "".join(tables) + paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft"),
-        )
+        body = Markup()
+        for section in shown_here:
+            made = pieces.table_of(section.table, section.title)
+            summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
+            body += pieces.folded(section.title, made) if summed_up else made
+        said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")
+        yield Part(f"board-{benchmark}", f"Board: {benchmark}", body + said)
 
 
-def _benchmarks(home: Path) -> Iterator[Part]:
-    asked = [str(row[0]) for row in read_table(home, "from int_benchmarks order by all").rows]
-    for benchmark in asked:
-        if made := PARTS.get(benchmark):
-            yield from (replace(part, about=benchmark) for part in made(home))
+def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
+    module = importlib.import_module(f"metacog_pipeline.benchmarks.{benchmark}.report")
+    for section in module.SECTIONS:
+        anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
+        yield Part(anchor, section.title, section.render(home), about=benchmark)
+
+
+def _folder(benchmark: str) -> Path:
+    return Path(__file__).parents[1] / "benchmarks" / benchmark
 
 
 def _notes(home: Path) -> Iterator[Part]:
     if text := notes(home):
-        yield Part("notes", "What to know", paragraph(text))
-
-
-def _page(name: str, parts: Sequence[Part], pages: str) -> str:
-    body = "".join(
-        f'<section id="{words(part.anchor)}"><h2>{_about(part)}{words(part.title)}</h2>{part.body}</section>\n'
-        for part in parts
-    )
-    empty = "" if parts else paragraph("The board is empty: nothing has been answered yet.")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{words(name)}: report</title>\n<style>{STYLE}</style></head>\n"
-        f"<body><header><h1>{words(name)}</h1>"
-        '<p class="soft">Intervals are 95 % intervals where nothing else is said. Simulated observers never stand among '
-        "models.</p>"
-        f'<nav aria-label="Parts">{_contents(parts)}</nav>{pages}</header>\n<main>\n{body}{empty}</main></body></html>\n'
-    )
-
-
-def _contents(parts: Sequence[Part]) -> str:
-    """Return links to the parts: those about everything in sight, those of each benchmark behind its name."""
-    groups: dict[str, list[str]] = {"": []}
-    for part in parts:
-        line = f"<li>{linked(f'#{part.anchor}', part.title)}</li>"
-        groups.setdefault(part.about, []).append(line)
-    return "".join(
-        folded(about, f"<ul>{''.join(lines)}</ul>") if about else f"<ul>{''.join(lines)}</ul>"
-        for about, lines in groups.items()
-        if lines
-    )
-
-
-def _about(part: Part) -> str:
-    return f"<small>{words(part.about)}</small> " if part.about else ""
+        yield Part("notes", "What to know", pieces.paragraph(text))

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from markupsafe import Markup
+
 from metacog_pipeline.files import write_text
-from metacog_pipeline.report.html import Part
+from metacog_pipeline.report.pieces import Part
 
 FOLDER = "figures"
 #: Colours of text and axes, and of what is behind them: outside the page no other page's colours can be taken.
@@ -35,7 +37,7 @@ def with_files(parts: Sequence[Part], report: Path) -> Iterator[Part]:
             caption = f"<figcaption>{found[2]} {link}</figcaption>"
             pieces += [part.body[end : found.start()], f"<figure>{found[1]}{caption}</figure>"]
             end = found.end()
-        yield replace(part, body="".join(pieces) + part.body[end:])
+        yield replace(part, body=Markup("".join([*pieces, part.body[end:]])))
     for old in set(folder.glob("*.svg")) - kept:
         old.unlink()
 

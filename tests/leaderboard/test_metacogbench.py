@@ -25,7 +25,7 @@ from metacog_pipeline.leaderboard import build
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board, read_table
 from metacog_pipeline.leaderboard.schemas import STUDY_MODELS, STUDY_PARTITIONS
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 
 MakeHome = Callable[..., Path]
 TABLES = (

@@ -14,6 +14,7 @@ import pytest
 from metacog_pipeline.benchmarks.selfknowledge.comparisons import compare
 from metacog_pipeline.benchmarks.selfknowledge.construction.files import write_items
 from metacog_pipeline.benchmarks.selfknowledge.curves import write_curves
+from metacog_pipeline.benchmarks.selfknowledge.figures import selfknowledge_figures
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.published import audit_published, model_name
@@ -22,8 +23,7 @@ from metacog_pipeline.leaderboard import build
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board, read_table
 from metacog_pipeline.leaderboard.schemas import STUDY_MODELS, STUDY_PARTITIONS
-from metacog_pipeline.report import build_report
-from metacog_pipeline.report.selfknowledge_figures import selfknowledge_figures
+from metacog_pipeline.report.page import build_report
 
 MakeHome = Callable[..., Path]
 TABLES = ("estimates", "comparisons", "curves", "answers")

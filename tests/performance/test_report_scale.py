@@ -26,7 +26,7 @@ LIMIT_S, LIMIT_MB = 30.0, 1500
 _CODE = """
 import json, resource, sys
 from pathlib import Path
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 build_report(Path(sys.argv[1]), "big")
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))

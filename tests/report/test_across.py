@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard import build
-from metacog_pipeline.report import build_report
-from metacog_pipeline.report.curves import curves, reliability_line, roc_line
+from metacog_pipeline.report.confidence import reliability_line, roc_line
+from metacog_pipeline.report.figures import Point, lines
+from metacog_pipeline.report.page import build_report
 
 MakeHome = Callable[..., Path]
 USE = st.lists(
@@ -31,20 +32,22 @@ def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use) -> None
         right, n = sum(each[2] for each in use), sum(each[1] for each in use)
         assert right in (0, n)
         return
-    assert line[0] == (0.0, 0.0) and line[-1] == pytest.approx((1.0, 1.0))
-    assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(line))
+    points = [(x, point.value) for x, point in line]
+    assert points[0] == (0.0, 0.0) and points[-1] == pytest.approx((1.0, 1.0))
+    assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(points))
 
 
 @given(USE)
 def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use) -> None:
     line = reliability_line(use)
     assert [point[0] for point in line] == sorted(point[0] for point in line)
-    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in line)
+    assert all(0 <= x <= 1 and 0 <= point.value <= 1 for x, point in line)
     assert bool(line) == bool(use)
 
 
 def test_a_name_in_a_legend_stays_text() -> None:
-    drawn = curves({"<script>x</script>": [(0, 0), (1, 1)]}, x="a", y="b", diagonal="c", marks=True)
+    ends = [(0.0, Point(0.0)), (1.0, Point(1.0))]
+    drawn = lines({"<script>x</script>": ends}, x="a", y="b", diagonal="c")
     assert "<script" not in drawn and "&lt;script" in drawn
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.leaderboard.read import Rows
-from metacog_pipeline.report import formats
-
-COLUMNS = ("source", "measure", "model", "a", "b", "value", "low", "high", "p_adjusted", "verdict", "status")
+from metacog_pipeline.benchmarks.metacogbench import report
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
-    monkeypatch.setattr(formats, "read_table", lambda home, sql: Rows(COLUMNS, rows))
-    return formats.body(Path("nowhere"))
+    monkeypatch.setattr(report, "rows", lambda home, sql: list(rows))
+    return report.formats(Path("nowhere"))
 
 
 def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,15 @@ import pytest
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.leaderboard import build
 from metacog_pipeline.leaderboard.schemas import DATASETS
-from metacog_pipeline.report import build_report
-from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.more_figures import heat_map, intervals, plane
+from metacog_pipeline.report.figures import Point, intervals
+from metacog_pipeline.report.maps import heat_map, plane
+from metacog_pipeline.report.page import build_report
 
 NASTY = '<script>alert(1)</script> & "$x^2$"'
+
+MAP, ABILITIES = "who-follows-arguments-and-who-the-crowd", "strengths-within-a-model"
+DRAWN = (MAP, "tiers", "how-sure-the-ranks-are", ABILITIES)
+JUDGES, PRINTED = "agreement-of-judges", "printed-numbers-against-their-own-parts"
 
 
 def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -91,9 +95,8 @@ def section(text: str, anchor: str) -> str:
 
 def test_the_page_has_a_part_for_each_question(tmp_path: Path) -> None:
     text = page(make_home(tmp_path))
-    for anchor in ("map", "tiers", "ranks", "abilities", "judges", "published"):
-        assert f'<section id="medley-{anchor}">' in text
-    for anchor in ("map", "tiers", "ranks", "abilities"):
+    assert all(f'<section id="medley-{anchor}">' in text for anchor in (*DRAWN, JUDGES, PRINTED))
+    for anchor in DRAWN:
         drawn = re.findall(r"<svg.*?</svg>", section(text, f"medley-{anchor}"), re.DOTALL)
         assert drawn, anchor
         for each in drawn:
@@ -101,7 +104,7 @@ def test_the_page_has_a_part_for_each_question(tmp_path: Path) -> None:
 
 
 def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(tmp_path: Path) -> None:
-    part = section(page(make_home(tmp_path)), "medley-map")
+    part = section(page(make_home(tmp_path)), "medley-who-follows-arguments-and-who-the-crowd")
     assert "3.8" in part and "-6.2" in part
     assert "0.250" in part and "crowd-follower" in part
     assert "who changes nothing gains as well" in part
@@ -109,18 +112,18 @@ def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(tmp_pat
 
 def test_published_models_are_drawn_apart_and_only_beside_published_questions(tmp_path: Path) -> None:
     whole = page(make_home(tmp_path / "a"))
-    assert "Mistral Small 3.1" in section(whole, "medley-map")
-    assert "Gemma-2 (9B)" in section(whole, "medley-abilities")
+    assert "Mistral Small 3.1" in section(whole, "medley-who-follows-arguments-and-who-the-crowd")
+    assert "Gemma-2 (9B)" in section(whole, "medley-strengths-within-a-model")
 
 
 def test_without_judges_the_page_says_so(tmp_path: Path) -> None:
     text = page(make_home(tmp_path, source="simulated", judged=False))
-    assert "Nothing has been judged yet" in section(text, "medley-judges")
-    assert "Models:" not in section(text, "medley-abilities")
+    assert "Nothing has been judged yet" in section(text, "medley-agreement-of-judges")
+    assert "Models:" not in section(text, "medley-strengths-within-a-model")
 
 
 def test_the_audit_is_told_in_numbers(tmp_path: Path) -> None:
-    part = section(page(make_home(tmp_path)), "medley-published")
+    part = section(page(make_home(tmp_path)), "medley-printed-numbers-against-their-own-parts")
     assert re.search(r"184 of 324 follow", part)
     assert "What does not follow" in part and "Qwen 3 (32B)" in part
 

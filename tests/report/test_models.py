@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.report import build_report
 from metacog_pipeline.report.models import CHARACTERS, FOLDER
+from metacog_pipeline.report.page import build_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

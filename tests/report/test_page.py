@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.report import build_report
+from metacog_pipeline.report.page import build_report
 
 MakeHome = Callable[..., Path]
 VOID = {"meta", "br", "img", "link", "input", "hr"}

@@ -9,16 +9,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from metacog_pipeline import benchmarks
 from metacog_pipeline.leaderboard.columns import BOARDS
-from metacog_pipeline.report import build_report
 from metacog_pipeline.report.cost import money, per_unit
-from metacog_pipeline.report.figures import Point, ladder
-from metacog_pipeline.report.html import Part, figure
-from metacog_pipeline.report.levels import MOST_LINES, levels
+from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
+from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.pieces import Part, figure
 from metacog_pipeline.report.standalone import INK, PAPER, standalone, with_files
 
 MakeHome = Callable[..., Path]
+BENCHMARKS = Path(benchmarks.__file__).parent
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
 
 
@@ -51,7 +52,7 @@ def test_a_hostile_caption_and_name_stay_text_in_page_and_file(tmp_path: Path) -
 
 
 def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path: Path) -> None:
-    write_methods(tmp_path, NASTY)
+    write_methods(tmp_path, NASTY, [BENCHMARKS / name for name in BOARDS])
     source = (tmp_path / "methods.html").read_text("utf-8")
     assert "<script" not in source and "url(" not in source and "src=" not in source
     ids = set(re.findall(r' id="([^"]+)"', source))
@@ -76,13 +77,13 @@ def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tm
         *("Holm", "Wilson", "DeLong"),
     ):
         assert name in text, name
-    assert set(BOARDS) - {"signaldetection"} <= ids
+    assert set(BOARDS) <= ids
 
 
 @pytest.mark.parametrize("names", [[], [1], list(range(1, 13))])
 def test_any_number_of_models_and_steps_can_be_drawn(names: list[int]) -> None:
-    lines = {f"m{n}": [(1 + n % 5, Point(0.5, 0.4, 0.6))] for n in names}
-    drawn = levels(lines, x="x", y="y", line="l")
+    series = {f"m{n}": [(1 + n % 5, Point(0.5, 0.4, 0.6))] for n in names}
+    drawn = lines(series, x="x", y="y", diagonal="l", span=(1, 5), apart=0.28)
     assert sum(f">m{n}<" in drawn for n in names) == min(len(names), MOST_LINES)
     steps = [f"s{n}" for n in range(12)]
     ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))

@@ -3,8 +3,8 @@
 from dagster import MetadataValue
 
 from metacog_assets.showing import drawing
+from metacog_pipeline.benchmarks.medley.figures import medley_figures
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY
-from metacog_pipeline.report.medley_figures import medley_figures
 from metacog_pipeline.study import Study
 
 

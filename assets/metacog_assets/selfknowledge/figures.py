@@ -3,8 +3,8 @@
 from dagster import MetadataValue
 
 from metacog_assets.showing import drawing
+from metacog_pipeline.benchmarks.selfknowledge.figures import selfknowledge_figures
 from metacog_pipeline.benchmarks.selfknowledge.stages import SELFKNOWLEDGE
-from metacog_pipeline.report.selfknowledge_figures import selfknowledge_figures
 from metacog_pipeline.study import Study
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.report.figures import INK, MARKERS, PALETTE, Point, canvas, handle, label, legend, svg
-from metacog_pipeline.report.more_figures import intervals
+from metacog_pipeline.report.figures import PALETTE, Point, canvas, finished, handle, intervals, lines
 
-_MOST_CURVES = len(PALETTE)
 Pairs = list[tuple[float, float]]
 
 
@@ -48,26 +46,19 @@ def collected(points: Iterable[Sequence[object]]) -> dict[tuple[str, str], Curve
     return found
 
 
-def roc_figure(curves: Mapping[str, Curves], *, name: str) -> str | None:
+def roc_figure(curves: Mapping[str, Curves]) -> str | None:
     """Return type-2 ROC curves of the named series and their points of the spoken yes; None where there is nothing."""
-    shown = [(series, own) for series, own in curves.items() if own.roc or own.said][:_MOST_CURVES]
-    if not shown:
+    told = {series: own for series, own in curves.items() if own.roc or own.said}
+    if not told:
         return None
-    figure, axes = canvas(3.9 + 0.12 * (2 + len(shown)))
-    axes.plot([0, 1], [0, 1], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    for place, (_, own) in enumerate(shown):
-        if own.roc:
-            axes.plot(*zip(*own.roc, strict=True), color=PALETTE[place], linewidth=1.6)
-        for x, y in own.said:
-            axes.plot([x], [y], MARKERS[place % len(MARKERS)], color=PALETTE[place], markersize=8)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_aspect("equal")
-    label(axes, "yes to wrong answers", "yes to right answers")
-    marks = [handle("", INK, "chance", dashes=True)]
-    marks += [handle(MARKERS[i % len(MARKERS)], PALETTE[i], series) for i, (series, _) in enumerate(shown)]
-    legend(figure, marks)
-    return svg(figure, name)
+    return lines(
+        {series: [(x, Point(y)) for x, y in own.roc] for series, own in told.items()},
+        x="yes to wrong answers",
+        y="yes to right answers",
+        diagonal="chance",
+        marks=False,
+        spots={series: own.said for series, own in told.items()},
+    )
 
 
 def density_figure(own: Curves, *, name: str) -> str | None:
@@ -83,9 +74,8 @@ def density_figure(own: Curves, *, name: str) -> str | None:
         axes.stairs(heights, [*edges, edges[-1] + width], color=colour, linewidth=1.6)
     axes.set_xlim(0, 1)
     axes.set_ylim(bottom=0)
-    label(axes, "P(yes) / (P(yes) + P(no))", "density")
-    legend(figure, [handle("s", PALETTE[0], "right answers"), handle("s", PALETTE[1], "wrong answers")])
-    return svg(figure, name)
+    handles = [handle("s", PALETTE[0], "right answers"), handle("s", PALETTE[1], "wrong answers")]
+    return finished(figure, axes, "P(yes) / (P(yes) + P(no))", "density", handles, name)
 
 
 def selfknowledge_figures(estimates: Path) -> dict[str, str]:
@@ -132,7 +122,7 @@ def _drawn(pooled: pl.DataFrame, points: pl.DataFrame) -> Iterator[tuple[str, st
     ).items():
         by_condition.setdefault(condition, {})[model] = own
     for condition, series in sorted(by_condition.items()):
-        if drawn := roc_figure(series, name=f"type-2 ROC, {condition}"):
+        if drawn := roc_figure(series):
             yield f"type-2 ROC, {condition}", drawn
         for model, own in series.items():
             if drawn := density_figure(own, name=f"confidence of {model}, {condition}"):

@@ -10,16 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.more_figures import heat_map, intervals, plane
+from metacog_pipeline.benchmarks.medley.report import ABILITIES, POINTS, TIERS
+from metacog_pipeline.report.figures import Point, intervals
+from metacog_pipeline.report.maps import heat_map, plane
 
-_ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
-_TIERS = {
-    "t1": "T1, updating on reflection",
-    "t2": "T2, robustness to others",
-    "t3": "T3, saying why",
-}
-_POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
 Values = Mapping[str, Mapping[str, Point]]  # model → measure → value
 
 
@@ -66,14 +60,14 @@ def _drawn(pooled: pl.DataFrame, compared: pl.DataFrame) -> Iterator[tuple[str, 
             "cognitive map",
             plane(points, x="change, inverted consensus", y="change, weak analysts", axes_at_zero=True),
         )
-    abilities = [f"ipsative_{name}" for name in _ABILITIES]
+    abilities = [f"ipsative_{name}" for name in ABILITIES]
     rows = [
         (model, [own[name].value if name in own else None for name in abilities])
         for model, own in values.items()
         if own.keys() & set(abilities)
     ]
     if rows:
-        columns = [name.replace("_", "-") for name in _ABILITIES]
+        columns = [name.replace("_", "-") for name in ABILITIES]
         yield "ipsative heat map", heat_map(rows, columns=columns, name="Abilities within each model")
     ranks = [
         (str(model), Point(value, low, high))
@@ -95,7 +89,7 @@ def _drawn(pooled: pl.DataFrame, compared: pl.DataFrame) -> Iterator[tuple[str, 
         if pairs:
             yield (
                 f"tier scatter, {other.upper()} against T2",
-                plane(pairs, x=_TIERS["t2"], y=_TIERS[other], axes_at_zero=False),
+                plane(pairs, x=TIERS["t2"], y=TIERS[other], axes_at_zero=False),
             )
 
 
@@ -107,6 +101,6 @@ def _values(pooled: pl.DataFrame) -> Values:
     ).sort("model", "measure")
     found: dict[str, dict[str, Point]] = {}
     for model, measure, *ends in wanted.select("model", "measure", "estimate", "low", "high").iter_rows():
-        value, low, high = (None if end is None else _POINTS * end for end in ends)
+        value, low, high = (None if end is None else POINTS * end for end in ends)
         found.setdefault(model, {})[measure] = Point(value or 0.0, low, high)
     return found

@@ -1,23 +1,12 @@
-"""Figures of scores: a map with four quadrants, a heat map, and ranks with their intervals."""
+"""Figures of scores: points in a plane, named beside their marks, and a heat map."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.report.figures import (
-    INK,
-    MARKERS,
-    PALETTE,
-    Point,
-    canvas,
-    handle,
-    label,
-    label_text,
-    legend,
-    svg,
-)
+from metacog_pipeline.report import figures
+from metacog_pipeline.report.figures import INK, PALETTE, Point, label_text
 
 if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
@@ -40,22 +29,13 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
         Draw the lines x = 0 and y = 0, which make four quadrants.
     """
     kinds = list(dict.fromkeys(kind for _, kind, _, _ in points))
-    figure, axes = canvas(3.9 + 0.12 * len(kinds))
+    figure, axes = figures.canvas(3.9 + 0.12 * len(kinds))
     if axes_at_zero:
         axes.axhline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
         axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
     for (name, kind, a, b), above in zip(points, _heights(points), strict=True):
         place = kinds.index(kind)
-        axes.errorbar(
-            [a.value],
-            [b.value],
-            xerr=a.arms,
-            yerr=b.arms,
-            fmt=MARKERS[place % len(MARKERS)],
-            color=PALETTE[place % len(PALETTE)],
-            markersize=6,
-            linewidth=1,
-        )
+        figures.mark(axes, a, b, figures.marker(place), figures.colour(place), 6)
         if len(points) <= _MOST_NAMED:
             axes.annotate(
                 label_text(name),
@@ -67,12 +47,8 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
                 parse_math=False,
             )
     axes.margins(0.12)
-    label(axes, x, y)
-    marks = [
-        handle(MARKERS[i % len(MARKERS)], PALETTE[i % len(PALETTE)], kind) for i, kind in enumerate(kinds)
-    ]
-    legend(figure, marks)
-    return svg(figure, f"{y} against {x}")
+    marks = [figures.handle(figures.marker(i), figures.colour(i), kind) for i, kind in enumerate(kinds)]
+    return figures.finished(figure, axes, x, y, marks)
 
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
@@ -99,7 +75,7 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
 
 def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str) -> str:
     """Return cells coloured by sign and size around 0, the value in each; an empty cell has no value."""
-    figure, axes = canvas(0.9 + _ROW_IN * max(1, len(rows)))
+    figure, axes = figures.canvas(0.9 + _ROW_IN * max(1, len(rows)))
     known = [abs(value) for _, values in rows for value in values if value is not None]
     largest = max(known, default=0.0) or 1.0
     for place, (_, values) in enumerate(rows):
@@ -127,30 +103,7 @@ def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Seq
     axes.tick_params(length=0, labelsize=9)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    return svg(figure, name)
-
-
-def intervals(rows: Sequence[tuple[str, Point]], *, x: str) -> str:
-    """Return one mark with its interval per row, from top to bottom as given."""
-    figure, axes = canvas(0.9 + _ROW_IN * max(1, len(rows)))
-    for place, (_, point) in enumerate(rows):
-        axes.errorbar(
-            [point.value],
-            [place],
-            xerr=point.arms,
-            fmt=MARKERS[0],
-            color=PALETTE[0],
-            markersize=5,
-            linewidth=1.4,
-        )
-    axes.set_yticks(range(len(rows)), [label_text(name) for name, _ in rows], parse_math=False)
-    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
-    whole = [end for _, p in rows for end in (p.value, p.low, p.high) if end is not None]
-    if whole and all(float(end).is_integer() for end in whole):
-        first, last = math.floor(min(whole)), math.ceil(max(whole))
-        axes.set_xticks(range(first, last + 1, max(1, (last - first) // 8)))
-    label(axes, x, "")
-    return svg(figure, x)
+    return figures.svg(figure, name)
 
 
 def _cell(column: int, row: int, colour: str, alpha: float) -> Rectangle:

@@ -1,0 +1,208 @@
+"""MEDLEY-BENCH in the report: who follows what, tiers, how sure ranks are, strengths within a model, printed numbers."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.report import maps, pieces
+from metacog_pipeline.report.figures import Point, intervals
+from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.queries import rows
+
+ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
+TIERS = {
+    "t1": "T1, updating on reflection",
+    "t2": "T2, robustness to others",
+    "t3": "T3, saying why",
+}
+POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
+_MAP = (
+    "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with only "
+    "the two weakest analysts. MMS is scored otherwise when the consensus is inverted: who changes nothing gains as well. "
+    "What a respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
+)
+# The scores of the study beside the printed ones, each with its world.
+_TIER_VALUES = """
+    select source, variant, model, measure, estimate, low, high
+    from medley_estimates
+    where condition = 'normal' and measure in ('t1', 't2', 't3')
+    union all
+    select 'published', 'as printed', model, measure, value, null, null
+    from published_medley
+    where condition = 'normal' and measure in ('t1', 't2', 't3')
+        and 'published' in (select dataset from int_medley_question_sets)
+    order by source, variant, model, measure
+"""
+
+
+def cognitive_map(home: Path) -> Markup:
+    """Return how MMS changes where the consensus is inverted and where the analysts are weak."""
+    found = rows(
+        home,
+        "select source, variant, model, adversarial_delta, adversarial_low, adversarial_high, stripped_delta, "
+        "stripped_low, stripped_high, crowd_pull, argument_pull, quadrant, profile, character "
+        "from medley_cognitive_map order by source, variant, model",
+    )
+    columns = (
+        "model",
+        "scored as",
+        "inverted",
+        "stripped",
+        "crowd pull",
+        "argument pull",
+        "quadrant",
+        "profile",
+    )
+    figures, tables = [], []
+    for title, own in pieces.by_world(found):
+        points = [
+            (row[2], row[13] or row[12] or "not told", across, up)
+            for row in own
+            if (across := _point(*row[3:6])) is not None and (up := _point(*row[6:9])) is not None
+        ]
+        published = title == WORLDS["published"]
+        if points:
+            drawn = maps.plane(
+                points, x="change, inverted consensus", y="change, weak analysts", axes_at_zero=True
+            )
+            named = "label in the paper" if published else "what they behave like"
+            figures.append(pieces.figure(drawn, f"{title}, by {named}. In points of MMS."))
+        if not published:
+            body = [
+                (row[2], row[1], _scaled(*row[3:6]), _scaled(*row[6:9]), *map(pieces.shown, row[9:]))
+                for row in own
+            ]
+            tables.append(pieces.table((*columns, "behaves like"), body, f"{title}: what others change"))
+    return pieces.paragraph(_MAP, "soft") + pieces.joined([pieces.grid(figures), *tables], "No values yet.")
+
+
+def tiers(home: Path) -> Markup:
+    """Return the tiers against each other."""
+    values: dict[tuple[str, str, str], dict[str, Point]] = {}
+    for source, variant, model, measure, *ends in rows(home, _TIER_VALUES):
+        if (point := _point(*ends)) is not None:
+            values.setdefault((source, variant, model), {})[measure] = point
+    figures = []
+    for world, title in WORLDS.items():
+        for x, y in (("t2", "t1"), ("t2", "t3")):
+            points = [
+                (model, variant if world == "published" else f"scored as {variant}", found[x], found[y])
+                for (source, variant, model), found in values.items()
+                if source == world and {x, y} <= found.keys()
+            ]
+            if points:
+                drawn = maps.plane(points, x=TIERS[x], y=TIERS[y], axes_at_zero=False)
+                figures.append(pieces.figure(drawn, f"{title}: {TIERS[y]} against {TIERS[x]}, in points."))
+    return pieces.joined([pieces.grid(figures)], "No values yet.")
+
+
+def ranks(home: Path) -> Markup:
+    """Return the rank of each with its interval."""
+    found = rows(
+        home,
+        "select source, variant, model, value, low, high from medley_comparisons where family = 'rank' "
+        "and value is not null order by source, variant, value, model",
+    )
+    figures = []
+    for (world, variant), own in groupby(found, key=lambda row: row[:2]):
+        title = WORLDS[world]
+        drawn = intervals(
+            [(row[2], point) for row in own if (point := pieces.point(*row[3:])) is not None],
+            x=f"rank by MMS, {title.lower()}, {variant}",
+        )
+        said = "with the central 95 % of its ranks when instances are drawn again"
+        figures.append(pieces.figure(drawn, f"{title}, scored as {variant}: the rank of each, {said}."))
+    return pieces.joined([pieces.grid(figures)], "No values yet.")
+
+
+def abilities(home: Path) -> Markup:
+    """Return the four abilities within each model."""
+    found = rows(
+        home,
+        f"select source, model, {', '.join(ABILITIES)} from medley_ipsative order by source, variant, model",
+    )
+    figures = []
+    for title, own in pieces.by_world(found):
+        body = [(row[1], [None if cell is None else POINTS * cell for cell in row[2:]]) for row in own]
+        columns = [name.replace("_", "-") for name in ABILITIES]
+        drawn = maps.heat_map(body, columns=columns, name=f"Abilities within each of: {title.lower()}")
+        said = "each ability minus the mean of the judged dimensions of the same model, in points"
+        figures.append(pieces.figure(drawn, f"{title}: {said}."))
+    return pieces.joined(
+        [pieces.grid(figures)], "Abilities rest on judges alone; nothing has been judged yet."
+    )
+
+
+def judges(home: Path) -> Markup:
+    """Return how far the judges agree."""
+    found = rows(
+        home,
+        "select measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
+        "from medley_judge_agreement where dimension = 'all' order by source, measure desc, a, b",
+    )
+    if not found:
+        return pieces.paragraph(
+            "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
+        )
+    return pieces.table(
+        ("measure", "judges", "agreement", "answers", "status"),
+        [(pieces.said(row[0]), row[1], pieces.interval(*row[2:5]), *row[5:]) for row in found],
+        "Mean over the ten dimensions; 0 as by chance, 1 full",
+    )
+
+
+def printed(home: Path) -> Markup:
+    """Return which printed numbers follow from what is printed beside them."""
+    found = rows(
+        home,
+        "select verdict, subject, place, quantity, method, published, recomputed, difference, note "
+        "from published_checks_medley order by place, quantity, method, subject",
+    )
+    if not found:
+        return pieces.paragraph("Not computed yet.", "soft")
+    columns = ("subject", "place", "number", "from", "printed", "computed", "difference", "note")
+
+    def checks(verdict: str, caption: str) -> Markup:
+        kept = [row[1:] for row in found if row[0] == verdict]
+        body = [
+            (*row[:2], pieces.said(row[2]), row[3], *map(pieces.shown, row[4:7]), row[7] or "")
+            for row in kept
+        ]
+        return pieces.folded(caption, pieces.table(columns, body, f"{caption} from its own parts"))
+
+    agree = sum(row[0] == "follows" for row in found)
+    said = (
+        "Printed in MEDLEY-BENCH (arXiv:2604.16009), and computed again from the numbers printed beside them: "
+        f"{agree} of {len(found)} follow. Results of single instances are not published, so MMS itself cannot be "
+        "computed again; where a number has two rules (one of the paper, one of its package), both are tried."
+    )
+    return (
+        pieces.paragraph(said) + checks("differs", "What does not follow") + checks("follows", "What follows")
+    )
+
+
+SECTIONS = (
+    Section("Who follows arguments, and who the crowd", cognitive_map),
+    Section("Tiers", tiers),
+    Section("How sure the ranks are", ranks),
+    Section("Strengths within a model", abilities),
+    Section("Agreement of judges", judges),
+    Section("Printed numbers against their own parts", printed),
+)
+
+
+def _point(*ends: Any) -> Point | None:
+    """Return a value of 0..1 with its ends, in points."""
+    return pieces.point(*ends, times=POINTS)
+
+
+def _scaled(*ends: Any) -> object:
+    point = _point(*ends)
+    if point is None:
+        return None
+    return Stacked(f"{fixed(point.value, 1)}\n{pieces.ends(point.low, point.high, 1) or ''}".strip())

@@ -1,0 +1,330 @@
+"""MetaCog-Bench in the report: composites, calibration beside chance, ways of scoring, formats, thresholds, print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from metacog_pipeline.leaderboard.output import Stacked, fixed
+from metacog_pipeline.report import maps, pieces
+from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder, scatter
+from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.queries import rows
+
+_CHANCE = (
+    "The calibration error of few answers is above 0 even for a respondent who is right exactly as often as it says. "
+    "Chance: mean and 95th percentile of that error, from the model's own confidences; p: how often chance reaches the "
+    "error found. "
+    "Errors at the level of chance cannot be ranked."
+)
+_LENGTHS = (
+    "Long replies collect cues for nothing. At matched length every model's rates in four groups of lengths are "
+    "weighted alike; groups a model has no reply in are left out for all."
+)
+_JUDGES = (
+    "What language models say of the same kept replies. No score rests on them. Difference: how far a tier would "
+    "move if the judge scored it; 95 % intervals over tasks. self: each model judges its own replies."
+)
+_FORMATS = (
+    "Differences on the same tasks by the same scorer. Right of 0: more of it under the first named, which is better but "
+    "for ECE. A score that hangs on the format measures the format too."
+)
+_MODES = {
+    "t2a": "2a, scoped",
+    "t2a_lit1": "2a, one keyword",
+    "t2a_lit2": "2a, two keywords",
+    "t2a_grounded": "2a, factors of the task",
+    "t2b": "2b, scoped",
+    "t2b_lit1": "2b, 32 patterns",
+    "t2b_lit2": "2b, 50 patterns",
+    "t2b_grounded": "2b, claim of the task",
+    "t3": "3, 60 % of the fields",
+    "t3_core_required": "3, with the core field",
+}
+_MOMENTS = {"pre": "before answering", "post": "after answering"}
+_DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
+_NOTHING = "No values yet."
+Ends = tuple[Any, ...]  # estimate, low, high
+
+
+def spread(home: Path) -> Markup:
+    """Return composites with their spread over runs."""
+    names, made = ("ms", "saf", "cdtc", "overall"), []
+    for title, values in _values(home).items():
+        body = [
+            (model, *(_with_sd(own.get(name), own.get(f"{name}_sd")) for name in names))
+            for model, own in values.items()
+        ]
+        made.append(pieces.table(("model", *(name.upper() for name in names)), body, f"{title}: mean ± sd"))
+    said = (
+        "Mean ± standard deviation (n - 1) over runs. The deviation is no interval: those stand on the board."
+    )
+    return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
+
+
+def ranks(home: Path) -> Markup:
+    """Return the rank of each with its interval."""
+    found = rows(
+        home,
+        "select source, dataset, model, value, low, high from metacogbench_comparisons "
+        "where family = 'rank' and measure = 'overall' and value is not null order by source, dataset, value, model",
+    )
+    made = []
+    for (world, dataset), own in groupby(found, key=lambda row: row[:2]):
+        title = WORLDS[world]
+        drawn = intervals(
+            [(row[2], point) for row in own if (point := pieces.point(*row[3:])) is not None],
+            x=f"rank by overall score, {title.lower()}",
+        )
+        said = f"{title}, {dataset}: central 95 % of the ranks when items are drawn again."
+        made.append(pieces.figure(drawn, said))
+    return pieces.joined([pieces.grid(made)], "Ranks need two models with an overall score.")
+
+
+def calibration(home: Path) -> Markup:
+    """Return calibration errors beside those of chance, and reliability diagrams."""
+    made = []
+    for title, values in _values(home).items():
+        body = []
+        for model, own in values.items():
+            for which, said in _MOMENTS.items() if "ece_pre" in own else ():
+                error = f"ece_{which}"
+                chance = [
+                    own.get(f"{error}_{name}", (None,))[0] for name in ("null_mean", "null_p95", "excess_p")
+                ]
+                body.append((model, said, _interval(own, error), *map(pieces.shown, chance)))
+        if body:
+            columns = ("model", "predicted", "ECE", "chance, mean", "chance, 95 %", "p")
+            made.append(pieces.table(columns, body, f"{title}: calibration error of predictions"))
+    return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, *_diagrams(home)], _NOTHING)
+
+
+def modes(home: Path) -> Markup:
+    """Return the ways of scoring side by side."""
+    made = []
+    for title, values in _values(home).items():
+        body = [(model, *(_interval(found, name) for name in _MODES)) for model, found in values.items()]
+        made.append(pieces.table(("model", *_MODES.values()), body, f"{title}: share passed"))
+        points = [
+            (model, "models", scoped, grounded)
+            for model, found in values.items()
+            if (scoped := pieces.point(*found.get("t2a", (None,))))
+            and (grounded := pieces.point(*found.get("t2a_grounded", (None,))))
+        ]
+        if points:
+            drawn = maps.plane(points, x="2a by cue words", y="2a by factors of the task", axes_at_zero=False)
+            made.append(pieces.figure(drawn, f"{title}: caution in words against caution about the task."))
+    said = "Keywords also fire on politeness and in long replies; what the task itself omits does not."
+    return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
+
+
+def lengths(home: Path) -> Markup:
+    """Return pass rates at matched length of replies."""
+    found = rows(
+        home,
+        "select source, measure, model, mean_words, mean_cues, rate, matched, low, high, status "
+        "from metacogbench_lengths where words = 'all' and condition = 'free' order by source, measure, model",
+    )
+    columns = ("scored by", "model", "words", "cues", "passed", "passed at matched length", "note")
+    made = []
+    for title, own in pieces.by_world(found):
+        body = [
+            (_MODES[row[1]], row[2], pieces.shown(row[3], 0), pieces.shown(row[4], 1), pieces.shown(row[5]),
+             pieces.interval(*row[6:9]), "" if row[9] == "ok" else row[9])
+            for row in own
+        ]  # fmt: skip
+        made.append(pieces.table(columns, body, f"{title}: pass rates as they are and at matched length"))
+    return pieces.paragraph(_LENGTHS, "soft") + pieces.joined(made, _NOTHING)
+
+
+def judges(home: Path) -> Markup:
+    """Return what judges say of the same replies, beside the rules."""
+    found = rows(
+        home,
+        "select source, judge, relation, tier, condition, rule, rules_rate, judge_rate, difference, difference_low, "
+        "difference_high, accuracy, accuracy_low, accuracy_high, kappa, kappa_low, kappa_high, n, n_unread "
+        "from metacogbench_judges where model is null order by source, judge, relation, tier, condition, rule",
+    )
+    if not found:
+        return pieces.paragraph(
+            'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
+        )
+    columns = (
+        "judge", "relation", "tier", "rule", "by rules", "by the judge", "difference", "same verdict", "kappa",
+        "replies", "unread",
+    )  # fmt: skip
+    made = []
+    for title, own in pieces.by_world(found):
+        body = [
+            (row[1], row[2], row[3] if row[4] == "free" else f"{row[3]}, {row[4]}", row[5],
+             *map(pieces.shown, row[6:8]), *(pieces.interval(*row[i : i + 3]) for i in (8, 11, 14)), *row[17:])
+            for row in own
+        ]  # fmt: skip
+        head = [row for row in body if row[3] == "headline"]
+        made.append(
+            pieces.table(columns, head, f"{title}: judges and the headline rules on the same replies")
+        )
+        every = pieces.table(columns, body, f"{title}: judges and every rule")
+        made.append(pieces.folded(f"Every rule, {title.lower()}", every))
+    return pieces.paragraph(_JUDGES, "soft") + pieces.joined(made)
+
+
+def formats(home: Path) -> Markup:
+    """Return what the format of a reply changes: free and in JSON, asked once and in two turns."""
+    found = rows(
+        home,
+        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status "
+        "from metacogbench_comparisons where family in ('format', 'protocol') "
+        "order by source, measure, model, a, b",
+    )
+    figures, tables = [], []
+    for title, own in pieces.by_world(found):
+        for measure, group in groupby(own, key=lambda row: row[1]):
+            points: dict[str, dict[str, Point]] = {}
+            for _, _, model, a, b, *ends, _, _, _ in group:
+                if (point := pieces.point(*ends)) is not None:
+                    points.setdefault(model, {})[f"{a} - {b}"] = point
+            if points and measure in _DRAWN:
+                steps = sorted({step for each in points.values() for step in each})
+                drawn = ladder(list(points.items()), steps=steps, x=f"change of {measure}", apart=0.25)
+                rest = f" The first {MOST_ROWS}." if len(points) > MOST_ROWS else ""
+                figures.append(pieces.figure(drawn, f"{title}: {measure}, with 95 % intervals.{rest}"))
+        body = [
+            (
+                model,
+                measure,
+                f"{a} - {b}",
+                pieces.interval(*ends),
+                pieces.shown(p),
+                pieces.said(verdict, status),
+            )
+            for _, measure, model, a, b, *ends, p, verdict, status in own
+        ]
+        columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
+        whole = pieces.table(columns, body, f"{title}: differences on the same tasks")
+        tables.append(pieces.folded(f"{title}: {len(body)} tests", whole))
+    if not found:
+        return pieces.paragraph("Asked under one format only.", "soft")
+    return pieces.paragraph(_FORMATS, "soft") + pieces.joined([pieces.grid(figures), *tables])
+
+
+def thresholds(home: Path) -> Markup:
+    """Return scores under other settings of each threshold."""
+    found = rows(
+        home,
+        "select source, tier, threshold, setting, is_default, min(estimate), max(estimate), min(change), max(change), "
+        "any_value(tau), min(chance), max(chance) from metacogbench_sensitivity where condition = 'free' "
+        "group by all order by source, tier, threshold, setting",
+    )
+    columns = ("tier", "threshold", "setting", "scores", "by chance", "change", "order kept (τ-b)")
+    made = []
+    for title, own in pieces.by_world(found):
+        body = [
+            (tier, threshold, f"{setting} (default)" if default else setting, _range(*scores),
+             _range(*chance), _range(*change), pieces.shown(tau))
+            for tier, threshold, setting, default, scores, change, tau, chance in (
+                (*row[1:5], row[5:7], row[7:9], row[9], row[10:]) for row in own
+            )
+        ]  # fmt: skip
+        made.append(pieces.table(columns, body, f"{title}: lowest and highest score under each setting"))
+    return pieces.joined(made, _NOTHING)
+
+
+def printed(home: Path) -> Markup:
+    """Return which printed numbers follow from what is printed beside them."""
+    found = rows(
+        home,
+        "select subject, place, quantity, method, published, recomputed, difference, verdict, note "
+        "from published_checks_metacogbench order by place, quantity, method, subject",
+    )
+    if not found:
+        return pieces.paragraph("The printed numbers are not checked yet.", "soft")
+    columns = (
+        "printed of",
+        "place",
+        "number",
+        "from",
+        "printed",
+        "computed",
+        "difference",
+        "verdict",
+        "note",
+    )
+    body = [(*row[:4], *(pieces.shown(each, 4) for each in row[4:7]), row[7], row[8] or "") for row in found]
+    agree = sum(row[7] == "follows" for row in body)
+    said = (
+        f"{agree} of {len(found)} printed numbers follow from what is printed beside them. The tasks of the paper are "
+        "not public; these numbers are not comparable with the ones above."
+    )
+    wrong = [row for row in body if row[7] == "differs"]
+    return (
+        pieces.paragraph(said)
+        + pieces.table(columns, wrong, "What does not follow")
+        + pieces.folded("All checks", pieces.table(columns, body, "All checks"))
+    )
+
+
+SECTIONS = (
+    Section("Runs and their spread", spread),
+    Section("How sure the ranks are", ranks),
+    Section("Calibration and chance", calibration),
+    Section("Ways of scoring, side by side", modes),
+    Section("Pass rates at matched length", lengths),
+    Section("Judges beside the rules", judges),
+    Section("What the format changes", formats),
+    Section("Other thresholds", thresholds),
+    Section("Printed numbers against their own parts", printed),
+)
+
+
+def _values(home: Path) -> dict[str, dict[str, dict[str, Ends]]]:
+    """Return title of a world → model → measure → (value, low, high), of free replies."""
+    found = rows(
+        home,
+        "select source, model, measure, estimate, low, high from metacogbench_estimates where condition = 'free' "
+        "order by source, model",
+    )
+    made: dict[str, dict[str, dict[str, Ends]]] = {}
+    for source, model, measure, *ends in found:
+        made.setdefault(WORLDS[source], {}).setdefault(model, {})[measure] = tuple(ends)
+    return made
+
+
+def _diagrams(home: Path) -> Iterator[Markup]:
+    """Yield a reliability diagram per world."""
+    found = rows(
+        home,
+        "select source, model, moment, confidence, accuracy, low, high from metacogbench_reliability "
+        "where condition = 'free' and n > 0 order by source, model, moment desc, bin",
+    )
+    for title, own in pieces.by_world(found):
+        points = [
+            (model, _MOMENTS[moment], stated, right)
+            for _, model, moment, confidence, *ends in own
+            if (stated := pieces.point(confidence)) and (right := pieces.point(*ends))
+        ]
+        if points:
+            drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
+            said = f"{title}: reliability of stated confidence, in the bins of the headline error."
+            yield pieces.figure(drawn, said)
+
+
+def _interval(found: dict[str, Ends], name: str) -> object:
+    return pieces.interval(*found[name]) if name in found else None
+
+
+def _with_sd(mean: Ends | None, sd: Ends | None) -> object:
+    if mean is None or not isinstance(mean[0], float):
+        return None
+    if sd is None or not isinstance(sd[0], float):
+        return pieces.shown(mean[0])
+    return Stacked(f"{fixed(mean[0], 3)} ± {fixed(sd[0], 3)}")
+
+
+def _range(low: object, high: object) -> object:
+    ends = pieces.ends(low, high)
+    return None if ends is None else Stacked(ends)

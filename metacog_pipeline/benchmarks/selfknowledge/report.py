@@ -1,0 +1,221 @@
+"""Self-knowledge in the report: d′ of type 2, ROC curves, densities, abstaining, languages, the printed numbers again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from metacog_pipeline.benchmarks.selfknowledge.figures import Curves, collected, density_figure, roc_figure
+from metacog_pipeline.report import pieces
+from metacog_pipeline.report.figures import intervals, label_text
+from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.queries import rows
+
+_SENSITIVITY = {
+    "d_type2": "d′",
+    "d_type2_clip": "d′, clipped",
+    "d_type2_threshold": "d′ at P(yes) > P(no)",
+    "d_type2_reference": "d′, published rules",
+    "auroc2": "AUROC2",
+    "rmi": "RMI",
+}
+_YESES = {
+    "yes_ratio": "yes",
+    "hit_rate": "yes when right",
+    "false_alarm_rate": "yes when wrong",
+    "yfr": "yeses that fail",
+    "nfr": "noes that fail",
+    "invalid_share": "neither",
+}
+_ASKED_ONCE = {
+    "idk_accuracy": "accuracy",
+    "idk_rate": "abstains",
+    "idk_alignment": "alignment",
+    "idk_d_type2": "d′",
+    "all_alignment": "all alignment",
+}
+_FAMILIES = {
+    "models_paired": "between models",
+    "languages_paired": "between languages",
+    "dual_idk": "asked twice or once",
+    "mcnemar": "McNemar",
+}
+_D = (
+    "d′: z(yes when right) - z(yes when wrong), half an item added to either side; 0: a yes says nothing about the "
+    "answer. Clipped: as the paper computes it, without these halves, rates kept 1e-4 from 0 and 1; a number made by that "
+    "clip has no interval. Published rules: a yes anywhere in the reply counts. AUROC2 and the density below need "
+    "log-probabilities."
+)
+_ONCE = (
+    "One question with leave to say that the answer is not known. Alignment: right = not abstained; all alignment: "
+    "that, being right and saying yes when asked twice are all the same. It cannot exceed the alignment of asking "
+    "twice. An abstaining reply hardly ever holds the right answer, which alone makes the d′ large: compare it between "
+    "models, not with that of asking twice."
+)
+Ends = tuple[Any, ...]  # estimate, low, high
+Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
+
+
+def sensitivity(home: Path) -> Markup:
+    """Return how far a yes goes with being right, and who gets a yes."""
+    made = []
+    for title, values in _values(home).items():
+        own = {key: found for key, found in values.items() if key[1] != "idk"}
+        points = [
+            (", ".join(key), point)
+            for key, found in own.items()
+            if (point := pieces.point(*found.get("d_type2", (None,)))) is not None
+        ]
+        if points:
+            drawn = intervals(points, x=f"d′ of type 2, {title.split()[0].lower()}")
+            made.append(pieces.figure(drawn, f"{title}: d′ of type 2 with its 95 % interval."))
+        for chosen, said in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
+            body = [(*key, *(_interval(found, name) for name in chosen)) for key, found in own.items()]
+            if body:
+                made.append(pieces.table(("model", "condition", *chosen.values()), body, f"{title}: {said}"))
+    return pieces.paragraph(_D, "soft") + pieces.joined(made, "No values yet.")
+
+
+def curves(home: Path) -> Markup:
+    """Return type-2 ROC curves and densities of confidence."""
+    found = rows(
+        home,
+        "select source, model, condition, curve, x, y from selfknowledge_curves "
+        "order by source, model, condition, curve, position",
+    )
+    rocs, densities = [], []
+    for title, own in pieces.by_world(found):
+        by_condition: dict[str, dict[str, Curves]] = {}
+        for (model, condition), drawn in collected(row[1:] for row in own).items():
+            by_condition.setdefault(condition, {})[model] = drawn
+        for condition, series in sorted(by_condition.items()):
+            if svg := roc_figure(series):
+                said = "marks are the spoken yes, lines the graded one"
+                rocs.append(pieces.figure(svg, f"{title}, {condition}: {said}."))
+            made = [
+                pieces.figure(svg, f"{label_text(model)}, {condition}: how sure a yes is; each area is 1.")
+                for model, each in series.items()
+                if (svg := density_figure(each, name=f"confidence of {model}, {condition}"))
+            ]
+            if made:
+                densities.append(
+                    pieces.folded(f"{title}: densities of confidence, {condition}", pieces.grid(made))
+                )
+    return pieces.joined([pieces.grid(rocs), *densities], "No values yet.")
+
+
+def asked_once(home: Path) -> Markup:
+    """Return what changes where a model may abstain."""
+    made = []
+    for title, values in _values(home).items():
+        body = [
+            (
+                model,
+                _interval(values.get((model, "dual"), {}), "accuracy"),
+                *(_interval(found, name) for name in _ASKED_ONCE),
+            )
+            for (model, condition), found in values.items()
+            if condition == "idk"
+        ]
+        if body:
+            columns = ("model", "accuracy, asked twice", *_ASKED_ONCE.values())
+            made.append(pieces.table(columns, body, f"{title}: asked once"))
+    return pieces.paragraph(_ONCE, "soft") + pieces.joined(made, "Not asked.")
+
+
+def tests(home: Path) -> Markup:
+    """Return the differences on the same questions."""
+    found = rows(
+        home,
+        "select source, family, coalesce(condition, model) as held, measure, a, b, difference, low, high, p_adjusted, "
+        "verdict, status, n from selfknowledge_comparisons order by source, family, held, measure, a, b",
+    )
+    columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
+    made = []
+    for title, own in pieces.by_world(found):
+        body = [
+            (f"{a} - {b}", held, _FAMILIES.get(family, family), measure, pieces.interval(*ends), pieces.shown(p),
+             pieces.said(verdict, status), n)
+            for _, family, held, measure, a, b, *ends, p, verdict, status, n in own
+        ]  # fmt: skip
+        made.append(
+            pieces.folded(f"{title}: {len(body)} tests", pieces.table(columns, body, f"{title}: differences"))
+        )
+    said = "Questions are resampled with all their runs, alike on both sides; p by Holm over the pairs of a measure."
+    nothing = "Tests need two models, two languages, or the question with leave to abstain."
+    return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
+
+
+def printed(home: Path) -> Markup:
+    """Return which printed numbers follow from what is printed beside them."""
+    found = rows(
+        home,
+        "select subject, place, quantity, method, published, recomputed, difference, verdict, note "
+        "from published_checks_selfknowledge order by place, quantity, method, subject",
+    )
+    if not found:
+        return pieces.paragraph("The printed numbers are not checked yet.", "soft")
+    columns = (
+        "printed of",
+        "place",
+        "number",
+        "from",
+        "printed",
+        "computed",
+        "difference",
+        "verdict",
+        "note",
+    )
+    body = [(*row[:4], *map(pieces.shown, row[4:7]), row[7], row[8] or "") for row in found]
+    odd = [row for row in body if row[7] != "follows"]
+    agree = sum(row[7] != "differs" for row in found)
+    said = (
+        f"Printed in Fine-Tuning Language Models to Know What They Know (arXiv:2602.02605): {agree} of {len(found)} "
+        "numbers follow from what is printed beside them, some of them made by the clip of the paper's d′. "
+        "Answers are not published."
+    )
+    return (
+        pieces.paragraph(said)
+        + pieces.table(columns, odd, "What does not follow, or is made by the clip")
+        + pieces.folded("All checks", pieces.table(columns, body, "All checks"))
+        + pieces.folded("The yeses behind the tables", _rates(home))
+    )
+
+
+SECTIONS = (
+    Section("Does a yes go with being right?", sensitivity),
+    Section("Type-2 ROC and confidence", curves),
+    Section("Asked once, with leave to abstain", asked_once),
+    Section("Differences on the same questions", tests),
+    Section("Printed numbers against their own parts", printed),
+)
+
+
+def _values(home: Path) -> dict[str, Values]:
+    """Return title of a world → its values."""
+    found = rows(
+        home,
+        "select source, model, condition, measure, estimate, low, high from selfknowledge_estimates "
+        "order by source, model, condition",
+    )
+    made: dict[str, Values] = {}
+    for source, model, condition, measure, *ends in found:
+        made.setdefault(WORLDS[source], {}).setdefault((model, condition), {})[measure] = tuple(ends)
+    return dict(sorted(made.items()))
+
+
+def _interval(found: dict[str, Ends], name: str) -> object:
+    return pieces.interval(*found[name]) if name in found else None
+
+
+def _rates(home: Path) -> Markup:
+    found = rows(
+        home,
+        "select subject, place, solution, hit_rate, false_alarm_rate, yes_ratio, d_clip, d_loglinear, n_solutions "
+        "from published_rates_selfknowledge order by place, subject, solution",
+    )
+    columns = ("printed of", "place", "solution", "yes when right", "yes when wrong", "yes", "d′, clipped", "d′",
+               "whole answers that print so")  # fmt: skip
+    return pieces.table(columns, [map(pieces.shown, row) for row in found], "Rates that print so")

@@ -1,0 +1,155 @@
+"""Signal detection in the report: d′ and meta-d′, how far criteria move under risk, and the published numbers again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from metacog_pipeline.report import pieces
+from metacog_pipeline.report.figures import Point, ladder, scatter
+from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.queries import rows
+
+_STEPS = {
+    "risk_s1": "saying 0 wrongly is punished",
+    "risk_none": "no risk",
+    "risk_s2": "saying 1 wrongly is punished",
+}
+_TASKS = 'Task A: sentiment of a film review. B: oral or written. C: was one "the" deleted.'
+_SHIFTS = (
+    "Intervals are at the level of the whole family of tests (Bonferroni), and the verdicts rest on them. Significant: "
+    "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
+    "paired test knows that both conditions were answered on the same items."
+)
+_NUMBERS = {"d": "d′", "meta_d": "meta-d′", "m_ratio": "M-ratio", "c": "c", "ci_half": "half width of c"}
+_DIGITS = 4
+# The numbers of the study beside the printed ones, each with its world; published d′ and meta-d′ are posterior means.
+_VALUES = """
+    select source, task, condition, model, measure, estimate, low, high
+    from signaldetection_estimates
+    union all
+    select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high
+    from published_signaldetection
+    order by source, task, model, condition
+"""
+Values = dict[tuple[str, str, str], dict[str, Point]]  # (task, model, condition) → measure → value
+
+
+def sensitivity(home: Path) -> Markup:
+    """Return meta-d′ against d′."""
+    figures = []
+    for title, values in _values(home).items():
+        points = [
+            (model, f"task {task}", found["d"], found["meta_d"])
+            for (task, model, condition), found in values.items()
+            if condition == "confidence" and {"d", "meta_d"} <= found.keys()
+        ]
+        if points:
+            drawn = scatter(points, x=f"d′, {title.lower()}", y="meta-d′", line="optimal: meta-d′ = d′")
+            made = "posterior means" if title == WORLDS["published"] else "by maximum likelihood"
+            said = (
+                f"{title}: meta-d′ against d′, {made}. Below the line confidence knows less than the answers."
+            )
+            figures.append(pieces.figure(drawn, said))
+    return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], "No values yet.")
+
+
+def criteria(home: Path) -> Markup:
+    """Return criteria under each risk, and how far they move."""
+    figures = []
+    for title, values in _values(home).items():
+        points: dict[str, dict[str, Point]] = {}
+        for (task, model, condition), found in values.items():
+            if condition in _STEPS and "c" in found:
+                points.setdefault(f"{task} {model}", {})[_STEPS[condition]] = found["c"]
+        if points:
+            steps = list(_STEPS.values())
+            drawn = ladder(list(points.items()), steps=steps, x=f"criterion c, {title.lower()}")
+            said = f"{title}: below 0 label 1 is said too often. Predicted from left to right: {', '.join(steps)}."
+            figures.append(pieces.figure(drawn, said))
+    return pieces.joined([pieces.grid(figures)], "No values yet.") + _shifts(home)
+
+
+def printed(home: Path) -> Markup:
+    """Return which printed numbers follow from the published counts."""
+    found = rows(
+        home,
+        "select place, model, task, condition, quantity, published, recomputed, low, high, ml_raw, "
+        "difference, verdict, note from published_checks_signaldetection "
+        "order by place, task, model, condition, list_position(['d', 'meta_d', 'm_ratio', 'c', 'ci_half'], quantity)",
+    )
+    columns = (
+        "model", "task", "condition", "number", "printed", "computed", "ML", "difference", "verdict", "note",
+    )  # fmt: skip
+    body = {"table S1": [], "table S2": [], "differs": []}  # type: dict[str, list[tuple[object, ...]]]
+    for place, model, task, condition, quantity, stated, *ends, likeliest, difference, verdict, note in found:
+        numbers = (
+            pieces.shown(stated, _DIGITS),
+            pieces.interval(*ends, digits=_DIGITS),
+            *(pieces.shown(each, _DIGITS) for each in (likeliest, difference)),
+        )
+        row = (model, task, condition, _NUMBERS[quantity], *numbers, verdict, note or "")
+        body.setdefault(place, []).append(row)
+        if verdict == "differs":
+            body["differs"].append(row)
+    computed = [row for row in found if row[11] != "not computed"]
+    agree = sum(row[11] == "reproduced" for row in computed)
+    waiting = f" {len(found) - len(computed)} are not computed yet." if len(computed) < len(found) else ""
+    differing = pieces.table(columns, body["differs"], "What does not follow from the counts")
+    said = (
+        "Printed in Measuring the metacognition of AI (arXiv:2603.29693), and computed again from the counts "
+        f"published with it: {agree} of {len(computed)} numbers agree.{waiting} ML: the same quantity by maximum "
+        "likelihood on the raw counts, which is another estimator."
+    )
+    return (
+        pieces.paragraph(said)
+        + (differing if body["differs"] else "")
+        + pieces.folded("Table S1: posterior means", pieces.table(columns, body["table S1"], "Table S1"))
+        + pieces.folded("Table S2: criteria", pieces.table(columns, body["table S2"], "Table S2"))
+    )
+
+
+SECTIONS = (
+    Section("What confidence knows: d′ and meta-d′", sensitivity),
+    Section("Criteria under risk", criteria),
+    Section("Published numbers, computed again", printed),
+)
+
+
+def _values(home: Path) -> dict[str, Values]:
+    """Return title of a world → its values, in the order of tasks and models."""
+    made: dict[str, Values] = {title: {} for title in WORLDS.values()}
+    for source, task, condition, model, measure, *ends in rows(home, _VALUES):
+        if (point := pieces.point(*ends)) is not None:
+            made[WORLDS[source]].setdefault((task, model, condition), {})[measure] = point
+    return made
+
+
+def _shifts(home: Path) -> Markup:
+    found = rows(
+        home,
+        "select source, model, task, b, a, difference, low_adjusted, high_adjusted, z, p_adjusted, verdict, as_predicted, "
+        "paired_difference, paired_low_adjusted, paired_high_adjusted, paired_verdict "
+        "from signaldetection_criterion_shifts where measure = 'c' order by source, task, model, b desc, a",
+    )
+    columns = (
+        "model", "task", "from", "to", "change of c", "Z", "p adjusted", "verdict", "as predicted", "paired change",
+        "paired verdict",
+    )  # fmt: skip
+    made = []
+    for title, own in pieces.by_world(found):
+        body = [
+            (*place, pieces.interval(*change, digits=_DIGITS), pieces.shown(z, 2), pieces.p_value(p),
+             pieces.said(verdict), predicted, pieces.interval(*paired, digits=_DIGITS), pieces.said(paired_verdict))
+            for place, change, z, p, verdict, predicted, paired, paired_verdict in (
+                (row[1:5], row[5:8], *row[8:12], row[12:15], row[15]) for row in own
+            )
+        ]  # fmt: skip
+        # The items behind the published counts are not known, so those cannot be paired.
+        width = len(columns) if any(row[-2] is not None for row in body) else len(columns) - 2
+        caption = f"{title}: change of the criterion between conditions"
+        made.append(pieces.table(columns[:width], [row[:width] for row in body], caption))
+    if not made:
+        return pieces.paragraph("No criterion shifts measured yet.", "soft")
+    return pieces.joined(made) + pieces.paragraph(_SHIFTS, "soft")

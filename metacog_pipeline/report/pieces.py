@@ -1,0 +1,187 @@
+"""Pieces of the pages. Templates escape every text, so a name or an answer stays text; numbers look alike everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable
+from metacog_pipeline.leaderboard.output import shown as plain
+from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.report.figures import Point
+
+TEMPLATES = Path(__file__).parent / "templates"
+#: Who gives answers → how they are called above a table. They never share one.
+WORLDS = {
+    "measured": "Models",
+    "simulated": "Simulated observers",
+    "published": "Published models, as printed",
+}
+_LONG = 40  # characters that make a column one of sentences
+_DIGITS = re.compile(r"-?[0-9.]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What a benchmark adds to the page: a title, and ``render(home)``, the markup below it."""
+
+    title: str
+    render: Callable[[Path], Markup]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the index page; ``about`` names a benchmark, or none."""
+
+    anchor: str
+    title: str
+    body: Markup
+    about: str = ""
+
+
+def words(value: object) -> object:
+    """Return a value as text without characters that cannot be printed; markup of ours stays as it is."""
+    if isinstance(value, Markup):
+        return value
+    return printable(str(value).encode("utf-8", "replace").decode("utf-8"))
+
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    finalize=words,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def page(template: str, **values: object) -> str:
+    """Return a whole page; every value that is no `Markup` is escaped."""
+    return _ENVIRONMENT.get_template(template).render(**values)
+
+
+def _piece(name: str, *values: object) -> Markup:
+    macro: Any = getattr(_ENVIRONMENT.get_template("pieces.html.jinja").module, name)
+    return Markup(macro(*values))
+
+
+def paragraph(text: str, kind: str = "") -> Markup:
+    """Return a paragraph of plain text; its line breaks stay."""
+    return _piece("paragraph", text, kind)
+
+
+def folded(summary: str, body: Markup) -> Markup:
+    """Return ``body`` behind a line to open it with."""
+    return _piece("folded", summary, body)
+
+
+def figure(svg: str, caption: str) -> Markup:
+    """Return a figure; ``svg`` comes from :mod:`metacog_pipeline.report.figures`."""
+    return _piece("figure", Markup(svg), caption)
+
+
+def grid(figures: Sequence[Markup]) -> Markup:
+    """Return figures side by side where there is room; nothing without any."""
+    return _piece("grid", figures) if figures else Markup()
+
+
+def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:
+    """Return pieces one after the other; ``otherwise`` as a paragraph where there are none."""
+    made = Markup().join(pieces)
+    return made or (paragraph(otherwise) if otherwise else made)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
+    """Return a table that scrolls within itself where the screen is narrow; numbers stand to the right."""
+    listed = [tuple(row) for row in rows]
+    cells = [[_cell(value) for value in row] for row in listed]
+    kinds = [_kind([row[place] for row in listed]) for place in range(len(columns))]
+    return _piece("table", caption, columns, kinds, cells)
+
+
+def table_of(rows: Rows, caption: str) -> Markup:
+    """Return the answer to a query as a table."""
+    return table(rows.columns, rows.rows, caption)
+
+
+def by_world(
+    rows: Iterable[Sequence[Any]], worlds: Iterable[str] = WORLDS
+) -> Iterator[tuple[str, list[Sequence[Any]]]]:
+    """Yield the title of each world and its rows, whose first value names it; worlds without any are left out."""
+    listed = list(rows)
+    for world in worlds:
+        if own := [row for row in listed if row[0] == world]:
+            yield WORLDS[world], own
+
+
+def number(value: object) -> float | None:
+    """Return ``value`` where it is a number, else None."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def shown(value: object, digits: int = 3) -> object:
+    """Return a number with ``digits`` decimals, anything else as it is."""
+    return Stacked(fixed(value, digits)) if isinstance(value, float) else value
+
+
+def interval(value: object, low: object = None, high: object = None, digits: int = 3) -> object:
+    """Return a number with its interval below it, where it has one; anything else as it is."""
+    if not (isinstance(value, float) and isinstance(low, float) and isinstance(high, float)):
+        return shown(value, digits)
+    return Stacked(f"{fixed(value, digits)}\n{ends(low, high, min(digits, 3))}")
+
+
+def ends(low: object, high: object, digits: int = 3) -> str | None:
+    """Return both ends of an interval, None where there are none."""
+    if not isinstance(low, float) or not isinstance(high, float):
+        return None
+    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def p_value(value: object) -> object:
+    """Return a p value with four decimals, or that it is smaller."""
+    return Stacked("<0.0001") if isinstance(value, float) and value < 1e-4 else shown(value, 4)
+
+
+def point(value: object, low: object = None, high: object = None, *, times: float = 1.0) -> Point | None:
+    """Return a value as a point of a figure, multiplied by ``times``; None where there is no value."""
+    middle, first, last = number(value), number(low), number(high)
+    if middle is None:
+        return None
+    if first is None or last is None:
+        return Point(times * middle)
+    return Point(times * middle, times * first, times * last)
+
+
+def said(verdict: object, otherwise: object = None) -> str:
+    """Return a verdict in words."""
+    return str(verdict or otherwise or "untested").replace("_", " ")
+
+
+def _cell(value: object) -> tuple[str, str]:
+    if isinstance(value, Stacked):
+        first, _, below = value.partition("\n")
+        return first, below
+    return plain(value), ""
+
+
+def _kind(values: Sequence[object]) -> str:
+    if all(map(_numeric, values)):
+        return "number"
+    return "long" if any(len(str(value)) > _LONG for value in values) else ""
+
+
+def _numeric(value: object) -> bool:
+    """Whether ``value`` is a number or stands where one is missing."""
+    if isinstance(value, Stacked) or value is None or value == NOT_AVAILABLE:
+        return True
+    if isinstance(value, str):
+        return _DIGITS.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
