@@ -1,27 +1,37 @@
-"""Statistics on plain arrays: no frames, no files, no names of benchmarks.
+"""Statistics on plain arrays.
 
-Every function takes arrays (or n, mean, sd), and returns a frozen dataclass. Where there is no number, a ``status``
-says why; no NaN, warning or exception comes out of degenerate data. Wrong shapes, values out of range and
-non-finite numbers are a :class:`ValueError`. Whatever draws random numbers takes a seed.
-Functions are imported from their module, ``from metacog_pipeline.stats.auroc import auroc``.
+This room holds every number's formula: measures of accuracy, confidence and agreement, signal detection, meta-d′ by maximum
+likelihood and Bayes, and the resampling behind the intervals. A function takes arrays (or n, mean, sd) and returns a frozen
+dataclass. Where there is no number a ``status`` says why; no NaN, warning or exception comes out of degenerate data. Wrong
+shapes, values out of range and non-finite numbers are a ValueError. Whatever draws random numbers takes a seed.
+
+It never reads a file, sees a data frame, knows a benchmark or prints; it needs NumPy and SciPy only (a test of imports
+holds it to that). It never draws clusters but through `resampling`, and never makes a p value of draws but through
+`resampling.p_value`. Examples in the docstrings are tests.
+
+Start with `estimate` (what a number is here), `resampling` (the unit of chance) and `proportions`; then the measure you
+need. Modules are imported, ``from metacog_pipeline.stats import resampling``, or functions from theirs.
 
 =================  ==================================================================================
 estimate           one number with its interval, or the reason there is none
 proportions        means and shares of independent items: Wilson, SEM
-clusters           items with their repeated runs as the unit of chance: patterns, resampling
-ratios             measures that are a ratio of weighted cell counts, any number of runs
-calibration        expected calibration error, Brier score, reliability
+resampling         clusters as the unit of chance: draws, intervals, shares and ratios, pairs, p values
+calibration        the expected calibration error, Brier score, reliability
 auroc              area under the type-2 ROC curve
+agreement_many     Fleiss' kappa, Krippendorff's alpha, kappa of pairs
 anova              one-way ANOVA, Tukey-Kramer, Fisher's LSD
 studentized_range  the distribution behind Tukey-Kramer, for thousands of pairs at once
 effects            Cohen's d, Hedges' g
+ranks              average ranks and Spearman's correlation, many rows at once; ranksum: Mann and Whitney's test
+robust             trimmed means, medians, resampled ranks of respondents; pca: principal components
+convergence        whether two measures order respondents alike, with and without their noise
 correlation        Pearson's r, a straight line, with and without named outliers
 paired             models on the same items: bootstrap, McNemar, Cochran's Q
 agreement          Cohen's kappa
-multiple           Holm's correction, stars
+multiple           Holm's and Bonferroni's corrections, stars
 bayes.gate         when a posterior may give numbers: convergence of every parameter; the stream of a model
 bayes.single       meta-d' of one cell by Markov chains: a posterior that must converge to give numbers
-decisions          practical equivalence, HDI, Bonferroni Z, contrasts of draws, criterion shifts, paired shifts
+decisions          practical equivalence, HDI, Z tests of a family, contrasts of draws, criterion shifts
 counts             trials of a binary task with ratings -> counts; corrections, named and never implicit
 type1              d', c, c', ln beta, d_a, c_a with delta-method variances; slope of the zROC
 type2              rates and AUROC by confidence, from counts or any scale; quantile bins
@@ -31,7 +41,7 @@ roc                points of the type-2 ROC, densities of confidence, difference
 meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
 folded             meta-d' where only correct or wrong is known: the two-alternative equivalent
 observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
-bayes.group        the group model: efficiency of a population, contrasts of independent groups
+bayes.group        the group model: efficiency of a population
 power              simulated power of M-ratio, d' and criterion differences; trials needed
 metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
 =================  ==================================================================================

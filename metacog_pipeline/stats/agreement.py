@@ -19,7 +19,11 @@ ONE_CATEGORY = "one category used by both"
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return kappa of two raters' categories, shapes ``(N,)``; any values, equal ones being one category."""
+    """Return kappa of two raters' categories, shapes ``(N,)``; any values, equal ones being one category.
+
+    >>> round(cohen_kappa([1, 1, 0, 0, 1], [1, 1, 0, 1, 1]).value, 3)
+    0.545
+    """
     a, b = np.asarray(first), np.asarray(second)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"ratings have shapes {a.shape} and {b.shape}: 1 dimension needed")
@@ -39,6 +43,11 @@ def kappa_from_table(table: ArrayLike) -> Estimate:
     Estimate
         Value in -1..1 (1: full agreement, 0: as by chance), ± 1.96 standard errors cut at -1 and 1. No value where
         both used one and the same category only: chance agreement is 1 then.
+
+    Examples
+    --------
+    >>> round(kappa_from_table([[20, 5], [10, 15]]).value, 3)
+    0.4
     """
     cells = counts("table", table, 2)
     if cells.shape[0] != cells.shape[1]:

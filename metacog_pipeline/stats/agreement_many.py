@@ -41,6 +41,9 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
 
     Units may have different numbers of raters; those with fewer than two are left out. Where chance agreement is 1, because
     one category was used throughout, kappa is 1 and the status says so.
+
+    >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]]).value, 3)
+    0.625
     """
     cells = counts("table", table, 2)
     cells = cells[cells.sum(axis=1) >= 2].astype(np.float64)
@@ -80,6 +83,12 @@ def krippendorff_alpha(
     Estimate
         At most 1 (full agreement; 0: as by chance). No value where all ratings are one category. n counts units with two
         ratings or more.
+
+    Examples
+    --------
+    >>> ratings = [[1, 2, 3, 3, 2], [1, 2, 3, 3, np.nan], [1, 3, 3, 3, 2]]
+    >>> round(krippendorff_alpha(ratings, "interval").value, 3)
+    0.895
     """
     values = _ratings(ratings)
     if level not in ("nominal", "ordinal", "interval"):
@@ -112,7 +121,11 @@ def krippendorff_alpha(
 
 
 def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
-    """Return Cohen's kappa of every two raters over the units both rated; ``ratings`` ``(raters, units)``, NaN missing."""
+    """Return Cohen's kappa of every two raters over the units both rated; ``ratings`` ``(raters, units)``, NaN missing.
+
+    >>> [round(each.kappa.value, 2) for each in pairwise_kappa([[0, 1, 1], [0, 1, 1], [1, 1, 0]])]
+    [1.0, -0.5, -0.5]
+    """
     values = _ratings(ratings)
     found = []
     for first, second in combinations(range(len(values)), 2):
@@ -134,6 +147,11 @@ def category_counts(
         Inner edges, ascending.
     closed
         Whether a score on an edge belongs to the bin above it (``"left"``: bins are closed at their left) or below.
+
+    Examples
+    --------
+    >>> category_counts([[0.1, 0.3, 0.3], [0.9, 0.75, np.nan]]).tolist()
+    [[1, 2, 0, 0], [0, 0, 0, 2]]
     """
     values = _ratings(scores)
     inner = np.asarray(edges, dtype=np.float64)

@@ -98,13 +98,21 @@ class Comparison:
 
 
 def summarise(samples: Sequence[ArrayLike]) -> Groups:
-    """Return n, mean and sd of each sample (shape ``(n_i,)``); 0 stands for what does not exist (n of 0 or 1)."""
+    """Return n, mean and sd of each sample (shape ``(n_i,)``); 0 stands for what does not exist (n of 0 or 1).
+
+    >>> summarise([[1, 2, 3], [4, 6]]).mean
+    (2.0, 5.0)
+    """
     rows = [_summary(floats(f"sample {i}", sample)) for i, sample in enumerate(samples)]
     return Groups(tuple(r[0] for r in rows), tuple(r[1] for r in rows), tuple(r[2] for r in rows))
 
 
 def proportions_as_groups(successes: ArrayLike, n: ArrayLike) -> Groups:
-    """Return the groups of 0/1 data with the given successes of n, both shape ``(k,)``."""
+    """Return the groups of 0/1 data with the given successes of n, both shape ``(k,)``.
+
+    >>> proportions_as_groups([3, 4], [4, 8]).mean
+    (0.75, 0.5)
+    """
     hits, size = counts("successes", successes), counts("n", n)
     same_length(successes=hits, n=size)
     if bool((hits > size).any()):
@@ -118,6 +126,10 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
     """Return the one-way analysis of variance from each group's n, mean and sd (n - 1 form), shapes ``(k,)``.
 
     Groups with n = 0 are left out; of a group with n = 1 the sd is not read.
+
+    >>> found = anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2])
+    >>> round(found.f, 2), found.df_between, found.df_error, round(found.p, 5)
+    (10.0, 2, 27, 0.00056)
     """
     size, centre, spread = _check(n, mean, sd)
     groups = Groups(tuple(map(int, size)), tuple(map(float, centre)), tuple(map(float, spread)))
@@ -146,7 +158,11 @@ LARGEST_F = 1e30
 
 
 def tukey_kramer(result: Anova) -> tuple[Comparison, ...]:
-    """Return every pair of groups, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j))."""
+    """Return every pair of groups, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)).
+
+    >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
+    [0.083, 0.0, 0.083]
+    """
     pairs = list(combinations(range(len(result.groups.n)), 2))
     scales = [_scale(result, i, j) for i, j in pairs]
     usable = [(pair, s) for pair, s in zip(pairs, scales, strict=True) if isinstance(s, float)]
@@ -165,6 +181,9 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
     """Return every other group against the baseline, t = (m_i - m_0) / sqrt(MSE (1/n_i + 1/n_0)), df N - k.
 
     ``p`` is uncorrected, as the least significant difference is; ``p_holm`` is the corrected one beside it.
+
+    >>> [round(pair.p, 3) for pair in fisher_lsd(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
+    [0.034, 0.0]
     """
     if not 0 <= whole("baseline", baseline) < len(result.groups.n):
         raise ValueError(f"baseline {baseline} is none of the {len(result.groups.n)} groups")
@@ -187,7 +206,11 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """Return the two-sided p of Student's t."""
+    """Return the two-sided p of Student's t.
+
+    >>> round(two_sided_t(2.0, 30), 3)
+    0.055
+    """
     return min(1.0, 2 * float(stdtr(df, -abs(t))))
 
 

@@ -22,7 +22,11 @@ SEPARATED = "correct and wrong perfectly separated"
 
 
 def auroc_statistic(totals: Floats) -> Floats:
-    """Return the area for each row of totals ``(B, 2 L)`` (level × wrong, correct); NaN where undefined."""
+    """Return the area for each row of totals ``(B, 2 L)`` (level × wrong, correct); NaN where undefined.
+
+    >>> auroc_statistic(np.array([[4.0, 1.0, 1.0, 4.0]]))
+    array([0.8])
+    """
     wrong, right = totals[:, 0::2], totals[:, 1::2]
     below = np.cumsum(wrong, axis=1) - wrong
     return ratio((right * (below + wrong / 2)).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
@@ -39,6 +43,12 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
         Shape ``(N,)``, 0/1 or booleans.
     items
         Shape ``(N,)``: the item of each observation; None means one run per item.
+
+    Examples
+    --------
+    >>> found = auroc([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
+    >>> round(found.value, 3), round(found.low, 3), found.high
+    (0.833, 0.456, 1.0)
     """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
@@ -63,6 +73,12 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
         No value, with the status, where all answers are correct, all are wrong, one level alone was used or
         there are no items. A value without interval where fewer than two items are correct or wrong, or where
         the separation is perfect.
+
+    Examples
+    --------
+    >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))  # level × (wrong, correct)
+    >>> auroc_from_patterns(items).value
+    0.8
     """
     if patterns.counts.shape[1] % 2:
         raise ValueError(f"{patterns.counts.shape[1]} cells are no levels × (wrong, correct)")

@@ -73,6 +73,9 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
     """Return the probability each level 1..L stands for, shape ``(L,)``.
 
     ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
+
+    >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
     """
     n_levels = whole("n_levels", n_levels, 2)
     level = np.arange(1, n_levels + 1, dtype=np.float64)
@@ -84,7 +87,11 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 
 
 def level_use(table: ArrayLike) -> LevelUse:
-    """Return how many levels the counts ``(L, 2)`` use and the share of the commonest."""
+    """Return how many levels the counts ``(L, 2)`` use and the share of the commonest.
+
+    >>> level_use([[0, 0], [1, 2], [0, 1]])
+    LevelUse(levels_used=2, commonest_share=0.75, informative=True)
+    """
     by_level = _table(table).sum(axis=1)
     n = int(by_level.sum())
     used = int((by_level > 0).sum())
@@ -92,7 +99,11 @@ def level_use(table: ArrayLike) -> LevelUse:
 
 
 def reliability(table: ArrayLike, probability: ArrayLike) -> tuple[ReliabilityBin, ...]:
-    """Return one bin per level from counts ``(L, 2)`` and the level's probability ``(L,)``."""
+    """Return one bin per level from counts ``(L, 2)`` and the level's probability ``(L,)``.
+
+    >>> [bin.accuracy.value for bin in reliability([[1, 1], [1, 3]], [0.5, 1.0])]
+    [0.5, 0.75]
+    """
     cells = _table(table)
     stated = _probability(probability, len(cells))
     return tuple(
@@ -303,14 +314,22 @@ def ece_draws(
 
 
 def brier(confidence: ArrayLike, correct: ArrayLike) -> Estimate:
-    """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best."""
+    """Return the mean of (confidence - correct)² with its SEM interval; confidences ``(N,)`` in 0..1, 0 is best.
+
+    >>> round(brier([0.9, 0.6, 0.8], [1, 0, 1]).value, 3)
+    0.137
+    """
     stated, right = _stated(confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
     return mean_estimate((stated - right) ** 2)
 
 
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
-    """Return the Brier score of items over the 2 L cells, clustered where an item has several runs."""
+    """Return the Brier score of items over the 2 L cells, clustered where an item has several runs.
+
+    >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
+    0.125
+    """
     stated = _probability(probability, patterns.counts.shape[1] // 2)
     loss = np.column_stack([stated**2, (stated - 1) ** 2]).ravel()
     return resampling.ratio(patterns, loss, np.ones(len(loss)))

@@ -98,12 +98,21 @@ class WithAndWithout:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Return Pearson's r of ``x`` and ``y``, shapes ``(n,)``."""
+    """Return Pearson's r of ``x`` and ``y``, shapes ``(n,)``.
+
+    >>> round(pearson([1, 2, 3, 4], [1, 2, 2, 4]).r, 3)
+    0.923
+    """
     return regression(x, y).correlation
 
 
 def pearson_from_r(r: float, n: int) -> Correlation:
-    """Return t, p and interval of a published r over n points."""
+    """Return t, p and interval of a published r over n points.
+
+    >>> found = pearson_from_r(0.5, 30)
+    >>> round(found.t, 2), round(found.p, 4), round(found.low, 2), round(found.high, 2)
+    (3.06, 0.0049, 0.17, 0.73)
+    """
     n = whole("n", n)
     if not -1.0 <= r <= 1.0:
         raise ValueError(f"r is {r}, outside -1..1")
@@ -121,7 +130,12 @@ def pearson_from_r(r: float, n: int) -> Correlation:
 
 
 def regression(x: ArrayLike, y: ArrayLike) -> Regression:
-    """Return the least-squares line of ``y`` on ``x``, shapes ``(n,)``, with Pearson's r."""
+    """Return the least-squares line of ``y`` on ``x``, shapes ``(n,)``, with Pearson's r.
+
+    >>> found = regression([1, 2, 3, 4], [1, 2, 2, 4])
+    >>> round(found.slope, 3), round(found.slope_se, 3), round(found.p, 3)
+    (0.9, 0.265, 0.077)
+    """
     across, up = floats("x", x), floats("y", y)
     n = same_length(x=across, y=up)
     if n < 3:
@@ -159,6 +173,9 @@ def slope_interval(slope: float, r: float, n: int) -> tuple[float, float] | None
 
     A published interval that differs cannot come from a simple regression over n points. None where r is 0 or
     there are fewer than three points.
+
+    >>> [round(end, 3) for end in slope_interval(0.9, 0.5, 30)]
+    [0.297, 1.503]
     """
     if whole("n", n) < 3 or r == 0:
         return None
@@ -169,7 +186,12 @@ def slope_interval(slope: float, r: float, n: int) -> tuple[float, float] | None
 
 
 def with_and_without(x: ArrayLike, y: ArrayLike, exclusions: Mapping[int, str]) -> WithAndWithout:
-    """Return the line with all points and without those named in ``exclusions`` (position -> reason)."""
+    """Return the line with all points and without those named in ``exclusions`` (position -> reason).
+
+    >>> both = with_and_without([1, 2, 3, 9], [1, 2, 3, 0], {3: "another language"})
+    >>> round(both.with_all.slope, 2), round(both.without.slope, 2)
+    (-0.22, 1.0)
+    """
     across, up = floats("x", x), floats("y", y)
     n = same_length(x=across, y=up)
     for index, reason in exclusions.items():

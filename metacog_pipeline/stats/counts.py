@@ -151,6 +151,12 @@ def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
     ------
     ValueError
         For unequal shapes, an odd length, negative or non-finite counts.
+
+    Examples
+    --------
+    >>> table = counts([9, 4, 3, 2], [2, 3, 5, 8])
+    >>> table.cells, table.ratings, table.hits.tolist(), table.false_alarms.tolist()
+    (1, 2, [13.0], [5.0])
     """
     return Counts(_rows("n_s1", n_s1), _rows("n_s2", n_s2))
 
@@ -190,6 +196,12 @@ def counts_from_trials(
     ValueError
         For unequal lengths, values that are no numbers at all (text, even ``"1"``: reading text is the caller's, who
         alone knows what it means), ratings below 1, or groups that are no whole numbers.
+
+    Examples
+    --------
+    >>> table = counts_from_trials([0, 0, 1, 1], [0, 1, 1, 1], [2, 1, 1, 2], ratings=2)
+    >>> table.n_s1.tolist(), table.n_s2.tolist()
+    ([[1.0, 0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0, 1.0]])
     """
     k = whole("ratings", ratings, 1)
     parts = [_numbers(*pair) for pair in (("stimulus", stimulus), ("response", response))]
@@ -222,6 +234,9 @@ def padded(table: Counts, amount: float | None = None) -> Counts:
     ------
     ValueError
         For an amount that is negative or not finite, and for counts that are padded already: twice is never meant.
+
+    >>> padded(counts([9, 4, 3, 2], [2, 3, 5, 8])).n_s1.tolist()
+    [[9.25, 4.25, 3.25, 2.25]]
     """
     if table.correction != "none":
         raise ValueError(f"the counts are padded already, by {table.pad:g} per cell")
@@ -250,6 +265,9 @@ def corrected_rate(successes: Floats, n: Floats, correction: str) -> tuple[Float
     """Return (rate, n in force) after a correction; NaN where there were no trials and nothing was added.
 
     ``pad`` and ``loglinear`` are the same for a rate: (successes + 1/2) / (n + 1), which is 1/2 of an empty set.
+
+    >>> corrected_rate(np.array([10.0]), np.array([10.0]), "loglinear")[0].round(3)
+    array([0.955])
     """
     if correction in ("pad", "loglinear"):
         return (successes + 0.5) / (n + 1), n + 1

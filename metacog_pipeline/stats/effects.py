@@ -36,6 +36,12 @@ def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float
     Estimate
         Value in standard deviations, positive where the first mean is larger; n = n1 + n2. No value where a
         group is empty, n1 + n2 < 3, or nothing varies within the groups.
+
+    Examples
+    --------
+    >>> found = cohen_d(20, 0.8, 0.4, 25, 0.5, 0.45)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.7, 0.094, 1.305)
     """
     n1, n2 = whole("n1", n1), whole("n2", n2)
     if n1 == 0 or n2 == 0:
@@ -53,7 +59,11 @@ def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float
 
 
 def hedges_g(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
-    """Return Cohen's d with Hedges' small-sample correction; parameters as in :func:`cohen_d`."""
+    """Return Cohen's d with Hedges' small-sample correction; parameters as in :func:`cohen_d`.
+
+    >>> round(hedges_g(20, 0.8, 0.4, 25, 0.5, 0.45).value, 3)
+    0.688
+    """
     d = cohen_d(n1, mean1, sd1, n2, mean2, sd2)
     if d.value is None:
         return unavailable(d.n, "hedges g", d.status)

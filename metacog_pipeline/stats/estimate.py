@@ -67,5 +67,9 @@ class Estimate:
 
 
 def unavailable(n: int, method: str, status: str) -> Estimate:
-    """Return an estimate without a value, ``status`` saying why."""
+    """Return an estimate without a value, ``status`` saying why.
+
+    >>> unavailable(0, "wilson", NO_ITEMS).status
+    'no items'
+    """
     return Estimate(None, None, None, n, method, status)

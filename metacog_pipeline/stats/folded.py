@@ -49,6 +49,12 @@ def fold(confidence_counts: ArrayLike) -> Counts:
     ------
     ValueError
         For another shape, negative or non-finite counts.
+
+    Examples
+    --------
+    >>> table = fold([[4, 2], [1, 9]])
+    >>> table.n_s1.tolist(), table.n_s2.tolist()
+    ([[4.5, 1.0, 2.0, 0.5]], [[0.5, 2.0, 1.0, 4.5]])
     """
     array = np.asarray(confidence_counts)
     table = floats("confidence_counts", array[None] if array.ndim == 2 else array, 3)
@@ -79,6 +85,12 @@ def metad_of_correct_cells(
     list
         Of each cell estimates in standard deviations of the evidence (``m_ratio``: a ratio), ``method`` beginning with
         ``"two-alternative equivalent"``; without a value where the status says why.
+
+    Examples
+    --------
+    >>> found = metad_of_correct_cells([[[20, 20], [10, 30], [5, 45]]])[0]
+    >>> [round(found[name].value, 3) for name in MEASURES]
+    [1.23, 1.622, 1.319, 0.392]
     """
     given = floats("confidence_counts", confidence_counts, 3)
     n_boot = whole("n_boot", n_boot)

@@ -101,6 +101,12 @@ def meta_information(
         number), and give the interval.
     n_boot, seed, level
         Number of tables, seed, coverage of the interval.
+
+    Examples
+    --------
+    >>> found = meta_information(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
+    >>> found.meta_i.round(4), found.meta_i2r.round(4), found.rmi.round(4)
+    (array([0.031]), array([0.0402]), array([0.1047]))
     """
     joint = np.stack([table.n_s1, table.n_s2], axis=1)
     sensitivity = type1(table)
@@ -150,6 +156,9 @@ def ideal_information(d: ArrayLike) -> Floats:
 
     Computed as the mean divergence of the posterior from the accuracy, ∫ KL(logistic(d x) ‖ Φ(d/2)), so nothing
     cancels for small d. Shape of ``d``; d must be finite.
+
+    >>> ideal_information([0.0, 1.0, 2.0]).round(4)
+    array([0.    , 0.0522, 0.117 ])
     """
     size = np.abs(np.atleast_1d(np.asarray(d, dtype=np.float64)))
     if not bool(np.isfinite(size).all()):
@@ -172,7 +181,11 @@ def ideal_information(d: ArrayLike) -> Floats:
 
 
 def entropy_bits(first: Floats, second: Floats) -> Floats:
-    """Return the entropy of a two-way split given as counts, in bits; NaN where both are 0."""
+    """Return the entropy of a two-way split given as counts, in bits; NaN where both are 0.
+
+    >>> entropy_bits(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(3)
+    array([1.   , 0.811])
+    """
     total = first + second
     p, q = ratio(first, total), ratio(second, total)
     result: Floats = -(xlogy(p, p) + xlogy(q, q)) / math.log(2)

@@ -24,6 +24,11 @@ def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     -------
     tuple
         Adjusted p, 0..1, never below the raw p and in the same order of size.
+
+    Examples
+    --------
+    >>> holm([0.01, None, 0.04, 0.03])
+    (0.03, None, 0.06, 0.06)
     """
     known = sorted((p, i) for i, p in enumerate(pvalues) if p is not None)
     adjusted: list[float | None] = [None] * len(pvalues)
@@ -40,13 +45,20 @@ def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     """Return Bonferroni-adjusted p values in the given order: each times the number of tests, at most 1.
 
     None, for a test that could not be made, stays None and is not counted.
+
+    >>> bonferroni([0.01, None, 0.04, 0.6])
+    (0.03, None, 0.12, 1.0)
     """
     number = sum(p is not None for p in pvalues)
     return tuple(None if p is None else min(1.0, number * p) for p in pvalues)
 
 
 def stars(p: float | None, legend: Legend = STARS) -> str:
-    """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p."""
+    """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p.
+
+    >>> stars(0.004), stars(0.2)
+    ('**', '')
+    """
     if p is None:
         return ""
     if not 0.0 <= p <= 1.0:

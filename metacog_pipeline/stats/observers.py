@@ -62,6 +62,12 @@ def simulate(
     ------
     ValueError
         For shapes that do not fit, values that are not finite, criteria out of order, or n that is no whole number.
+
+    Examples
+    --------
+    >>> table = simulate(1.5, 0.8, 0.0, [-0.9, -0.4], [0.4, 0.9], 1000, seed=1)
+    >>> table.ratings, table.n.tolist()
+    (3, [1000.0])
     """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))
@@ -86,7 +92,11 @@ def expected_counts(
     p_s2: ArrayLike = 0.5,
     cells: int | None = None,
 ) -> Counts:
-    """Return expected counts, fractions and all: what :func:`simulate` gives on average, without noise."""
+    """Return expected counts, fractions and all: what :func:`simulate` gives on average, without noise.
+
+    >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
+    [[28.8, 9.9, 5.7, 5.6]]
+    """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))
     return Counts(
@@ -114,7 +124,12 @@ def simulate_trials(
     p_s2: float = 0.5,
     sampling: Sampling = "binomial",
 ) -> Trials:
-    """Return single trials of one observer, in random order; parameters as for :func:`simulate`."""
+    """Return single trials of one observer, in random order; parameters as for :func:`simulate`.
+
+    >>> trials = simulate_trials(1.5, 0.8, 0.0, [-0.5], [0.5], 5, seed=1)
+    >>> trials.stimulus.tolist(), trials.response.tolist(), trials.confidence.tolist()
+    ([0, 0, 1, 0, 1], [0, 1, 1, 0, 0], [2, 1, 1, 2, 2])
+    """
     observer = _observers(d, m_ratio, c, criteria_s1, criteria_s2, 1)[0]
     trials, share = _trials(n, p_s2, 1)
     number = int(trials[0])
@@ -146,6 +161,11 @@ def criteria_around(m_ratio: ArrayLike, c: ArrayLike, steps: ArrayLike) -> tuple
     -------
     tuple
         ``criteria_s1`` and ``criteria_s2``, each of shape ``(cells, K - 1)``.
+
+    Examples
+    --------
+    >>> [side.round(1).tolist() for side in criteria_around(0.5, 0.2, [0.4, 0.8])]
+    [[[-0.7, -0.3]], [[0.5, 0.9]]]
     """
     distance = np.atleast_1d(np.asarray(steps, dtype=np.float64))
     if distance.ndim != 1 or not bool((distance > 0).all()) or not bool((np.diff(distance) > 0).all()):

@@ -94,6 +94,13 @@ def paired_difference_from_counts(
         the two has no scored answer to are left out. Each model's share is Σ hits / Σ runs.
     n_boot, seed
         Number of resamples and the seed.
+
+    Examples
+    --------
+    >>> first, second, runs = [2, 2, 1, 2, 0, 2], [1, 2, 0, 1, 0, 2], [2] * 6
+    >>> found = paired_difference_from_counts(first, runs, second, runs, 1000, seed=1)
+    >>> found.difference.value, round(found.p, 3)
+    (0.25, 0.076)
     """
     table = np.column_stack([counts("hits1", hits1), counts("runs1", runs1)])
     other = np.column_stack([counts("hits2", hits2), counts("runs2", runs2)])
@@ -122,6 +129,10 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
     """Return McNemar's test from the numbers of items only the first, and only the second, got right.
 
     ``n`` is the number of items compared, for the record; by default the discordant ones.
+
+    >>> found = mcnemar(2, 9)
+    >>> round(found.p_exact, 4), round(found.p_mid, 4)
+    (0.0654, 0.0386)
     """
     b, c = whole("first_only", first_only), whole("second_only", second_only)
     n = b + c if n is None else whole("n", n)
@@ -140,7 +151,11 @@ def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:
 
 
 def mcnemar_from_data(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """Return McNemar's test of two models' 0/1 outcomes, shapes ``(items,)``, same items in the same order."""
+    """Return McNemar's test of two models' 0/1 outcomes, shapes ``(items,)``, same items in the same order.
+
+    >>> mcnemar_from_data([1, 1, 0, 1], [0, 1, 0, 0]).first_only
+    2
+    """
     a, b = binary("first", first), binary("second", second)
     n = same_length(first=a, second=b)
     return mcnemar(int((a > b).sum()), int((b > a).sum()), n)
@@ -150,6 +165,10 @@ def cochran_q(outcomes: ArrayLike) -> CochranQ:
     """Return Cochran's Q of 0/1 ``outcomes``, shape ``(items, models)``.
 
     Q = (k - 1) (k Σ C_j² - T²) / (k T - Σ R_i²) with model totals C, item totals R and grand total T.
+
+    >>> found = cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
+    >>> found.q, found.df, round(found.p, 3)
+    (6.0, 2, 0.05)
     """
     table = binary("outcomes", outcomes, 2)
     n, k = table.shape

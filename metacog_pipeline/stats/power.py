@@ -193,6 +193,12 @@ def simulated_power(design: Design, trials: int, *, simulations: int = SIMULATIO
     ------
     ValueError
         For numbers out of range.
+
+    Examples
+    --------
+    >>> found = simulated_power(Design("dprime", d=1.0, m_ratio=1.0, delta=0.4), 300, simulations=100, seed=1)
+    >>> found.power.n, found.power.value
+    (100, 0.44)
     """
     number = _within("trials", trials, LEAST_TRIALS, MOST_TRIALS)
     simulations = _within("simulations", simulations, LEAST_SIMULATIONS, MOST_SIMULATIONS)
@@ -215,7 +221,11 @@ def simulated_power(design: Design, trials: int, *, simulations: int = SIMULATIO
 
 
 def approximate_power(design: Design, trials: int) -> float | None:
-    """Return the power by the normal approximation, 0..1; None where the expected counts have no estimate."""
+    """Return the power by the normal approximation, 0..1; None where the expected counts have no estimate.
+
+    >>> round(approximate_power(Design("dprime", d=1.0, m_ratio=1.0, delta=0.4), 300), 2)
+    0.45
+    """
     se = _expected_error(design, trials)
     if se is None:
         return None

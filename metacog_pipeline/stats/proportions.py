@@ -20,7 +20,11 @@ Z95 = 1.96
 
 
 def sem_interval(value: float, sem: float) -> tuple[float, float]:
-    """Return ``value`` ± 1.96 ``sem``, not clipped: one right of six gives 0.167 ± 0.327."""
+    """Return ``value`` ± 1.96 ``sem``, not clipped: one right of six gives 0.167 ± 0.327.
+
+    >>> sem_interval(0.5, 0.1)
+    (0.304, 0.696)
+    """
     return value - Z95 * sem, value + Z95 * sem
 
 
@@ -35,6 +39,11 @@ def wilson_interval(share: float, n: float, z: float = Z95) -> tuple[float, floa
         Number of independent items, above 0; an effective number need not be whole.
     z
         Half width in standard errors.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson_interval(0.9, 20)]
+    [0.699, 0.9721]
     """
     if not 0.0 <= share <= 1.0 or not n > 0 or not math.isfinite(n):
         raise ValueError(f"no Wilson interval for share {share} of n {n}: 0 <= share <= 1 and n > 0 needed")
@@ -60,6 +69,12 @@ def proportion(successes: int, n: int) -> Estimate:
     Estimate
         Value in 0..1, method ``"wilson"``. ``n = 0``: no value, ``"no items"``; ``n = 1``: value without
         interval and standard error, ``"single item"``.
+
+    Examples
+    --------
+    >>> found = proportion(9, 10)
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (0.9, 0.596, 0.982)
     """
     n = whole("n", n)
     successes = whole("successes", successes)
@@ -75,7 +90,12 @@ def proportion(successes: int, n: int) -> Estimate:
 
 
 def mean_estimate(y: ArrayLike) -> Estimate:
-    """Return the mean of ``y`` (shape ``(n,)``, any unit) with SEM s / sqrt(n) and ± 1.96 SEM, unclipped."""
+    """Return the mean of ``y`` (shape ``(n,)``, any unit) with SEM s / sqrt(n) and ± 1.96 SEM, unclipped.
+
+    >>> found = mean_estimate([1, 2, 3, 4])
+    >>> found.value, round(found.sem, 3)
+    (2.5, 0.645)
+    """
     values = floats("y", y)
     n = len(values)
     if n == 0:

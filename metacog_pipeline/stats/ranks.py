@@ -55,6 +55,9 @@ def average_ranks(values: ArrayLike) -> Floats:
     """Return the ranks of each row of ``values`` ``(rows, k)``, 1 = smallest, ties sharing their mean rank.
 
     NaN means "no value": it gets the rank NaN and moves no other. Infinite values are a ValueError.
+
+    >>> average_ranks([[0.3, 0.1, 0.3, np.nan]])
+    array([[2.5, 1. , 2.5, nan]])
     """
     table = floats("values", values, 2, gaps=True)
     below, equal = np.zeros(table.shape), np.zeros(table.shape)
@@ -71,6 +74,12 @@ def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
     ----------
     x, y
         Shape ``(rows, k)``; a pair with a NaN in either is left out.
+
+    Examples
+    --------
+    >>> found = spearman_rows([[1, 2, 3, 4], [1, 1, 1, 1]], [[1, 3, 2, 4], [1, 2, 3, 4]])
+    >>> found.rho, found.status.tolist()
+    (array([0.8, 0. ]), ['ok', 'no spread'])
     """
     across, up = floats("x", x, 2, gaps=True), floats("y", y, 2, gaps=True)
     if across.shape != up.shape:
@@ -91,7 +100,11 @@ def guarded_rho(x: Floats, y: Floats) -> Floats:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Return Spearman's ρ of ``x`` and ``y``, shapes ``(n,)``, with its Fisher-z interval; no value where guarded."""
+    """Return Spearman's ρ of ``x`` and ``y``, shapes ``(n,)``, with its Fisher-z interval; no value where guarded.
+
+    >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]).value, 3)
+    0.8
+    """
     across, up = floats("x", x), floats("y", y)
     same_length(x=across, y=up)
     found = spearman_rows(across[None, :], up[None, :])
@@ -105,6 +118,10 @@ def fisher_interval(rho: float, n: int) -> Estimate:
     """Return ρ with tanh(atanh ρ ± 1.96 / sqrt(n - 3)).
 
     No interval below four pairs, nor where |ρ| is 1.
+
+    >>> found = fisher_interval(0.6, 20)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.214, 0.824)
     """
     n = whole("n", n)
     if not -1.0 <= rho <= 1.0:
@@ -119,7 +136,11 @@ def fisher_interval(rho: float, n: int) -> Estimate:
 
 
 def spearman_p(rho: float, n: int) -> float:
-    """Return the two-sided p of a published ρ over ``n`` pairs, 1 below three pairs."""
+    """Return the two-sided p of a published ρ over ``n`` pairs, 1 below three pairs.
+
+    >>> round(spearman_p(0.6, 20), 4)
+    0.0052
+    """
     n = whole("n", n)
     if not -1.0 <= rho <= 1.0:
         raise ValueError(f"rho is {rho}, outside -1..1")

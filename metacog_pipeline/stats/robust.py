@@ -60,6 +60,9 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: flo
     """Return the chosen location of each row of ``values`` ``(rows, items)``; NaN items are left out.
 
     ``share`` 0 .. below 0.5 is what the trimmed mean drops at each end. A row without items gives NaN.
+
+    >>> location([[0.1, 0.4, 0.5, 0.6, 9.0]], "median"), location([[0.1, 0.4, 0.5, 0.6, 9.0]], share=0.2)
+    (array([0.5]), array([0.5]))
     """
     _check(statistic, share)
     return _location(_table(values), statistic, share)
@@ -85,7 +88,12 @@ def location_estimates(
     seed: int = 0,
     share: float = TRIMMED,
 ) -> dict[Location, Estimate]:
-    """Return what `location_estimate` does for several statistics, over the same resamples."""
+    """Return what `location_estimate` does for several statistics, over the same resamples.
+
+    >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
+    >>> found["mean"].value, found["median"].value
+    (0.5, 0.5)
+    """
     row = _table(np.asarray(values)[None, :])
     row = row[:, ~np.isnan(row[0])]
     for statistic in statistics:
@@ -121,13 +129,23 @@ def resampled_locations(
     """Return ``(n_boot, rows)``: the location of each row over resampled items, the same items for every row.
 
     NaN where a row has none of the resampled items. The same seed gives the same bytes.
+
+    >>> resampled_locations([[0.1, 0.4, 0.9], [0.2, 0.5, 1.0]], "mean", n_boot=2).round(2)
+    array([[0.57, 0.67],
+           [0.1 , 0.2 ]])
     """
     _check(statistic, share)
     return _resampled(_table(values), (statistic,), n_boot, seed, share)[statistic]
 
 
 def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
-    """Return the ranks of models from their scores ``(models,)`` and resampled scores ``(B, models)``."""
+    """Return the ranks of models from their scores ``(models,)`` and resampled scores ``(B, models)``.
+
+    >>> found = rank_distribution([0.9, 0.5], np.array([[0.9, 0.5], [0.8, 0.6], [0.4, 0.6], [0.7, 0.5]]))
+    >>> found.observed, found.share
+    (array([1, 2]), array([[0.75, 0.25],
+           [0.25, 0.75]]))
+    """
     observed = _table(np.asarray(scores)[None, :])
     table = _table(draws)
     models = observed.shape[1]
@@ -148,7 +166,11 @@ def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
 
 
 def rank_shift(first: ArrayLike, second: ArrayLike) -> Shift:
-    """Return how two scorings of the same models, shapes ``(models,)``, differ; a NaN in either leaves a model out."""
+    """Return how two scorings of the same models, shapes ``(models,)``, differ; a NaN in either leaves a model out.
+
+    >>> rank_shift([0.9, 0.7, 0.5, 0.3], [0.9, 0.5, 0.7, 0.3]).largest
+    1
+    """
     a, b = _table(np.asarray(first)[None, :]), _table(np.asarray(second)[None, :])
     if a.shape != b.shape:
         raise ValueError(f"scorings are of {a.shape[1]} and {b.shape[1]} models")

@@ -57,7 +57,12 @@ class Densities:
 
 
 def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
-    """Return the curve over all distinct confidences; both shapes ``(N,)``, finite numbers and 0/1."""
+    """Return the curve over all distinct confidences; both shapes ``(N,)``, finite numbers and 0/1.
+
+    >>> curve = roc_curve([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0])
+    >>> curve.false_alarms, curve.hits, curve.area
+    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]), 0.875)
+    """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     n = same_length(confidence=stated, correct=right)
     n_right = int(right.sum())
@@ -75,7 +80,11 @@ def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
 
 
 def thinned(curve: Roc, points: int) -> Roc:
-    """Return the curve with at most ``points`` of its points, spread evenly along it, both ends kept."""
+    """Return the curve with at most ``points`` of its points, spread evenly along it, both ends kept.
+
+    >>> len(thinned(roc_curve(np.arange(50), np.arange(50) % 3 == 0), 10).hits)
+    10
+    """
     most = whole("points", points, 2)
     if len(curve.hits) <= most:
         return curve
@@ -89,7 +98,11 @@ def thinned(curve: Roc, points: int) -> Roc:
 
 
 def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
-    """Return the densities of confidences ``(N,)`` in 0..1 among correct and among wrong items."""
+    """Return the densities of confidences ``(N,)`` in 0..1 among correct and among wrong items.
+
+    >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1], bins=2).correct
+    array([0., 2.])
+    """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
     if stated.size and not (float(stated.min()) >= 0.0 and float(stated.max()) <= 1.0):
@@ -120,6 +133,14 @@ def area_difference(
     Estimate
         Difference -1..1, ``sem``, 95 % interval; n is the number of items. Without a value, with the status of the area
         that has none.
+
+    Examples
+    --------
+    >>> first, second = [0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [0.5, 0.8, 0.6, 0.6, 0.5, 0.3]
+    >>> items, correct = range(6), [1, 1, 0, 1, 0, 0]
+    >>> found = area_difference((first, correct, items), (second, correct, items))
+    >>> round(found.value, 3), round(found.sem, 3)
+    (0.056, 0.205)
     """
     items = np.unique(np.concatenate([np.asarray(first[2]), np.asarray(second[2])]))
     areas, influences = [], []

@@ -42,6 +42,11 @@ def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
     -------
     ndarray
         Shape ``(m,)``, 0..1; relative error below 1e-6 for up to 200 groups from 3 df on (2e-4 on 1 df).
+
+    Examples
+    --------
+    >>> studentized_range_sf([3.5], 3, 30).round(4)
+    array([0.049])
     """
     values = floats("q", q)
     k, df = whole("k", k, 2), whole("df", df, 1)

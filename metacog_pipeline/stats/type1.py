@@ -163,6 +163,12 @@ def type1(table: Counts, correction: str = "none", s: ArrayLike = 1.0) -> Type1:
     ------
     ValueError
         For an unknown or a second correction, or s of 0 or below.
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.counts import counts
+    >>> type1(counts([60, 40, 25, 15], [10, 20, 45, 65])).d.round(3)
+    array([1.358])
     """
     name = check_correction(correction, table.correction)
     added = 2 * table.ratings * table.pad
@@ -186,6 +192,10 @@ def type1_from_table(
     ------
     ValueError
         For unequal shapes, negative or non-finite counts, an unknown correction, or s of 0 or below.
+
+    >>> found = type1_from_table(80, 20, 30, 70)
+    >>> found.d.round(3), found.c.round(3), np.sqrt(found.var_d).round(3)
+    (array([1.366]), array([-0.159]), array([0.194]))
     """
     names = ("hits", "misses", "false_alarms", "correct_rejections")
     given = (hits, misses, false_alarms, correct_rejections)
@@ -225,6 +235,10 @@ def zroc_slope(table: Counts) -> ZrocSlope:
     """Return the least-squares slope of z(hit rate) on z(false-alarm rate) over the 2 K - 1 cut points.
 
     Cut points where a rate is 0 or 1 have no z and are left out; a padded table has none of them.
+
+    >>> from metacog_pipeline.stats.counts import counts
+    >>> zroc_slope(counts([60, 40, 25, 15], [10, 20, 45, 65])).slope.round(3)
+    array([1.09])
     """
     x, y = (_z(*_tails(side)) for side in (table.n_s1, table.n_s2))
     finite = np.isfinite(x) & np.isfinite(y)
@@ -242,7 +256,11 @@ def zroc_slope(table: Counts) -> ZrocSlope:
 
 
 def normal_quantile(level: float) -> float:
-    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95)."""
+    """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95).
+
+    >>> round(normal_quantile(0.95), 4)
+    1.96
+    """
     if not 0 < level < 1:
         raise ValueError(f"level {level} is outside 0..1")
     return -float(ndtri((1 - level) / 2))

@@ -64,7 +64,11 @@ class Type2Rates:
 
 
 def type2_rates(table: Counts) -> Type2Rates:
-    """Return hit and false-alarm rates of confidence, for each response apart."""
+    """Return hit and false-alarm rates of confidence, for each response apart.
+
+    >>> type2_rates(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).hr2_rs1.round(2)
+    array([[0.6]])
+    """
     k = table.ratings
     correct_1, wrong_1 = table.n_s1[:, :k][:, ::-1], table.n_s2[:, :k][:, ::-1]
     correct_2, wrong_2 = table.n_s2[:, k:], table.n_s1[:, k:]
@@ -143,6 +147,11 @@ def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2
     ------
     ValueError
         For ``plus_one`` with a padded table, or a level outside 0..1.
+
+    Examples
+    --------
+    >>> auroc2(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).value.round(3)
+    array([0.619])
     """
     z = normal_quantile(level)
     if plus_one and table.correction != "none":
@@ -190,6 +199,11 @@ def auroc2_trials(
         ``"delong"``, or ``"bootstrap"``: the percentile interval of trials (or items) drawn with replacement.
     n_boot, seed
         Number of resamples, drawn in one pass, and their seed.
+
+    Examples
+    --------
+    >>> round(auroc2_trials([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0]).value, 3)
+    0.833
     """
     delong = auroc(confidence, correct, items)
     if interval == "delong" or delong.value is None:
@@ -247,6 +261,11 @@ def bin_confidence(confidence: ArrayLike, bins: int, groups: ArrayLike | None = 
         Number of bins K.
     groups
         Shape ``(N,)``: whole numbers from 0, the cell (participant, model) of each trial; None is one cell.
+
+    Examples
+    --------
+    >>> bin_confidence([0.1, 0.2, 0.2, 0.9, np.nan], 2).rating
+    array([1, 2, 2, 2, 0])
     """
     k = whole("bins", bins, 1)
     stated = np.asarray(confidence, dtype=np.float64)

@@ -126,6 +126,12 @@ def type2_dprime(
     ------
     ValueError
         For unequal shapes, negative numbers, more yeses than items, or an unknown correction.
+
+    Examples
+    --------
+    >>> found = type2_dprime(80, 30, 100, 60, "loglinear")
+    >>> found.d.round(3), found.raw_alignment.round(3), found.yfr.round(3)
+    (array([0.831]), array([0.688]), array([0.273]))
     """
     names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
     given = [

@@ -28,6 +28,9 @@ def clipped_dprime(
 
     NaN where nothing was right or nothing was wrong. Parameters as of
     :func:`~metacog_pipeline.stats.type2_dprime.type2_dprime`.
+
+    >>> clipped_dprime([80], [0], [100], [60]).round(3)
+    array([4.561])
     """
     if not 0.0 < edge < 0.5:
         raise ValueError(f"edge {edge} is outside 0..0.5")
@@ -43,6 +46,9 @@ def relative_information(
     """Return I(correct; yes) / H(correct), 0..1, shape ``(cells,)``; 0 where all is right or all wrong, NaN without items.
 
     Parameters as of :func:`clipped_dprime`.
+
+    >>> relative_information([80], [30], [100], [60]).round(3)
+    array([0.073])
     """
     hits, alarms, right, wrong = _table(yes_correct, yes_incorrect, n_correct, n_incorrect)
     entropy = entropy_bits(right, wrong)
@@ -60,6 +66,9 @@ def graded_yes(yes_logit: ArrayLike, no_logit: ArrayLike) -> Floats:
     """Return P(yes) / (P(yes) + P(no)), shape ``(N,)``, 0..1, from the logits or log-probabilities of the two tokens.
 
     The logistic function of their difference: it never overflows.
+
+    >>> graded_yes([-0.2], [-1.7]).round(3)
+    array([0.818])
     """
     yes, no = floats("yes_logit", yes_logit), floats("no_logit", no_logit)
     same_length(yes_logit=yes, no_logit=no)

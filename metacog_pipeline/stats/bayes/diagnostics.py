@@ -27,6 +27,10 @@ def rhat(draws: ArrayLike) -> Floats:
     """Return R̂: the larger of the rank-normalised split R̂ of the draws and of their distances to the median.
 
     The second sees chains that agree in location and differ in spread. 1 is perfect, below 1.01 is good.
+
+    >>> draws = np.random.default_rng(2).normal(size=(4, 500, 1))
+    >>> (rhat(draws) < 1.01).tolist(), (rhat(draws + np.arange(4)[:, None, None]) < 1.01).tolist()
+    ([True], [False])
     """
     table = _table(draws)
     folded = np.abs(table - np.median(table, axis=(0, 1)))
@@ -67,6 +71,10 @@ def mcse_mean(draws: ArrayLike) -> Floats:
 def mcse_quantile(draws: ArrayLike, probability: float) -> Floats:
     """Return the Monte Carlo standard error of a quantile: half the width between the order statistics that
     bracket it by one standard error, where the count below the quantile is Beta given the effective sample size.
+
+    >>> draws = np.random.default_rng(1).normal(size=(4, 500, 1))
+    >>> mcse_mean(draws).round(2), mcse_quantile(draws, 0.5).round(2)
+    (array([0.02]), array([0.02]))
     """
     table = _table(draws)
     effective = ess_quantile(table, probability)

@@ -23,6 +23,7 @@ NOT_CONVERGED = "not_converged"
 UNDEFINED_TYPE1 = "undefined_type1"
 UNIDENTIFIED = "unidentified"
 
+# Vehtari et al. (2021), *Bayesian Analysis* 16, section 4: below 1.01, and 400 effective draws for a stable R̂.
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400.0
 MOST_STEPS = 64  # a trajectory worth of five to thirty is usual; longer ones only make a hopeless run last

@@ -9,7 +9,8 @@ chains takes about a millisecond of NumPy, and a draw about six of them. The gro
 seconds, before a probabilistic programming library has compiled it; an extra dependency would buy nothing. For
 hundreds of subjects the cost of a draw grows with their number, and that of the metric with its square.
 
-Offered: d′ estimated or fixed, two independent groups. Not offered: one meta-d a response in a group, covariates
+Offered: d′ estimated or fixed; two independent groups are fitted apart and their ``exp(mu_log_m)`` compared by
+:func:`metacog_pipeline.stats.decisions.compare`. Not offered: one meta-d a response in a group, covariates
 (the toolbox's regression), two tasks of the same subjects with a correlation, and repeated measures. A within-subject
 design analysed as two independent groups loses what its subjects share; its interval is then too wide as a rule.
 """
@@ -160,6 +161,12 @@ def bayes_metad_group(
     ValueError
         For padded counts, a negative seed, fewer than 4 chains or draws, a threshold below 400, or more draws than
         fit into memory.
+
+    Examples
+    --------
+    >>> one = Counts(np.array([[9.0, 4, 3, 2]]), np.array([[2.0, 3, 5, 8]]))
+    >>> bayes_metad_group(one, seed=1).status
+    'few_subjects'
     """
     require(table, least_ess)
     seed, draws, chains = whole("seed", seed), whole("draws", draws, 4), whole("chains", chains, 4)
@@ -203,6 +210,9 @@ def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts
     ------
     ValueError
         For subjects that rated on scales of different length: the group model has one.
+
+    >>> group_counts([np.ones(4)] * 3, [np.ones(4)] * 3).cells
+    3
     """
     lengths = [len(row) for row in (*subjects_s1, *subjects_s2)]
     if len(subjects_s1) != len(subjects_s2) or len(set(lengths)) != 1:

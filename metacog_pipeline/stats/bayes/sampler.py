@@ -29,13 +29,17 @@ from metacog_pipeline.stats._arrays import floats as checked_floats
 
 Density = Callable[[Floats], tuple[Floats, Floats]]
 
+# Wanted acceptance: above the 0.65 that suits normal distributions (Beskos et al. 2013, *Bernoulli* 19), because shorter
+# steps are the price of curved corners.
 TARGET = 0.8
+# Ends of the windows of the metric as shares of the warm-up, each longer than the one before: draws get better.
 WINDOWS = (0.1, 0.25, 0.45, 0.75)
+# Share of the mean length of each trajectory: without chance in it a periodic orbit could come back to where it began.
 JITTER = (0.5, 1.5)
 FIRST_STEP = 0.5
 FIRST_LENGTH = np.pi / 2  # a quarter turn: independent ends for a normal distribution in its own metric
-LENGTH_RATE = 0.04
-MAX_STEPS = 512
+LENGTH_RATE = 0.04  # of the ascent on log length: it settles within a window
+MAX_STEPS = 512  # what a hopeless density may cost
 # One iteration in ten takes small steps, so that a chain in a steep corner, where the usual step is refused for ever,
 # walks out of it. Chance alone decides, not the state: the chain stays exact.
 SMALL_SHARE = 0.1
@@ -250,7 +254,7 @@ def _factor(points: Floats) -> Floats:
 
 
 class _StepSize:
-    """Dual averaging of the logarithm of the step (Hoffman & Gelman 2014, section 3.2.1)."""
+    """Dual averaging of the logarithm of the step; γ 0.05, t₀ 10, κ 0.75 of Hoffman & Gelman 2014, section 3.2.1."""
 
     def __init__(self, first: float, target: float) -> None:
         self.target, self.centre = target, np.log(2 * first)

@@ -195,6 +195,13 @@ def bayes_metad(
     ValueError
         For several cells, padded counts, more than 1e18 trials, a negative seed, fewer than 4 chains or draws, or a
         threshold below 400.
+
+    Examples
+    --------
+    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
+    >>> found = bayes_metad(table, seed=1)
+    >>> found.status, 0.5 < found.estimates()["m_ratio"].value < 1
+    ('converged', True)
     """
     if table.cells != 1:
         raise ValueError(f"the table has {table.cells} cells: one at a time, use take")

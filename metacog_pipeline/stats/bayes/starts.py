@@ -13,10 +13,10 @@ from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.sampler import Density
 
 ITERATIONS = 60
-DIFFERENCE = 1e-4
-SCALES = 2.0 ** -np.arange(-1.0, 12.0)
+DIFFERENCE = 1e-4  # of the gradient's differences: curvature to 1e-8, far above rounding
+SCALES = 2.0 ** -np.arange(-1.0, 12.0)  # of a Newton step that are tried at once
 WIDEST = 3.0  # standard deviation per direction at most, in the density's own coordinates
-SPREAD = 2.0
+SPREAD = 2.0  # starts wider than the target let R̂ see a chain that has not found it (Gelman & Rubin 1992)
 LONGEST = 2.0  # a step of Newton's method, in any coordinate
 
 

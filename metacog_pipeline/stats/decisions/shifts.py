@@ -102,6 +102,14 @@ def criterion_shift(
         Whether p and the interval behind the verdict are Bonferroni-adjusted.
     level
         Confidence of the plain interval, and 1 - the familywise error.
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.type1 import type1_from_table
+    >>> table = type1_from_table([80, 60], [20, 40], [40, 20], [60, 80])
+    >>> found = criterion_shift(table, ["m", "m"], ["S2", "None"]).c
+    >>> found.difference.round(2), found.verdict.tolist()
+    (array([-0.59]), ['significant'])
     """
     first, second = condition_pairs(groups, conditions, order)
     if len(groups) != len(table.d):
@@ -148,6 +156,9 @@ def condition_pairs(
     ------
     ValueError
         For unequal lengths, a condition that is not in ``order``, or a condition twice in one group.
+
+    >>> condition_pairs(["m", "m", "m"], ["None", "S1", "S2"])
+    (array([1, 0, 1]), array([0, 2, 2]))
     """
     if len(groups) != len(conditions):
         raise ValueError(f"{len(groups)} groups for {len(conditions)} conditions")
@@ -188,6 +199,9 @@ def contrasts(
 
     The intervals are at the plain and the Bonferroni level either way; with ``adjust`` off the family size is kept
     for them but p, significance and verdict are those of a single test.
+
+    >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
+    ['significant']
     """
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     finite = np.isfinite(delta) & np.isfinite(error)

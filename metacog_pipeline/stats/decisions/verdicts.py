@@ -67,6 +67,11 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     ------
     ValueError
         For draws that are not finite, a q outside 0..1, or fewer draws than an interval spans.
+
+    Examples
+    --------
+    >>> hdi([0.0, 1.0, 1.1, 1.2, 5.0], 0.4)
+    (1.0, 1.2)
     """
     x = np.sort(_draws("draws", draws))
     width = math.ceil(_share("q", q) * len(x))
@@ -83,6 +88,9 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
     ------
     ValueError
         For no draws, draws that are not finite, or a q outside 0..1.
+
+    >>> [round(end, 3) for end in symmetric_interval(range(101))]
+    [2.5, 97.5]
     """
     x, tail = _draws("draws", draws), (1.0 - _share("q", q)) / 2
     low, high = np.quantile(x, [tail, 1.0 - tail])
@@ -99,6 +107,9 @@ def rope(low: float, high: float, half_width: float, significant: bool) -> Verdi
     ------
     ValueError
         For an interval with an end that is no number or upside down, or a half width that is negative.
+
+    >>> rope(0.2, 0.4, 0.1, significant=True), rope(-0.02, 0.05, 0.1, significant=True)
+    ('significant', 'negligible')
     """
     if math.isnan(low) or math.isnan(high) or low > high:
         raise ValueError(f"interval {low} to {high} is upside down or has an end that is no number")
@@ -115,7 +126,11 @@ def rope(low: float, high: float, half_width: float, significant: bool) -> Verdi
 def verdicts(
     low: Floats, high: Floats, half_width: float, significant: NDArray[np.bool_]
 ) -> NDArray[np.str_]:
-    """Return :func:`rope` row by row; rows whose interval has no number are ``untested``."""
+    """Return :func:`rope` row by row; rows whose interval has no number are ``untested``.
+
+    >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
+    ['significant', 'untested']
+    """
     _half_width(half_width)
     known = ~(np.isnan(low) | np.isnan(high))
     found = np.full(len(low), "inconclusive", dtype="<U15")
@@ -139,6 +154,12 @@ def z_test(
         Number of tests made together; the number of rows by default. 1 corrects for nothing.
     level
         Confidence of an interval, and 1 - the familywise error.
+
+    Examples
+    --------
+    >>> found = z_test([0.3, 0.1], [0.1, 0.1])
+    >>> found.p.round(4), found.p_adjusted.round(4), found.significant.tolist()
+    (array([0.0027, 0.3173]), array([0.0054, 0.6346]), [True, False])
     """
     delta, error = np.asarray(difference, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if delta.ndim != 1 or delta.shape != error.shape:
@@ -158,7 +179,11 @@ def z_test(
 
 
 def quantile(level: float, family_size: int) -> float:
-    """Return the normal quantile of a two-sided interval at 1 - (1 - level) / family_size."""
+    """Return the normal quantile of a two-sided interval at 1 - (1 - level) / family_size.
+
+    >>> round(quantile(0.95, 1), 3), round(quantile(0.95, 27), 3)
+    (1.96, 3.113)
+    """
     return float(-ndtri((1.0 - level) / (2.0 * family_size)))
 
 

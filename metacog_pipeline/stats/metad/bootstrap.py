@@ -124,6 +124,13 @@ def bootstrap_metad(
         As in :func:`resample_counts`. 1,000 replicates are usual.
 
     A cell without a fit has no interval whatever its replicates are: they are left empty and cost no search.
+
+    Examples
+    --------
+    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
+    >>> found = bootstrap_metad(table, 200, seed=1).interval("m_ratio")
+    >>> found.low.round(1), found.high.round(1), found.status.tolist()
+    (array([0.4]), array([1.1]), ['ok'])
     """
     fit = fit_metad(table, s=s, padding=padding, criterion=criterion)
     n_s1, n_s2 = resample_counts(table, n_boot, seed, kind, fit)

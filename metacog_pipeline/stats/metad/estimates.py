@@ -34,6 +34,14 @@ def estimates(
         standard error: value ± z se.
     level, method
         Coverage of the interval, and how the bootstrap's is made (:func:`bootstrap.interval`).
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.counts import counts
+    >>> from metacog_pipeline.stats.metad import fit_metad
+    >>> found = estimates(fit_metad(counts([60, 40, 25, 15], [10, 20, 45, 65])))[0]["m_ratio"]
+    >>> round(found.value, 3), round(found.sem, 3), found.method
+    (0.733, 0.223, 'maximum likelihood, two-stage delta, pad 0')
     """
     if not 0 < level < 1:
         raise ValueError(f"level {level} is outside 0..1")

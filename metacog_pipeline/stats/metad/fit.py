@@ -50,6 +50,12 @@ def fit_metad(
     ------
     ValueError
         For a padded table with a further ``padding``, s of 0 or below, or an unknown criterion.
+
+    Examples
+    --------
+    >>> fit = fit_metad(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]])))
+    >>> fit.d1.round(3), fit.meta_d1.round(3), fit.m_ratio.round(3), fit.status.tolist()
+    (array([1.358]), array([0.996]), array([0.733]), ['ok'])
     """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion {criterion!r} is unknown: one of {', '.join(CRITERIA)}")

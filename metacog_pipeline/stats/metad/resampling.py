@@ -34,6 +34,13 @@ def resample_counts(
     ------
     ValueError
         For an unknown kind, a parametric one without ``fit``, or a cell of more than 1e18 trials.
+
+    Examples
+    --------
+    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
+    >>> first, second = resample_counts(table, 2, seed=1)
+    >>> first.shape, first.sum(axis=2).tolist()
+    ((1, 2, 4), [[140.0, 140.0]])
     """
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} of bootstrap is unknown: one of {', '.join(KINDS)}")

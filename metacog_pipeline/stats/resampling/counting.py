@@ -86,6 +86,12 @@ def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
         Shape ``(N,)``: cell of each observation, 0 .. n_cells - 1.
     n_cells
         Number of cells C.
+
+    Examples
+    --------
+    >>> items = patterns_of(["a", "a", "b", "b"], [0, 1, 0, 1], 2)
+    >>> items.counts.tolist(), items.weights.tolist()
+    ([[1, 1]], [2])
     """
     cell = counts("cells", cells)
     item = np.asarray(items)
@@ -103,7 +109,11 @@ def patterns_of(items: ArrayLike, cells: ArrayLike, n_cells: int) -> Patterns:
 
 
 def merge_patterns(matrix: ArrayLike, weights: ArrayLike) -> Patterns:
-    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``."""
+    """Merge equal rows of ``matrix`` ``(P, C)``, adding their ``weights`` ``(P,)``.
+
+    >>> merge_patterns([[1, 0], [0, 1], [1, 0]], [1, 1, 1]).weights.tolist()
+    [1, 2]
+    """
     rows = counts("matrix", matrix, 2)
     number = counts("weights", weights)
     same_length(matrix=rows, weights=number)

@@ -131,6 +131,10 @@ def occurrences(drawn: Ints) -> Floats:
     """Return how often each cluster is in each row of `indices`, ``(n_draws, n)``: weights, drawn the other way.
 
     Quicker than a multinomial over many clusters; the numbers are others than those of `weights`.
+
+    >>> occurrences(np.array([[0, 0, 2], [1, 2, 2]]))
+    array([[2., 0., 1.],
+           [0., 1., 2.]])
     """
     size, n = drawn.shape
     place = drawn + n * np.arange(size)[:, None]

@@ -60,6 +60,10 @@ def joint_by_index(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) ->
     """Draw the same clusters for several tables, cluster by cluster: what `joint` gives, from other random numbers.
 
     For many tables at once, whose joint patterns would be as many as the clusters.
+
+    >>> first, second = joint_by_index([[[1], [0]], [[0], [2]]], 3, 1)
+    >>> (2 * first + second).ravel()
+    array([4., 4., 4.])
     """
     rows = [counts("a table of clusters", each, 2) for each in tables]
     n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
