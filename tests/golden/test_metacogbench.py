@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded, run_stats
+from metacog_pipeline.benchmarks.metacogbench.ece import ece
+from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
-from metacog_pipeline.benchmarks.metacogbench.ece import ece
-from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import write_frame
-from metacog_pipeline.benchmarks.selfknowledge.cells import STUDY, Cell, cells_of, counts_of_cell
-from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
-from metacog_pipeline.benchmarks.selfknowledge.layout import CURVE_SCHEMA
+from metacog_pipeline.benchmark.contract import Group, Scored, Table, schema_of
+from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of_group
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
 from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
 
@@ -19,30 +18,43 @@ POINTS = 200  # of a ROC curve: more cannot be seen
 _Point = tuple[object, ...]
 
 
-def curves(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the curves of every model and condition over all runs, in ``layout.CURVE_SCHEMA``.
+@dataclass(slots=True)
+class Curve:
+    """One point of a curve.
 
-    ``observations`` are rows of ``observe.OBSERVATION_SCHEMA``. Under ``idk`` and in incomplete cells there are none.
+    ``roc``: x false alarms, y hits, at confidences of ``threshold`` and more; ``said``: the one point of the spoken yes;
+    ``correct``, ``wrong``: x the lower edge of a bin of confidence, y the density, n the items.
     """
+
+    benchmark: str
+    dataset: str
+    condition: str
+    model: str
+    source: str
+    curve: str
+    position: Annotated[int, pl.Int32]
+    x: float
+    y: float
+    threshold: float | None
+    n: int
+
+
+def curves(benchmark: Any, scored: Scored) -> pl.DataFrame:
+    """Return the curves of every model and condition over all runs; none under ``idk`` and of incomplete groups."""
     rows = [
-        (BENCHMARK, *cell.key, cell.source, *point)
-        for cell in cells_of(observations, by_run=False)
-        if not cell.n_failed and cell.condition != IDK
-        for point in _points(cell)
+        (benchmark.name, group.dataset, group.condition, group.model, group.source, *point)
+        for group in scored.groups
+        if not group.n_failed and group.condition != IDK
+        for point in _points(group)
     ]
-    return pl.DataFrame(rows, schema=CURVE_SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=schema_of(Curve), orient="row")
 
 
-def write_curves(observations: pl.DataFrame, folder: Path) -> None:
-    """Write the curves to ``<folder>/curves/curves.parquet``; ``folder`` holds the benchmark's estimates."""
-    write_frame(curves(observations), folder / "curves" / "curves.parquet", "")
-
-
-def _points(cell: Cell) -> Iterator[_Point]:
-    hits, alarms, right, wrong = counts_of_cell(cell, STUDY)
+def _points(group: Group) -> Iterator[_Point]:
+    hits, alarms, right, wrong = counts_of_group(group)
     if right and wrong:
         yield "said", 0, alarms / wrong, hits / right, None, round(right + wrong)
-    confidence, correct, _ = cell.graded()
+    confidence, correct, _ = group.graded()
     curve = thinned(roc_curve(confidence, correct), POINTS)
     for place, (x, y, at) in enumerate(zip(curve.false_alarms, curve.hits, curve.threshold, strict=True)):
         yield "roc", place, float(x), float(y), float(at) if np.isfinite(at) else None, len(confidence)
@@ -55,3 +67,6 @@ def _points(cell: Cell) -> Iterator[_Point]:
     ):
         for place, edge in enumerate(made.edges[:-1]):
             yield name, place, float(edge), float(density[place]), None, int(number[place])
+
+
+CURVES = Table("curves", Curve, curves, "Points of the type-2 ROC and densities of confidence.")

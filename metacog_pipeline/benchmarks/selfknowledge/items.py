@@ -20,9 +20,8 @@ data set           questions                                                    
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.benchmark.contract import Item as ContractItem
 
 BENCHMARK = "selfknowledge"
 LANGUAGES = ("en", "zh", "ko", "es")
@@ -50,8 +49,7 @@ LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
 CONDITIONS = tuple(LANGUAGE_OF)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(ContractItem):
     """One question.
 
     Attributes
@@ -78,10 +76,7 @@ class Item:
         The file and the 0-based row in it.
     """
 
-    item_id: str
-    dataset: str
     split: str
-    position: int
     questions: tuple[tuple[str, str], ...]
     answers: tuple[tuple[str, tuple[str, ...]], ...]
     question_id: str = ""
@@ -109,17 +104,16 @@ class Item:
         return bool(self.accepted(language))
 
     @property
-    def item_hash(self) -> str:
-        """SHA-256 over everything that decides how the item is asked and scored."""
-        return item_hash(dict(self.questions), dict(self.answers))
+    def cluster(self) -> str:
+        """Questions about one event, or the same question standing twice in a source, are drawn together."""
+        return self.event_id or self.question_id or self.item_id
+
+    def asked_and_scored_by(self) -> object:
+        """Return questions and answers by language; their order does not matter."""
+        return [dict(self.questions), {name: list(each) for name, each in self.answers}]
 
 
 def asked(items: Iterable[Item], condition: str) -> list[Item]:
     """Return the items that have a question in the language of ``condition``."""
     language = LANGUAGE_OF[condition]
     return [item for item in items if item.question(language) is not None]
-
-
-def item_hash(questions: Mapping[str, str], answers: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the digest of an item with these questions and answers; the order of languages does not matter."""
-    return sha256_hex(canonical_json([dict(questions), {name: list(each) for name, each in answers.items()}]))

@@ -16,62 +16,74 @@ rmi                  I(right; yes) / H(right)
 ===================  ==============================================================
 
 A clipped d′ of a rate of 0 or 1 is made by the clip and says so. Shares have Wilson's interval, on the effective number of
-items where these repeat; the others that of resampled items.
+items where these repeat; the others that of resampled items. Where log-probabilities were kept, D is the graded yes:
+P(yes) / (P(yes) + P(no)) of the meta reply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.benchmarks.selfknowledge.cells import (
-    STUDY,
-    Cell,
-    Floats,
-    Reading,
-    counts_of_cell,
-)
-from metacog_pipeline.stats.clusters import percentile_interval
-from metacog_pipeline.stats.estimate import (
-    ALL_CORRECT,
-    ALL_WRONG,
-    MOSTLY_UNDEFINED,
-    NO_ITEMS,
-    OK,
-    SINGLE_ITEM,
-    Estimate,
-    unavailable,
-)
-from metacog_pipeline.stats.ratios import ratio_estimate
+from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Unit
+from metacog_pipeline.benchmark.groups import Counts, Floats, Ints
+from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
+from metacog_pipeline.scoring.measures import Compute, ratio, share
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import ece_clustered
+from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime, relative_information
 
-Found = dict[str, Estimate]
-Statistic = Callable[[Floats, Floats, Floats, Floats], Floats]
-NEVER_YES = "never said yes"
-NEVER_NO = "never said no"
+NEVER_YES, NEVER_NO = "never said yes", "never said no"
 BY_CLIP = f"a rate is 0 or 1: made by the clip at {CLIP:g}"
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
-LOG_LINEAR = "log-linear, item bootstrap"
-LOG_LINEAR_WIDER = "log-linear, item bootstrap or delta, the wider"
-CLIPPED = f"clip {CLIP:g}, item bootstrap"
+NONE_KEPT = "no log-probabilities of yes and no were kept"
 NOT_A_FAILURE = -100  # in lists of failures: the item is none that could fail
+#: What is counted of a response: 0, 1 or nothing.
+CODED = (
+    *("correct", "correct_strict", "yes", "yes_strict", "yes_reference", "threshold"),
+    *("answerable", "truncated", "all_aligned"),
+)
 
 
-def log_linear(hits: Floats, alarms: Floats, right: Floats, wrong: Floats) -> Floats:
-    """Return d′ of log-linear rates; of an empty side the rate is ½."""
-    return type2_dprime(hits, alarms, right, wrong, "loglinear").d
+@dataclass(frozen=True, slots=True)
+class ScoringRule:
+    """Which columns say whether the answer is right and whether it is said to be known."""
+
+    correct: str = "correct"
+    yes: str = "yes"
 
 
-#: d′ and information of counts: yeses to right and to wrong answers, right and wrong answers; shape ``(cells,)`` each.
-STATISTICS: dict[str, Statistic] = {
-    "d_type2": log_linear,
-    "d_type2_clip": clipped_dprime,
-    "rmi": relative_information,
-}
+STUDY = ScoringRule()  # by the rules the study names
+STRICT = ScoringRule("correct_strict", "yes_strict")
+REFERENCE = ScoringRule("correct", "yes_reference")
+THRESHOLD = ScoringRule("correct", "threshold")  # yes where P(yes) > P(no)
+
+
+# --- the table of right and yes ---------------------------------------------------------------------------------------
+def outcomes(counts: Counts, rule: ScoringRule = STUDY) -> Floats:
+    """Return weights ``(combinations, 4)``: yes and right, no and right, yes and wrong, no and wrong."""
+    pairs = ((1, 1), (1, 0), (0, 1), (0, 0))
+    return np.column_stack([counts.where(**{rule.correct: c, rule.yes: y}) for c, y in pairs])
+
+
+def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return H, F, n1, n0 of totals ``(B, combinations)`` under outcome weights ``(combinations, 4)``."""
+    hits, misses, alarms, rejections = (totals @ weights).T
+    return hits, alarms, hits + misses, alarms + rejections
+
+
+def counts_of_group(group: Group, rule: ScoringRule = STUDY) -> tuple[float, float, float, float]:
+    """Return H, F, n1, n0 of a group."""
+    counts = group.counts
+    hits, misses, alarms, rejections = (float(each) for each in counts.totals @ outcomes(counts, rule))
+    return hits, alarms, hits + misses, alarms + rejections
 
 
 def table_of(correct: ArrayLike, yes: ArrayLike) -> tuple[int, int, int, int]:
@@ -87,73 +99,43 @@ def failures(correct: ArrayLike, yes: ArrayLike) -> tuple[list[int], list[int]]:
     return of_yes.tolist(), of_no.tolist()
 
 
-def share(cell: Cell, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:
-    """Return a share of rows; ``why`` is the status where it is a share of nothing."""
-    found = ratio_estimate(cell.table.patterns, top * bottom, bottom)
-    return found if found.value is not None else unavailable(0, found.method, why)
+# --- d′ and information -----------------------------------------------------------------------------------------------
+def log_linear(hits: Floats, alarms: Floats, right: Floats, wrong: Floats) -> Floats:
+    """Return d′ of log-linear rates; NaN where a side holds no item, which says nothing about d′."""
+    made = type2_dprime(hits, alarms, right, wrong, "loglinear").d
+    return np.where((right > 0) & (wrong > 0), made, np.nan)
 
 
-def shares(cell: Cell, reading: Reading = STUDY) -> Found:
-    """Return the shares of one reading."""
-    table = cell.table
-    hits, misses, alarms, rejections = table.outcomes(reading).T
-    both = hits + misses + alarms + rejections
-    yes, no, right, wrong = hits + alarms, misses + rejections, hits + misses, alarms + rejections
-    return {
-        "yes_ratio": share(cell, table.where(**{reading.yes: 1}), table.known(reading.yes)),
-        "raw_alignment": share(cell, hits + rejections, both),
-        "yfr": share(cell, alarms, yes, NEVER_YES),
-        "nfr": share(cell, misses, no, NEVER_NO),
-        "hit_rate": share(cell, hits, right, ALL_WRONG),
-        "false_alarm_rate": share(cell, alarms, wrong, ALL_CORRECT),
-    }
+_STATISTICS: dict[str, tuple[Callable[..., Floats], str]] = {
+    "d_type2": (log_linear, "log-linear, item bootstrap"),
+    "d_type2_clip": (clipped_dprime, f"clip {CLIP:g}, item bootstrap"),
+    "rmi": (relative_information, "item bootstrap, recentred"),
+}
 
 
-def accuracy(cell: Cell, column: str = "correct", only: Floats | None = None) -> Estimate:
-    """Return the share of right answers, of all that were answered, or of those with a weight in ``only``."""
-    table = cell.table
-    bottom = table.known(column) if only is None else table.known(column) * only
-    return share(cell, table.where(**{column: 1}), bottom)
+def sensitivity(name: str, rule: ScoringRule = STUDY) -> Compute:
+    """Return d_type2, d_type2_clip or rmi of the table by ``rule``, resampled."""
+    statistic, method = _STATISTICS[name]
 
+    def compute(group: Group) -> Estimate:
+        hits, alarms, right, wrong = counts_of_group(group, rule)
+        n = round(right + wrong)
+        why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
+        if why is not None:
+            return unavailable(n, method, why)
+        value = float(statistic(*(np.array([each]) for each in (hits, alarms, right, wrong)))[0])
+        extreme = hits in (0, right) or alarms in (0, wrong)
+        if name == "d_type2_clip" and extreme:
+            return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
+        if group.counts.patterns.n_items < 2:
+            return Estimate(value, None, None, n, method, SINGLE_ITEM)
+        drawn = statistic(*counts_of(group.draws, outcomes(group.counts, rule)))
+        if name == "rmi":
+            drawn = np.clip(drawn + value - float(np.nanmean(drawn)), 0.0, 1.0)
+        found = resampling.from_draws(value, drawn, n, method, kind="widened")
+        return _widened(found, hits, alarms, right, wrong) if name == "d_type2" and extreme else found
 
-def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return H, F, n1, n0 of totals ``(B, combinations)`` under outcome weights ``(combinations, 4)``."""
-    hits, misses, alarms, rejections = (totals @ weights).T
-    return hits, alarms, hits + misses, alarms + rejections
-
-
-def sensitivity(cell: Cell, name: str, draws: Floats, reading: Reading = STUDY) -> Estimate:
-    """Return a measure of `STATISTICS`, resampled."""
-    weights = cell.table.outcomes(reading)
-    hits, alarms, right, wrong = counts_of_cell(cell, reading)
-    n = round(right + wrong)
-    method = {"d_type2": LOG_LINEAR, "d_type2_clip": CLIPPED}.get(name, "item bootstrap, recentred")
-    why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
-    if why is not None:
-        return unavailable(n, method, why)
-    at = (np.array([each]) for each in (hits, alarms, right, wrong))
-    value = float(STATISTICS[name](*at)[0])
-    extreme = hits in (0, right) or alarms in (0, wrong)
-    if name == "d_type2_clip" and extreme:
-        return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
-    if cell.table.patterns.n_items < 2:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    drawn = STATISTICS[name](*counts_of(draws, weights))
-    if name == "d_type2":
-        # A side that no resample holds an item of says nothing about d′.
-        _, _, some, other = counts_of(draws, weights)
-        drawn = np.where((some > 0) & (other > 0), drawn, np.nan)
-    if name == "rmi":
-        drawn = np.clip(drawn + value - float(np.nanmean(drawn)), 0.0, 1.0)
-    found = _resampled(value, drawn, n, method)
-    return _widened(found, hits, alarms, right, wrong) if name == "d_type2" and extreme else found
-
-
-def _resampled(value: float, drawn: Floats, n: int, method: str) -> Estimate:
-    low, high = percentile_interval(drawn)
-    if low is None or high is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
-    return Estimate(value, min(low, value), max(high, value), n, method, OK, float(np.nanstd(drawn)))
+    return compute
 
 
 def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: float) -> Estimate:
@@ -167,4 +149,265 @@ def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: f
     low = made.low if found.low is None else min(made.low, found.low)
     high = made.high if found.high is None else max(made.high, found.high)
     sem = max(made.sem or 0.0, found.sem or 0.0)
-    return Estimate(found.value, low, high, found.n, LOG_LINEAR_WIDER, BY_CORRECTION, sem)
+    method = "log-linear, item bootstrap or delta, the wider"
+    return Estimate(found.value, low, high, found.n, method, BY_CORRECTION, sem)
+
+
+def reference(group: Group) -> Estimate | None:
+    """Return clipped d′ by the rules of the published numbers; undefined where answers were matched by another rule."""
+    rules = tuple(sorted(group.frame["matching"].drop_nulls().unique().to_list()))
+    if rules not in ((), ("inclusion",)):
+        why = f"answers were matched by {', '.join(rules)}, the published ones by inclusion"
+        return unavailable(0, "clip", why)
+    return sensitivity("d_type2_clip", REFERENCE)(group)
+
+
+# --- shares -----------------------------------------------------------------------------------------------------------
+def outcome_share(
+    top: tuple[int, ...], of: tuple[int, ...], why: str = NO_ITEMS, rule: ScoringRule = STUDY
+) -> Compute:
+    """Return a share of outcomes: 0 yes and right, 1 no and right, 2 yes and wrong, 3 no and wrong."""
+
+    def compute(group: Group) -> Estimate:
+        weights = outcomes(group.counts, rule)
+        return ratio(group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why)
+
+    return compute
+
+
+def invalid_share(group: Group) -> Estimate:
+    """Return the share of answered items whose meta reply says neither yes nor no."""
+    return ratio(group.counts, 1 - group.counts.known("yes"), group.counts.known("correct"))
+
+
+# --- the graded yes ---------------------------------------------------------------------------------------------------
+def graded(compute: Callable[[Group, Floats, Ints, Ints], Estimate | None]) -> Compute:
+    """Return a measure of confidence, correctness and cluster, with a status where no log-probabilities were kept."""
+
+    def measured(group: Group) -> Estimate | None:
+        confidence, right, clusters = group.graded()
+        if not len(confidence):
+            return unavailable(0, "log-probabilities", NONE_KEPT)
+        return compute(group, confidence, right, clusters)
+
+    return measured
+
+
+def where_graded(compute: Compute) -> Compute:
+    """Return the measure, with no row at all where no log-probabilities were kept."""
+    return lambda group: compute(group) if len(group.graded()[0]) else None
+
+
+def calibration_error(group: Group, confidence: Floats, right: Ints, clusters: Ints) -> Estimate:
+    """Return the expected calibration error over ten equal bins."""
+    return ece_clustered(confidence, right, clusters, group.benchmark.stream("ece", *group.key))
+
+
+# --- the measures -----------------------------------------------------------------------------------------------------
+def _dual(condition: str) -> bool:
+    return condition != IDK
+
+
+def _idk(condition: str) -> bool:
+    return condition == IDK
+
+
+def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -> Measure:
+    unit = more.pop("unit", Unit.SHARE)
+    limits = (None, None) if unit is Unit.SD else (0.0, 1.0)
+    return Measure(
+        name,
+        label,
+        compute,
+        unit,
+        limits,
+        more.pop("better", True),
+        conditions=more.pop("on", _dual),
+        paper=more.pop("paper", "section 3"),
+        words=words,
+        **more,
+    )
+
+
+_ALL = (0, 1, 2, 3)
+_SHARES: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...], str, bool | None, str], ...] = (
+    (
+        "raw_alignment",
+        "alignment",
+        (0, 3),
+        _ALL,
+        NO_ITEMS,
+        True,
+        "Share of items on which right and yes agree.",
+    ),
+    ("yfr", "YFR", (2,), (0, 2), NEVER_YES, False, "Share of the yeses given to wrong answers."),
+    ("nfr", "NFR", (1,), (1, 3), NEVER_NO, False, "Share of the noes given to right answers."),
+    ("hit_rate", "hits", (0,), (0, 1), ALL_WRONG, True, "Share of right answers that got a yes."),
+    (
+        "false_alarm_rate",
+        "false alarms",
+        (2,),
+        (2, 3),
+        ALL_CORRECT,
+        False,
+        "Share of wrong answers that got a yes.",
+    ),
+)
+_YES_WORDS = "Share of the answers said to be known."
+_D_WORDS = "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all."
+MEASURES: tuple[Measure, ...] = (
+    _measure("accuracy", "accuracy", share({"correct": 1}), "Share of answers that hold an accepted answer."),
+    _measure("accuracy_strict", "accuracy, strict", share({"correct_strict": 1}), "The same as whole words."),
+    _measure(
+        "accuracy_answerable",
+        "accuracy, answerable",
+        share({"correct": 1}, only={"answerable": 1}),
+        "Accuracy on the items that have an accepted answer.",
+    ),
+    _measure("yes_ratio", "yes", share({"yes": 1}), _YES_WORDS, better=None),
+    *(
+        _measure(name, label, outcome_share(top, of, why), words, better=better)
+        for name, label, top, of, why, better, words in _SHARES
+    ),
+    _measure(
+        "d_type2",
+        "d′",
+        sensitivity("d_type2"),
+        _D_WORDS,
+        unit=Unit.SD,
+        headline=True,
+        trait="monitoring",
+        trait_under=("dual",),
+        paper="section 3, equation 2",
+    ),
+    _measure(
+        "d_type2_clip",
+        "d′, clipped",
+        sensitivity("d_type2_clip"),
+        "d′ of rates kept 1e-4 from 0 and 1.",
+        unit=Unit.SD,
+    ),
+    _measure(
+        "d_type2_strict",
+        "d′, strict",
+        sensitivity("d_type2", STRICT),
+        "d′ by whole words and the first word of the reply.",
+        unit=Unit.SD,
+    ),
+    _measure(
+        "d_type2_reference",
+        "d′, published rules",
+        reference,
+        "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
+        unit=Unit.SD,
+        paper="tables 1 to 7",
+    ),
+    _measure(
+        "rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."
+    ),
+    _measure(
+        "invalid_share",
+        "neither",
+        invalid_share,
+        "Share of meta replies that say neither yes nor no.",
+        better=False,
+    ),
+    _measure(
+        "truncated_share",
+        "cut",
+        share({"truncated": 1}),
+        "Share of answers cut by the length limit.",
+        better=False,
+    ),
+    _measure(
+        "auroc2",
+        "AUROC2",
+        graded(lambda group, *at: auroc(*at)),
+        "Area under the type-2 ROC of D: chance that a right answer has more confidence than a wrong one.",
+        paper="figure 2",
+    ),
+    _measure(
+        "d_type2_threshold",
+        "d′ at D > ½",
+        graded(lambda group, *at: sensitivity("d_type2", THRESHOLD)(group)),
+        "d′ where yes is said by P(yes) > P(no).",
+        unit=Unit.SD,
+    ),
+    _measure(
+        "yes_ratio_threshold", "yes at D > ½", where_graded(share({"threshold": 1})), _YES_WORDS, better=None
+    ),
+    *(
+        _measure(
+            f"{name}_threshold",
+            f"{label} at D > ½",
+            where_graded(outcome_share(top, of, why, THRESHOLD)),
+            words,
+            better=better,
+        )
+        for name, label, top, of, why, better, words in _SHARES[:3]
+    ),
+    _measure(
+        "mean_confidence",
+        "confidence",
+        graded(lambda group, d, right, at: resampling.mean(d, at)),
+        "Mean of D.",
+        better=None,
+    ),
+    _measure(
+        "ece",
+        "ECE",
+        graded(calibration_error),
+        "Expected calibration error of D over ten equal bins.",
+        better=False,
+    ),
+    _measure(
+        "brier",
+        "Brier",
+        graded(lambda group, d, right, at: resampling.mean((d - right) ** 2, at)),
+        "Mean squared difference of D and being right.",
+        better=False,
+    ),
+    _measure(
+        "idk_accuracy",
+        "IDK acc.",
+        share({"correct": 1}),
+        "Accuracy with leave to abstain.",
+        on=_idk,
+        paper="table 2",
+    ),
+    _measure("idk_rate", "abstains", share({"yes": 0}), "Share of withheld answers.", on=_idk, better=None),
+    _measure(
+        "idk_alignment",
+        "IDK align.",
+        outcome_share((0, 3), _ALL),
+        "Share of items on which right and not abstaining agree.",
+        on=_idk,
+        trait="control",
+        trait_under=(IDK,),
+    ),
+    _measure(
+        "idk_d_type2",
+        "IDK d′",
+        sensitivity("d_type2"),
+        "d′ of not abstaining: large because an abstention is hardly ever right.",
+        on=_idk,
+        unit=Unit.SD,
+    ),
+    _measure(
+        "idk_d_type2_clip",
+        "IDK d′, clipped",
+        sensitivity("d_type2_clip"),
+        "The same, clipped.",
+        on=_idk,
+        unit=Unit.SD,
+    ),
+    _measure(
+        "all_alignment",
+        "all align.",
+        share({"all_aligned": 1}, why="not asked under dual as well"),
+        "Share of items on which right, yes under dual and not abstaining under idk are all the same.",
+        on=_idk,
+        paper="table 2",
+        needs=("_partner_failed", "under dual"),
+    ),
+)

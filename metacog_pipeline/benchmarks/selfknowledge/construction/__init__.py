@@ -6,7 +6,7 @@
 ``datasets``    what there is: parts, languages, the sources of each
 ``build``       rows → the part a study asks → the items drawn from it: pure functions
 ``invariants``  what must hold for built items, checked against the rows
-``files``       items on disk
-``pipeline``    from a home's sources, a folder or the shipped facts to built items
+``steps``       the steps of construction, with their checks
+``pipeline``      from a home's sources, a folder or the shipped facts to items
 ==============  ==================================================================================
 """

@@ -1,63 +1,39 @@
-"""From the sources of a home, a folder, or the shipped facts, to the items of a study on disk."""
+"""From the sources of a home, a folder, or the shipped facts, to the items of a study."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
 from metacog_pipeline.benchmarks.selfknowledge.construction.build import Part, build
 from metacog_pipeline.benchmarks.selfknowledge.construction.datasets import SAMPLE, dataset_info
-from metacog_pipeline.benchmarks.selfknowledge.construction.files import items_path, write_items
-from metacog_pipeline.benchmarks.selfknowledge.construction.invariants import check
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGES, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
 
-CONSTRUCTION_VERSION = "1"
 
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """The items of a study.
-
-    ``counts`` are the items, those asked in each language and those without an answer in it, and the questions that
-    stand there more than once; ``violations`` lines of `invariants.check`.
-    """
-
-    items: tuple[Item, ...]
-    counts: Mapping[str, int]
-    violations: tuple[str, ...]
-
-
-def construct(
-    home: Path,
-    dataset: str = SAMPLE,
+def items_of(
+    parts: Sequence[Part],
+    dataset: str,
+    split: str,
     *,
-    split: str | None = None,
     languages: Sequence[str] = ("en",),
     limit: int | None = None,
-    folder: Path | None = None,
     seed: int = 0,
-) -> Built:
-    """Build the items and write them to `items_path`; the sources must be home already, or in ``folder``.
+) -> list[Item]:
+    """Return the items of ``split`` made of ``parts``.
 
     Raises
     ------
     StudyError
-        For an unknown data set, a split it does not have, or a language none of its questions are in.
-    SourceError
-        If a source is missing, not the one it should be, or cannot be read.
+        For a language none of the questions are in.
     """
-    asked_split = dataset_info(dataset).split(split)
-    parts = load_parts(home, dataset, asked_split, folder)
-    items = build(parts, _called(dataset, parts), asked_split, limit=limit, seed=seed)
+    items = build(parts, _called(dataset, parts), split, limit=limit, seed=seed)
     _require_languages(items, dataset, languages)
-    write_items(items_path(home), items)
-    return Built(tuple(items), counted(items), tuple(check(items, parts)))
+    return items
 
 
 def load_parts(home: Path, dataset: str, split: str, folder: Path | None = None) -> list[Part]:

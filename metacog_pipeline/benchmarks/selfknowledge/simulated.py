@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from metacog_pipeline.benchmarks.selfknowledge import sloppy
+from metacog_pipeline.benchmarks.selfknowledge import untidy_replies
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.matching import inclusion
@@ -52,11 +52,11 @@ class _State:
     right: bool
     beyond: float
     refuses: bool
-    sloppy: bool
+    untidy: bool
     form: float
 
 
-class Responder:
+class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the question, the step and ``sampling.seed``. It finds question and step by the text of
@@ -124,13 +124,13 @@ class Responder:
 
     def _reply(self, asked: _Asked, state: _State) -> str:
         if state.refuses:
-            return sloppy.REFUSALS[asked.language]
+            return untidy_replies.REFUSALS[asked.language]
         if asked.step == META:
             return _meta_reply(asked.language, state)
         if asked.step == IDK and state.beyond <= 0:
-            return _one(sloppy.ABSTENTIONS, state.form) if state.sloppy else _ABSTENTION
+            return _one(untidy_replies.ABSTENTIONS, state.form) if state.untidy else _ABSTENTION
         answer = self._answer(asked, state)
-        return _one(sloppy.ANSWERS, state.form).format(answer=answer) if state.sloppy else answer
+        return _one(untidy_replies.ANSWERS, state.form).format(answer=answer) if state.untidy else answer
 
     def _answer(self, asked: _Asked, state: _State) -> str:
         """Return the first accepted answer, or that of another question which is not accepted here."""
@@ -148,10 +148,10 @@ class Responder:
 
 def _meta_reply(language: str, state: _State) -> str:
     yes = state.beyond > 0
-    if not state.sloppy:
+    if not state.untidy:
         return YES_NO[language][0 if yes else 1]
-    forms = (sloppy.YES if yes else sloppy.NO)[language]
-    return _one((*forms, *forms, *sloppy.NEITHER[language]), state.form)
+    forms = (untidy_replies.YES if yes else untidy_replies.NO)[language]
+    return _one((*forms, *forms, *untidy_replies.NEITHER[language]), state.form)
 
 
 def _one_of(options: Sequence[str], asked: _Asked, state: _State) -> str:

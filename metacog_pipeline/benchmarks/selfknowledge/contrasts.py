@@ -1,0 +1,253 @@
+"""Tests between models, between languages of a model, and between asking twice and once.
+
+====================  ===============================================================================================
+``models_paired``     two models on the items both answered under one condition; Holm over the pairs of a measure
+``languages_paired``  two languages of one model on the same questions; Holm over the pairs of a model and measure
+``dual_idk``          the two questions (``dual``) minus the one with leave to abstain (``idk``), same questions of one
+                      model; under ``idk`` a yes is an answer that was not withheld; Holm over the models of a measure
+``mcnemar``           accuracy in the pairs above, mid-p on the items that only one of the two got right; where items
+                      were asked once and none hang together
+====================  ===============================================================================================
+
+The item is the unit of chance, with all its runs; what is drawn together is drawn alike on both sides. Models that did not
+finish a condition are left out there, and simulated ones never meet measured ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
+from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
+from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
+from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED
+from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.roc import area_difference
+
+DUAL = "dual"
+N_DRAWS = 4_000  # a p at 0.05 is known to ± 0.007
+MEASURES = ("accuracy", "d_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
+LARGE = "d′ under idk is large because an abstention is hardly ever right"
+#: Names under idk of what is computed the same way under dual.
+IDK_NAMES = {"accuracy": "idk_accuracy", "raw_alignment": "idk_alignment", "d_type2": "idk_d_type2"}
+NO_SHARED = "no shared items"
+UNDEFINED = "undefined in one of them"
+SAME = "the same in every resample"
+TIE = 1e-12  # differences below this are rounding
+Statistic = Callable[[Counts, Floats], Floats]
+Pairs = Iterable[tuple[Comparison, Group, Group]]
+
+
+# --- which pairs ------------------------------------------------------------------------------------------------------
+def _together(groups: Sequence[Group], *fields: str) -> Iterable[list[Group]]:
+    found: dict[tuple[str, ...], list[Group]] = {}
+    for group in groups:
+        if group.complete:
+            found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
+    return found.values()
+
+
+def _base(family: str, a: Group, b: Group, **held: Any) -> Comparison:
+    names = (a.condition, b.condition) if "model" in held else (a.model, b.model)
+    return Comparison(family, "", *names, dataset=a.dataset, source=a.source, **held)
+
+
+def between_models(groups: Sequence[Group]) -> Iterator[Pairs]:
+    """Yield the pairs of models of each data set and condition."""
+    for own in _together(groups, "dataset", "condition"):
+        yield [(_base("models_paired", a, b, condition=a.condition), a, b) for a, b in combinations(own, 2)]
+
+
+def between_languages(groups: Sequence[Group]) -> Iterator[Pairs]:
+    """Yield the pairs of languages of each data set and model."""
+    for own in _together(groups, "dataset", "model"):
+        spoken = [group for group in own if group.condition != IDK]
+        yield [(_base("languages_paired", a, b, model=a.model), a, b) for a, b in combinations(spoken, 2)]
+
+
+def twice_or_once(groups: Sequence[Group]) -> Iterator[Pairs]:
+    """Yield dual beside idk of each model of a data set."""
+    for own in _together(groups, "dataset"):
+        idk = {group.model: group for group in own if group.condition == IDK}
+        yield [
+            (_base("dual_idk", group, idk[group.model], model=group.model), group, idk[group.model])
+            for group in own
+            if group.condition == DUAL and group.model in idk
+        ]
+
+
+def _contrast(family: str, pairs: Callable[[Sequence[Group]], Iterator[Pairs]], words: str) -> Contrast:
+    def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+        for own in pairs(groups):
+            for base, a, b in own:
+                yield from compared(base, a, b)
+
+    # Of one family are the tests of one measure in one data set and condition, or of one model.
+    held = ("dataset", "source", "condition") if family == "models_paired" else ("dataset", "source")
+    within = (
+        (*held, "model", "family", "measure")
+        if family == "languages_paired"
+        else (*held, "family", "measure")
+    )
+    return Contrast(family, compute, "holm", within, words=words)
+
+
+# --- one pair ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two groups restricted to the items of both; ``clusters`` numbers what is drawn together, alike in both."""
+
+    sides: tuple[pl.DataFrame, pl.DataFrame]
+    clusters: tuple[Ints, Ints]
+    n_items: int
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any cluster holds more than one answer of a side."""
+        return any(len(np.unique(each)) < len(each) for each in self.clusters)
+
+
+def pair_of(first: Group, second: Group) -> Pair:
+    """Return what the two share."""
+    shared = first.rows.select("item_id").unique().join(second.rows.select("item_id").unique(), on="item_id")
+    a, b = (
+        group.rows.join(shared, on="item_id", how="semi", maintain_order="left") for group in (first, second)
+    )
+    names = pl.concat([a["cluster"], b["cluster"]]).rank("dense").cast(pl.Int64).to_numpy() - 1
+    return Pair((a, b), (names[: a.height], names[a.height :]), shared.height)
+
+
+def compared(base: Comparison, a: Group, b: Group) -> Iterator[Comparison]:
+    """Yield a row of a minus b per measure, without a correction for several tests."""
+    pair = pair_of(a, b)
+    both_idk = a.condition == b.condition == IDK
+    one_idk = a.condition != b.condition == IDK
+    # An abstaining reply is hardly ever right: how often a no fails says nothing there.
+    measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES
+    for row in _differences(base, a.benchmark, pair, measures):
+        if one_idk and row.measure == "d_type2" and row.status == "ok":
+            row = replace(row, note=f"{row.note}; {LARGE}")
+        if both_idk and row.measure == "yes_ratio":
+            continue  # the share of abstentions is 1 minus it
+        yield replace(row, measure=IDK_NAMES.get(row.measure, row.measure)) if both_idk else row
+    if (graded := _graded_difference(base, pair)) is not None:
+        yield graded
+    if (exact := _mcnemar(base, pair)) is not None:
+        yield replace(exact, measure=IDK_NAMES["accuracy"]) if both_idk else exact
+
+
+def _differences(
+    base: Comparison, benchmark: Any, pair: Pair, measures: Sequence[str]
+) -> Iterator[Comparison]:
+    if not pair.n_items:
+        yield from (replace(base, measure=name, status=NO_SHARED) for name in measures)
+        return
+    n = int(max(each.max() for each in pair.clusters)) + 1
+    made = [
+        counted(rows, benchmark.coded, own, n) for rows, own in zip(pair.sides, pair.clusters, strict=True)
+    ]
+    ones = np.ones(n, dtype=np.int64)
+    tables = [Counts(resampling.Patterns(matrix, ones), codes) for matrix, codes in made]
+    stream = benchmark.stream(base.dataset, base.family, base.condition, base.model, base.a, base.b)
+    drawn = resampling.joint([matrix for matrix, _ in made], N_DRAWS, stream)
+    for name in measures:
+        statistic = STATISTICS[name]
+        a, b = (float(statistic(table, table.totals[None, :])[0]) for table in tables)
+        draws = statistic(tables[0], drawn[0]) - statistic(tables[1], drawn[1])
+        yield _tested(replace(base, measure=name, n=pair.n_items), a - b, draws)
+
+
+def _tested(row: Comparison, value: float, drawn: Floats) -> Comparison:
+    if not np.isfinite(value):
+        return replace(row, status=UNDEFINED)
+    found = resampling.difference(value, drawn, tolerance=TIE)
+    if row.n < 2 or found.low is None:
+        return replace(row, value=value, status="single item" if row.n < 2 else MOSTLY_UNDEFINED)
+    row = replace(row, value=value, se=found.se, low=found.low, high=found.high)
+    if found.se is None or found.se <= TIE:
+        return replace(row, p=1.0, note=SAME) if abs(value) <= TIE else replace(row, status=SAME)
+    note = f"paired item bootstrap, {found.usable_note}"
+    return replace(row, statistic=found.statistic, p=found.p, note=note)
+
+
+def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
+    """Return the difference of the areas under the type-2 ROC; None where a side has no graded yes."""
+    graded = []
+    for rows, clusters in zip(pair.sides, pair.clusters, strict=True):
+        kept = rows["confidence"].is_not_null().to_numpy()
+        if not kept.any():
+            return None
+        own = rows.filter(pl.Series(kept))
+        graded.append(
+            (own["confidence"].to_numpy(), own["correct"].cast(pl.Int64).to_numpy(), clusters[kept])
+        )
+    found = area_difference(graded[0], graded[1])
+    row = replace(base, measure="auroc2", n=pair.n_items, note=found.method, value=found.value)
+    if found.value is None or found.sem is None:
+        return replace(row, status=found.status)
+    z = found.value / found.sem
+    p = resampling.p_value(found.value, np.empty(0), se=found.sem)
+    return replace(row, se=found.sem, low=found.low, high=found.high, statistic=z, p=p)
+
+
+def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
+    """Return McNemar's mid-p test of accuracy; None where items were asked more than once or hang together."""
+    if pair.repeated:
+        return None
+    first, second = pair.sides
+    joined = first.select("item_id", a="correct").join(second.select("item_id", b="correct"), on="item_id")
+    a, b = (joined[side].cast(pl.Int64).to_numpy() for side in ("a", "b"))
+    test = mcnemar_from_data(a, b)
+    return replace(
+        base,
+        family="mcnemar",
+        measure="accuracy",
+        value=float(a.mean() - b.mean()) if len(a) else None,
+        statistic=float(test.chi2) if test.chi2 is not None and np.isfinite(test.chi2) else None,
+        p=test.p_mid,
+        n=len(a),
+        note=f"only a right {test.first_only}, only b right {test.second_only}; mid-p",
+        status=test.status if len(a) else NO_SHARED,
+    )
+
+
+def _share(column: str) -> Statistic:
+    def statistic(counts: Counts, totals: Floats) -> Floats:
+        known = counts.known(column)
+        return resampling.ratio_statistic(counts.where(**{column: 1}) * known, known)(totals)
+
+    return statistic
+
+
+def _outcome(top: Sequence[int], bottom: Sequence[int]) -> Statistic:
+    def statistic(counts: Counts, totals: Floats) -> Floats:
+        weights = outcomes(counts)
+        parts = (weights[:, list(each)].sum(axis=1) for each in (top, bottom))
+        return resampling.ratio_statistic(*parts)(totals)
+
+    return statistic
+
+
+#: Measures as functions of counts and totals ``(B, combinations)``; NaN where undefined.
+STATISTICS: Mapping[str, Statistic] = {
+    "accuracy": _share("correct"),
+    "yes_ratio": _share("yes"),
+    "raw_alignment": _outcome((0, 3), (0, 1, 2, 3)),
+    "d_type2": lambda counts, totals: log_linear(*counts_of(totals, outcomes(counts))),
+    "yfr": _outcome((2,), (0, 2)),
+    "nfr": _outcome((1,), (1, 3)),
+    "all_alignment": _share("all_aligned"),
+}
+CONTRASTS = (
+    _contrast("models_paired", between_models, "Two models on the items both answered."),
+    _contrast("languages_paired", between_languages, "Two languages of one model on the same questions."),
+    _contrast("dual_idk", twice_or_once, "Asking twice minus asking once with leave to abstain."),
+)
