@@ -12,7 +12,7 @@ from importlib import import_module
 
 import click
 
-from metacog_pipeline import __version__
+from metacog_pipeline import __version__, registry
 from metacog_pipeline.errors import MetacogError
 
 EPILOG = (
@@ -22,47 +22,56 @@ EPILOG = (
 
 #: Command to the module and name it is imported from, and what the list of commands says of it.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "audit": ("audit", "audit", "Have replies labelled by people; see how right the scorers are."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
     "compare": ("comparing", "compare", "Compare two models on the items both answered."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     "import": ("answers", "import_command", "Keep answers somebody already paid for."),
-    "medley": ("medley", "medley", "Make MEDLEY-BENCH instances; check the published ones."),
-    "metacogbench": ("metacogbench", "metacogbench", "Skim MetaCog-Bench items; make fresh ones."),
-    "metamedqa": ("construction", "metamedqa", "Build, check, screen and author MetaMedQA questions."),
     "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
     "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
-    "simulate-server": ("running", "simulate_server", "Serve the study's simulated models over HTTP."),
+    "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
     "train": ("train", "train", "Teach a model to know what it knows (extra: train)."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
 }
 
 
+#: Commands of version 0.1 to what they are called now.
+RENAMED: Mapping[str, str] = {"simulate-server": "serve", "audit": "metacogbench audit"}
+
+
 class Commands(click.Group):
     """A group that imports a command when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
-        return sorted(COMMANDS)
+        """Return the names of all commands, those of benchmarks last."""
+        return [*sorted(COMMANDS), *registry.commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command; None where there is none of this name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name in COMMANDS:
+            module, name, _ = COMMANDS[cmd_name]
+            command = getattr(import_module(f"metacog_pipeline.commands.{module}"), name)
+        elif cmd_name in registry.commands():
+            command = registry.load_command(cmd_name)
+        elif cmd_name in RENAMED:
+            raise click.UsageError(f"`{cmd_name}` is now `{RENAMED[cmd_name]}`")
+        else:
             return None
-        module, name, _ = COMMANDS[cmd_name]
-        command = getattr(import_module(f"metacog_pipeline.commands.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
+        with formatter.section("Commands of one benchmark"):
+            formatter.write_dl(
+                [(name, f"What only {name} has: metacog {name} --help.") for name in registry.commands()]
+            )
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

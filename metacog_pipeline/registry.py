@@ -14,11 +14,22 @@ from typing import Any
 from metacog_pipeline.errors import StudyError, one_line
 
 GROUP = "metacog.benchmarks"
+COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
 
 
 @functools.cache
-def _found() -> dict[str, EntryPoint]:
-    return {each.name: each for each in entry_points(group=GROUP)}
+def _found(group: str = GROUP) -> dict[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group=group)}
+
+
+def commands() -> tuple[str, ...]:
+    """Return the names of the installed benchmarks that have commands of their own; none is imported."""
+    return tuple(sorted(_found(COMMAND_GROUP)))
+
+
+def load_command(name: str) -> Any:
+    """Return the command of benchmark ``name``, imported now."""
+    return _found(COMMAND_GROUP)[name].load()
 
 
 def names() -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from metacog_pipeline.querying.panel import (
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.store import read_partition
 
 Bound = Benchmark[Any, Any, Any]
@@ -119,6 +120,18 @@ def left_to_ask(
             each.spec, partition.run, partition.seed, profile, each.tasks, stored
         )
     return found
+
+
+def responses_path(partition: Partition) -> Path:
+    """Return where a partition's responses, which judges are asked about, are kept."""
+    folder = partition.study.home.path / "responses" / partition.benchmark / f"model={partition.spec.name}"
+    return folder / f"run={partition.run}.parquet"
+
+
+def kept_responses(partition: Partition) -> pl.DataFrame | None:
+    """Return a partition's responses; None before there are any."""
+    path = responses_path(partition)
+    return read_frame(path) if path.exists() else None
 
 
 def judgements_path(home: Path, partition: Partition) -> Path:

@@ -269,6 +269,10 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
             n_alternatives=pl.lit(None, pl.Int32),
         )
 
+    def trait_estimates(self, estimates: pl.DataFrame) -> pl.DataFrame:
+        """Return pooled estimates with values added that only correlations between benchmarks use."""
+        return estimates
+
     # scoring
     def stream(self, *names: object) -> int:
         """Return the seed of the random numbers that belong to ``names``."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from metacog_pipeline.across.stages import compare as compare_models
 from metacog_pipeline.commands.boards import format_option
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.leaderboard.output import Format, render
 from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
 from metacog_pipeline.study import load_study
 
 _SHOWN = (

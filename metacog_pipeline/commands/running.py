@@ -1,4 +1,4 @@
-"""``plan``, ``run``, ``ui`` and ``simulate-server``."""
+"""``plan``, ``run``, ``ui`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def plan(study_file: Path) -> None:
     One row per model and benchmark: what is already answered, what is left to ask, what it would cost, and
     where the budget would stop it.
     """
-    from metacog_pipeline.benchmarks.planning import plan_study
+    from metacog_pipeline.asking.planning import plan_study
 
     study = load_study(study_file)
     result = plan_study(study)
@@ -120,7 +120,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
     sys.exit(_call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
 
 
-@click.command("simulate-server")
+@click.command()
 @study_option
 @click.option(
     "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
@@ -130,13 +130,13 @@ def ui(study_file: Path, port: int, host: str) -> None:
 )
 @click.option("--latency", default=0.0, show_default=True, help="Seconds before each answer.")
 @click.option("--seed", default=0, show_default=True, help="Decides which calls get a fault.")
-def simulate_server(study_file: Path, port: int, faults: tuple[str, ...], latency: float, seed: int) -> None:
+def serve(study_file: Path, port: int, faults: tuple[str, ...], latency: float, seed: int) -> None:
     """Serve the study's simulated models over HTTP, with faults on request.
 
     Speaks the OpenAI-compatible, Anthropic and Gemini protocols on 127.0.0.1. Point a model at it with
     base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model as its model id.
     """
-    from metacog_pipeline.benchmarks.serving import serve_study
+    from metacog_pipeline.asking.serving import serve_study
 
     serve_study(load_study(study_file), port=port, faults=faults, latency_s=latency, seed=seed)
 

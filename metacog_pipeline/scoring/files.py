@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.benchmark.contract import Benchmark, Scored, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.asking import source_of
@@ -22,6 +23,7 @@ from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.store import read_partition
@@ -47,11 +49,6 @@ class Compared:
 
 
 # --- where ------------------------------------------------------------------------------------------------------------
-def responses_path(partition: Partition) -> Path:
-    """Return where a partition's responses are kept."""
-    return _of_run(partition.study.home.path / "responses" / partition.benchmark, partition)
-
-
 def scored_path(partition: Partition) -> Path:
     """Return where a partition's responses with derived columns are kept."""
     return _of_run(partition.study.home.path / "scored" / partition.benchmark, partition)
@@ -131,6 +128,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
     mark = _scored_from(benchmark, partition)
     write_frame(scored, scored_path(partition), mark)
+    write_frame(harmonised(benchmark, scored), harmonised_path(partition), mark)
     write_frame(found, run_estimates_path(partition), mark)
     return found
 
@@ -149,7 +147,7 @@ def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
         return ("responses", *judged, "run_estimates")
     if judged and not judgements_current(benchmark, partition):
         return ("judgements", "run_estimates")
-    paths = (scored_path(partition), run_estimates_path(partition))
+    paths = (scored_path(partition), harmonised_path(partition), run_estimates_path(partition))
     if any(mark_of(path) != _scored_from(benchmark, partition) for path in paths):
         return ("run_estimates",)
     return ()

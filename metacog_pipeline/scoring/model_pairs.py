@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.across.cells import CELLS, STATISTICS, Floats, cells_of
+from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling import PValue
@@ -38,7 +38,7 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
     Parameters
     ----------
     answers
-        Rows of ``readings.ANSWER_SCHEMA`` of at least these two models. Accuracy is of all readable answers, the other
+        Rows of ``harmonised.HARMONISED`` of at least these two models. Accuracy is of all readable answers, the other
         measures of those with a stated confidence.
     """
     rows: list[dict[str, object]] = []

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.across.cells import CELLS, STATISTICS, Floats, cells_of, levels
-from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
+from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of, levels
+from metacog_pipeline.scoring.two_choice_equivalent import meta_d_estimates
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
@@ -24,7 +24,7 @@ N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 
 #: One row per benchmark, condition, model and measure over all runs.
-ALIKE_SCHEMA = pl.Schema(
+CALIBRATION = pl.Schema(
     {
         **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "measure"), pl.String),
         **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
@@ -42,13 +42,13 @@ USE_SCHEMA = pl.Schema(
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
-def alike(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return every measure of every model under every condition in `ALIKE_SCHEMA`.
+def calibration(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
+    """Return every measure of every model under every condition in `CALIBRATION`.
 
     Parameters
     ----------
     answers
-        Rows of ``readings.ANSWER_SCHEMA``. Answers without a confidence are counted and take no part.
+        Rows of ``harmonised.HARMONISED``. Answers without a confidence are counted and take no part.
     """
     rows = [
         row
@@ -57,7 +57,7 @@ def alike(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataF
         )
         for row in _rows(dict(zip(_CELL, key, strict=True)), part, seed, n_boot)
     ]
-    return pl.DataFrame(rows, schema=ALIKE_SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=CALIBRATION, orient="row")
 
 
 def use(answers: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ VERSION = "1"
 N_BOOT = 2000
 
 #: One row per pair of measures; ``source`` keeps simulated observers and models apart.
-VALIDITY_SCHEMA = pl.Schema(
+CORRELATION = pl.Schema(
     {
         **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
         "kind": pl.String,
@@ -31,8 +31,8 @@ VALIDITY_SCHEMA = pl.Schema(
 )
 
 
-def validity(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return every pair of measures that any model has both of, in `VALIDITY_SCHEMA`.
+def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
+    """Return every pair of measures that any model has both of, in `CORRELATION`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def validity(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.Dat
             both = by_name[(a,)].join(by_name[(b,)], on="model", suffix="_b").sort("model")
             if both.height:
                 rows.append({"source": source, **_pair(both, seed, n_boot)})
-    return pl.DataFrame(rows, schema=VALIDITY_SCHEMA)
+    return pl.DataFrame(rows, schema=CORRELATION)
 
 
 def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, object]:

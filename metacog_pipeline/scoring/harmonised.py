@@ -1,0 +1,66 @@
+"""What every benchmark with a confidence shares: was the item answered correctly, how sure was the respondent.
+
+Each benchmark says in `Benchmark.harmonise` how its responses are brought to right or wrong, a confidence in 0..1 and a
+number of alternatives; a benchmark in which nothing is right or wrong has no rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import read_frame
+
+LONGEST = 280  # characters of a response that are kept beside its reading, to see what it was
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source"), pl.String),
+    "run": pl.Int32,
+    **dict.fromkeys(("item_id", "cluster"), pl.String),
+    **dict.fromkeys(("correct", "confidence"), pl.Float64),
+    "n_alternatives": pl.Int32,
+    "response": pl.String,
+}
+#: One row per response that could be read; ``correct`` 0 or 1, ``confidence`` 0..1 or null, ``cluster`` the unit of chance.
+HARMONISED = pl.Schema(_COLUMNS)
+
+
+def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
+    """Return the harmonised responses of scored ones in `HARMONISED`; those without right or wrong are left out."""
+    made = benchmark.harmonise(scored)
+    if "response" not in made.columns:
+        made = made.with_columns(response=pl.lit(None, pl.String))
+    source = pl.when(pl.col("source") == "simulated").then(pl.col("source")).otherwise(pl.lit("measured"))
+    return (
+        made.with_columns(pl.col("response").str.slice(0, LONGEST), source=source)
+        .select(pl.col(name).cast(kind) for name, kind in HARMONISED.items())
+        .filter(pl.col("correct").is_not_null())
+    )
+
+
+def harmonised_path(partition: Partition) -> Path:
+    """Return where the harmonised responses of one model and run are kept."""
+    folder = partition.study.home.path / "harmonised" / partition.benchmark
+    return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
+
+
+def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:
+    """Return the harmonised responses of the study's models, of ``models`` only where given."""
+    return pl.concat([HARMONISED.to_frame(), *(read_frame(path) for path in paths(study, models))])
+
+
+def paths(study: Study, models: frozenset[str] | None = None) -> list[Path]:
+    """Return the files of harmonised responses there are, benchmark by benchmark in alphabetical order."""
+    found = []
+    for benchmark in sorted(enabled(study), key=lambda each: each.name):
+        for partition in tasks.partitions(benchmark):
+            path = harmonised_path(partition)
+            if (models is None or partition.spec.name in models) and path.exists():
+                found.append(path)
+    return found

@@ -1,0 +1,103 @@
+"""Which measure of which benchmark stands for what: monitoring (does it know) or control (does it act on it).
+
+The distinction is that of Nelson & Narens (1990). Every value is turned so that more is better, taken under one
+condition of its benchmark (the mean over tasks where there are several), with its standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.scoring.estimates import measures_of
+
+MONITORING = "monitoring"
+#: Of `calibration`: the same four measures of every benchmark with a confidence; -1: less is better.
+HARMONISED_TRAITS: Mapping[str, int] = {"ece": -1, "auroc2": 1, "meta_d": 1, "m_ratio": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One measure. ``conditions``: those averaged, all of the benchmark's where empty; ``sign`` -1: less is better."""
+
+    benchmark: str
+    measure: str
+    trait: str
+    conditions: tuple[str, ...] = ()
+    sign: int = 1
+    harmonised: bool = False
+
+    @property
+    def name(self) -> str:
+        """Benchmark and measure."""
+        return f"{self.benchmark} {self.measure}"
+
+
+def traits(benchmarks: Iterable[Benchmark[Any, Any, Any]]) -> list[Trait]:
+    """Return what stands for a trait: of harmonised responses first, then what each benchmark names itself."""
+    every = sorted(benchmarks, key=lambda each: each.name)
+    shared = [
+        Trait(each.name, measure, MONITORING, each.monitored_under, sign, harmonised=True)
+        for each in every
+        for measure, sign in HARMONISED_TRAITS.items()
+    ]
+    own = [
+        Trait(each.name, m.name, m.trait, m.trait_under, -1 if m.higher_is_better is False else 1)
+        for each in every
+        for m in measures_of(each)
+        if m.trait is not None
+    ]
+    return shared + own
+
+
+VALUE_SCHEMA = pl.Schema(
+    {
+        **dict.fromkeys(("name", "benchmark", "measure", "trait", "model", "source"), pl.String),
+        **dict.fromkeys(("value", "sem"), pl.Float64),
+    }
+)
+
+
+def values(
+    found: Sequence[Trait], calibration: pl.DataFrame, estimates: Mapping[str, pl.DataFrame]
+) -> pl.DataFrame:
+    """Return one row per trait and model in `VALUE_SCHEMA`.
+
+    Parameters
+    ----------
+    calibration
+        Rows of ``calibration.CALIBRATION``.
+    estimates
+        Benchmark → its pooled estimates (columns condition, model, measure, estimate, sem, source).
+    """
+    frames = [VALUE_SCHEMA.to_frame()]
+    for trait in found:
+        own = (
+            calibration.filter(benchmark=trait.benchmark)
+            if trait.harmonised
+            else estimates.get(trait.benchmark)
+        )
+        if own is not None and own.height:
+            frames.append(_of(trait, own))
+    return pl.concat(frames)
+
+
+def _of(trait: Trait, table: pl.DataFrame) -> pl.DataFrame:
+    chosen = table.filter(pl.col("measure") == trait.measure, pl.col("estimate").is_not_null())
+    if trait.conditions:
+        chosen = chosen.filter(pl.col("condition").is_in(trait.conditions))
+    world = pl.when(pl.col("source") == "simulated").then(pl.lit("simulated")).otherwise(pl.lit("measured"))
+    averaged = chosen.group_by("model", world.alias("source")).agg(
+        value=trait.sign * pl.col("estimate").mean(),
+        sem=(pl.col("sem").fill_null(0.0) ** 2).sum().sqrt() / pl.len(),
+    )
+    named = {"name": trait.name, "benchmark": trait.benchmark, "measure": trait.measure, "trait": trait.trait}
+    return (
+        averaged.with_columns(pl.lit(text).alias(column) for column, text in named.items())
+        .select(pl.col(column).cast(kind) for column, kind in VALUE_SCHEMA.items())
+        .sort("model")
+    )
