@@ -97,9 +97,11 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
         async def run(ask: Ask, mode: str) -> None:
             await benchmark.ask(item, condition, ItemChat(ask, mode, spec))
 
-        return Task(item.item_id, item.item_hash, condition, run)
+        return Task(item.item_id, hashes[item.item_id], condition, run)
 
-    return [task(item, condition) for condition, items in asked(benchmark, spec) for item in items]
+    arms = asked(benchmark, spec)
+    hashes = {item.item_id: item.item_hash for _, items in arms for item in items}
+    return [task(item, condition) for condition, items in arms for item in items]
 
 
 def fingerprint(benchmark: Bound, partition: Partition) -> str:

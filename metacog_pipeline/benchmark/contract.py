@@ -14,6 +14,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import polars as pl
@@ -161,6 +162,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         How answers collected elsewhere are kept; None where a replayed model cannot be scored.
     preview
         Columns of the responses worth showing.
+    trial_settings
+        Keys of its table that need no download and few items: what `check_benchmark` tries it with.
     """
 
     name: ClassVar[str]
@@ -187,6 +190,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     sections: ClassVar[tuple[Section, ...]] = ()
     importer: ClassVar[Importer | None] = None
     preview: ClassVar[tuple[str, ...]] = ()
+    trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __init__(self, settings: SettingsT, context: Context) -> None:
         self.settings = settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -32,7 +31,7 @@ class Item(BaseModel):
         """What is drawn together when items are resampled: the item itself, unless a benchmark's items hang together."""
         return self.item_id
 
-    @cached_property
+    @property
     def item_hash(self) -> str:
         """SHA-256 of `asked_and_scored_by`: an item that changed is asked anew."""
         return sha256_hex(canonical_json(self.asked_and_scored_by()))

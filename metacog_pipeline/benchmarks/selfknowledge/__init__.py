@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -124,6 +124,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     contrasts = CONTRASTS
     tables = (CURVES,)
     board = BOARD
+    trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
     preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")
 
     # items

@@ -1,0 +1,545 @@
+"""The rules of the contract, one function each. A rule that does not hold raises `Broken`, which says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.contract import Call, Item, Response, Settings, Stage, schema_of
+from metacog_pipeline.benchmark.item_files import items_path, read_rows
+from metacog_pipeline.conformance.case import Tried
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
+from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.scoring.comparisons import failures_in, table
+from metacog_pipeline.scoring.estimates import estimates, groups_of, measures_of
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.responses import FAILED_READING
+from metacog_pipeline.scoring.schemas import response_schema
+
+SOME_ITEMS = 3  # of those looked at one by one
+READABLE = 0.9  # share of a tidy respondent's answers that must be readable
+#: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.
+HOSTILE = (
+    *("", " ", "\x00", "{", '{"answer":', "[]", "null", "NaN", "-", "42", "yes no yes", "```json\n{}\n```"),
+    *(
+        "\u202eabc",
+        "答案是北京",
+        "<script>alert(1)</script>",
+        "%s %d {0} {answer}",
+        "a" * 100_000,
+        "[" * 20_000,
+    ),
+    *("<think>unfinished", "I cannot help with that.", "\ud800", "1e400", "A\nB\nC"),
+)
+
+
+class Broken(AssertionError):
+    """A rule of the contract that does not hold: what, where, what to do."""
+
+
+def name_of(check: Callable[[Tried], None]) -> str:
+    """Return the rule's name."""
+    return check.__name__
+
+
+def _hold(holds: object, message: str) -> None:
+    if not holds:
+        raise Broken(message)
+
+
+# --- what is declared -------------------------------------------------------------------------------------------------
+def it_has_a_name_a_title_and_a_paper(tried: Tried) -> None:
+    """Names are folders, tables and keys of study files."""
+    cls = type(tried.benchmark)
+    _hold(
+        re.fullmatch(r"[a-z][a-z0-9_]{0,39}", cls.name),
+        f"{tried.name}.name is {cls.name!r}; use lower-case letters, digits and underscores",
+    )
+    for attribute in ("title", "paper"):
+        _hold(getattr(cls, attribute, None), f"{tried.name}.{attribute} is missing; set it on the class")
+
+
+def every_stage_has_a_version(tried: Tried) -> None:
+    """What is kept is made anew when the version of its stage is raised."""
+    missing = [stage.value for stage in Stage if not tried.benchmark.versions.get(stage)]
+    _hold(
+        not missing, f"{tried.name}.versions has no entry for {', '.join(missing)}; give one for each Stage"
+    )
+
+
+def every_setting_says_which_stage_it_makes_stale(tried: Tried) -> None:
+    """Otherwise a changed key changes nothing."""
+    cls = tried.benchmark.Settings
+    _hold(issubclass(cls, Settings), f"{tried.name}.Settings is no subclass of contract.Settings; derive it")
+    known = {name for stage in Stage for name in tried.benchmark.settings.affecting(stage)}
+    loose = sorted(set(cls.model_fields) - known - {"enabled"})
+    _hold(
+        not loose,
+        f"{tried.name}.Settings: {', '.join(loose)}: no stage; declare with setting(Stage.…, default)",
+    )
+    cls.model_json_schema()
+
+
+def settings_cannot_change_once_read(tried: Tried) -> None:
+    """A study file is read once for many partitions."""
+    frozen = tried.benchmark.Settings.model_config.get("frozen")
+    extra = tried.benchmark.Settings.model_config.get("extra")
+    _hold(frozen and extra == "forbid", f"{tried.name}.Settings must stay frozen and forbid unknown keys")
+
+
+def its_module_imports_neither_dagster_nor_another_benchmark(tried: Tried) -> None:
+    """Commands that need one benchmark load one benchmark, and none loads Dagster."""
+    module = type(tried.benchmark).__module__
+    code = (
+        f"import sys; sys.path[:0] = {sys.path!r}; import {module}; "
+        "print(*[m for m in sys.modules if m == 'dagster' or '.benchmarks.' in m])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    _hold(found.returncode == 0, f"{module} cannot be imported alone: {found.stderr.strip()[-300:]}")
+    root = ".".join(module.split(".")[:3])
+    other = [
+        name
+        for name in found.stdout.split()
+        if not (name.startswith(root) or name.startswith("metacog_pipeline.benchmarks.common"))
+    ]
+    _hold(
+        not other, f"{module} imports {', '.join(other[:5])}; import what it shares from the pipeline instead"
+    )
+
+
+# --- items ------------------------------------------------------------------------------------------------------------
+def items_have_unique_names_and_places(tried: Tried) -> None:
+    """Answers are kept by item_id and asked in the order of position."""
+    items = tried.benchmark.items
+    _hold(items, f"{tried.name}: no items; let the last construction step return at least one")
+    names = [item.item_id for item in items]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(names) < 2000 else []
+    _hold(
+        len(set(names)) == len(names),
+        f"{tried.name}: item_id repeats: {', '.join(twice[:3])}; make it unique",
+    )
+    places = sorted(item.position for item in items)
+    _hold(
+        len(set(places)) == len(places),
+        f"{tried.name}: positions repeat; number items from 0 in the order of asking",
+    )
+
+
+def items_come_back_from_disk_as_they_went(tried: Tried) -> None:
+    """Items are kept as Parquet by their annotations."""
+    cls, path = tried.benchmark.Item, items_path(tried.benchmark.context.home, tried.benchmark.name)
+    _hold(issubclass(cls, Item), f"{tried.name}.Item is no subclass of contract.Item; derive it")
+    again = read_rows(path, cls)
+    _hold(
+        [item.model_dump() for item in again] == [item.model_dump() for item in tried.benchmark.items],
+        f"{tried.name}.Item: a field is read otherwise than it was written; use str, int, float, bool, tuples or models",
+    )
+
+
+def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> None:
+    """An item whose hash changes is asked, and paid for, again."""
+    for item in tried.benchmark.items[:SOME_ITEMS]:
+        moved = item.model_copy(update={"position": item.position + 1000})
+        _hold(
+            moved.item_hash == item.item_hash,
+            f"{tried.name}: item_hash of {item.item_id} changes with its position or from one reading to the next; leave "
+            "position, dates, ids of objects and random numbers out of asked_and_scored_by",
+        )
+    texts = [
+        json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in tried.benchmark.items[:SOME_ITEMS]
+    ]
+    cls, code = (
+        tried.benchmark.Item,
+        (
+            "import sys, json, importlib; sys.path[:0] = json.loads(sys.argv[1]); "
+            "cls = getattr(importlib.import_module(sys.argv[2]), sys.argv[3]); "
+            "print(json.dumps([json.dumps(cls.model_validate_json(t).asked_and_scored_by(), sort_keys=True) "
+            "for t in json.loads(sys.argv[4])]))"
+        ),
+    )
+    given = [item.model_dump_json() for item in tried.benchmark.items[:SOME_ITEMS]]
+    arguments = [json.dumps(sys.path), cls.__module__, cls.__qualname__, json.dumps(given)]
+    found = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    _hold(found.returncode == 0, f"{tried.name}.Item cannot be read elsewhere: {found.stderr.strip()[-300:]}")
+    _hold(
+        json.loads(found.stdout) == texts,
+        f"{tried.name}: asked_and_scored_by differs in another process; sort sets and use no hash() or id()",
+    )
+
+
+def construction_steps_name_each_other(tried: Tried) -> None:
+    """Each step is an asset whose edges are the steps it needs."""
+    seen: list[str] = []
+    steps = tried.benchmark.construction()
+    for step in steps:
+        unknown = set(step.needs) - set(seen)
+        _hold(
+            not unknown,
+            f"{tried.name}: step {step.name} needs {', '.join(unknown)}, which no earlier step is called",
+        )
+        _hold(step.name not in seen, f"{tried.name}: two steps are called {step.name}; rename one")
+        _hold(step.says, f"{tried.name}: step {step.name} says nothing; describe its asset in a sentence")
+        seen.append(step.name)
+    writes = steps[-1].writes
+    _hold(
+        writes is not None and issubclass(writes, Item),
+        f"{tried.name}: the last step, {steps[-1].name}, must write the Item class (writes=Item)",
+    )
+
+
+def a_second_build_has_nothing_to_do(tried: Tried) -> None:
+    """Stale is what depends on something that changed."""
+    stale = construction.stale_steps(tried.benchmark)
+    _hold(
+        not stale,
+        f"{tried.name}: after a build {', '.join(stale)} is stale again; Step.inputs must be equal for equal files",
+    )
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+class _Recorder:
+    """A chat that notes every call and answers each with the same text."""
+
+    def __init__(self, tried: Tried, mode: str, text: str) -> None:
+        self.mode, self.spec, self.text = mode, tried.study.models[0], text
+        self.requests: list[ChatRequest] = []
+
+    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
+        sampling = Sampling(seed=1, top_logprobs=how.get("top_logprobs"))
+        self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
+        return Answer(Status.OK, self.text)
+
+
+def _asked(
+    tried: Tried, mode: str = "text", text: str = "42"
+) -> Iterator[tuple[Any, str, list[ChatRequest]]]:
+    for condition, items in tasks.asked(tried.benchmark):
+        for item in items[:SOME_ITEMS]:
+            chat = _Recorder(tried, mode, text)
+            asyncio.run(tried.benchmark.ask(item, condition, chat))
+            yield item, condition, chat.requests
+
+
+def conditions_have_names_and_items(tried: Tried) -> None:
+    """A condition without items has no column on any table."""
+    names = [condition.name for condition in tried.benchmark.conditions()]
+    _hold(names, f"{tried.name}: no condition; return at least one from conditions()")
+    _hold(len(set(names)) == len(names), f"{tried.name}: a condition is named twice: {', '.join(names)}")
+    empty = [name for name, items in tasks.asked(tried.benchmark) if not items]
+    _hold(not empty, f"{tried.name}: condition {', '.join(empty)} asks no item; leave it out of conditions()")
+
+
+def asking_takes_the_steps_it_says(tried: Tried) -> None:
+    """`steps` is what plans, progress and readers go by."""
+    for item, condition, requests in _asked(tried):
+        said, made = tried.benchmark.steps(condition), [request.step for request in requests]
+        _hold(
+            set(made) <= set(said) and made,
+            f"{tried.name}: item {item.item_id} under {condition} was asked {made}; steps() says {said}: make them agree",
+        )
+
+
+def the_same_item_is_asked_the_same_way(tried: Tried) -> None:
+    """An answer is found again by what was asked."""
+    first = [[request.messages for request in requests] for *_, requests in _asked(tried)]
+    again = [[request.messages for request in requests] for *_, requests in _asked(tried)]
+    _hold(
+        first == again,
+        f"{tried.name}: ask() words a call otherwise each time; draw with a seed, not at random",
+    )
+
+
+def different_items_are_asked_differently(tried: Tried) -> None:
+    """Equal calls share one answer."""
+    seen: dict[object, str] = {}
+    for item, condition, requests in _asked(tried):
+        key = (condition, tuple(request.messages for request in requests))
+        other = seen.setdefault(key, item.item_id)
+        _hold(
+            other == item.item_id,
+            f"{tried.name}: items {other} and {item.item_id} are asked alike under {condition}",
+        )
+
+
+def the_observer_knows_its_requests(tried: Tried) -> None:
+    """The simulated server finds by a request whose benchmark it is about."""
+    observer = tried.benchmark.observer(tried.study.models[0].observer)
+    for item, condition, requests in _asked(tried):
+        _hold(
+            observer.knows(requests[0]),
+            f"{tried.name}: the observer does not know item {item.item_id} under {condition}; find it by the text",
+        )
+    stranger = ChatRequest((Message("user", "What is the weather on the moon today?"),), Sampling())
+    _hold(
+        not observer.knows(stranger),
+        f"{tried.name}: the observer claims to know any request; look for its items",
+    )
+
+
+def nothing_is_asked_twice(tried: Tried) -> None:
+    """Answers cost money."""
+    first, again = tried.calls
+    _hold(first > 0, f"{tried.name}: nobody was asked anything; ask() made no call")
+    _hold(
+        again == 0,
+        f"{tried.name}: a second session made {again} calls; word requests by item, condition and seed only",
+    )
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+def _statuses(tried: Tried) -> set[str]:
+    return {"ok", *tried.benchmark.unanswered, *tried.benchmark.unreadable}
+
+
+def _parse(tried: Tried, item: Any, condition: str, calls: dict[str, Call], what: str) -> Any:
+    try:
+        read = tried.benchmark.parse(item, condition, calls)
+    except Exception as error:  # the rule is that this never happens
+        raise Broken(
+            f"{tried.name}.parse raised {type(error).__name__} on {what} of item {item.item_id} under {condition} "
+            f"({error}); return a Response whose status is one of unreadable and whose reason says why"
+        ) from error
+    _hold(
+        read.status in _statuses(tried),
+        f"{tried.name}.parse gave status {read.status!r} on {what}; use ok, or one named in unanswered or unreadable",
+    )
+    _hold(
+        read.status == "ok" or read.reason,
+        f"{tried.name}.parse gave status {read.status} without a reason on {what}",
+    )
+    return read
+
+
+def _some(tried: Tried) -> Iterator[tuple[Any, str]]:
+    for condition, items in tasks.asked(tried.benchmark):
+        yield from ((item, condition) for item in items[:SOME_ITEMS])
+
+
+def silence_is_no_answer(tried: Tried) -> None:
+    """What nobody answered is never scored."""
+    for item, condition in _some(tried):
+        read = _parse(tried, item, condition, {}, "no calls")
+        _hold(
+            read.status in tried.benchmark.unanswered,
+            f"{tried.name}.parse scored item {item.item_id} without any call as {read.status}; give a status of unanswered",
+        )
+
+
+def a_failed_call_is_no_answer(tried: Tried) -> None:
+    """What failed is never scored."""
+    for item, condition in _some(tried):
+        steps = tried.benchmark.steps(condition)
+        calls = {step: Call("failed", "", error="no connection") for step in steps}
+        read = _parse(tried, item, condition, calls, "failed calls")
+        _hold(
+            read.status in tried.benchmark.unanswered,
+            f"{tried.name}.parse scored failed calls of item {item.item_id} as {read.status}; give a status of unanswered",
+        )
+
+
+def any_text_can_be_read(tried: Tried) -> None:
+    """Models write anything."""
+    for item, condition in _some(tried):
+        for text in HOSTILE:
+            for status in ("ok", "truncated", "refused"):
+                calls = {step: Call(status, text) for step in tried.benchmark.steps(condition)}
+                _parse(tried, item, condition, calls, f"the {status} reply {text[:20]!r}")
+
+
+def a_response_adds_only_columns_of_its_own(tried: Tried) -> None:
+    """Shared columns come from the pipeline."""
+    _hold(
+        issubclass(tried.benchmark.Response, Response),
+        f"{tried.name}.Response is no subclass of contract.Response",
+    )
+    response_schema(tried.benchmark)
+
+
+def there_is_one_response_per_item_and_condition(tried: Tried) -> None:
+    """No item is lost or counted twice."""
+    expected = tasks.expected(tried.benchmark) * len(tried.partitions)
+    found = tried.responses.select("model", "run", "condition", "item_id").unique().height
+    _hold(
+        found == tried.responses.height == expected, f"{tried.name}: {found} responses, {expected} expected"
+    )
+    strange = set(tried.responses["status"].unique()) - _statuses(tried)
+    _hold(not strange, f"{tried.name}: responses have the unknown status {', '.join(sorted(strange))}")
+
+
+def a_tidy_respondent_can_be_read(tried: Tried) -> None:
+    """Otherwise prompt, observer and reader do not fit each other."""
+    readable = tried.responses.filter(pl.col("status") == "ok").height / max(tried.responses.height, 1)
+    why = tried.responses.filter(pl.col("status") != "ok")["reason"].head(1).to_list()
+    _hold(
+        readable >= READABLE,
+        f"{tried.name}: {readable:.0%} of simulated answers can be read ({why}); let observer() answer as asked",
+    )
+
+
+# --- scoring ----------------------------------------------------------------------------------------------------------
+def deriving_keeps_every_response(tried: Tried) -> None:
+    """Derived columns stand beside what was read."""
+    key = ["model", "run", "condition", "item_id"]
+    _hold(
+        tried.scored.select(key).sort(key).equals(tried.responses.select(key).sort(key)),
+        f"{tried.name}.derive lost or repeated responses; add columns only",
+    )
+    lost = set(tried.responses.columns) - set(tried.scored.columns)
+    _hold(not lost, f"{tried.name}.derive dropped {', '.join(sorted(lost))}; add columns only")
+
+
+def measures_are_defined(tried: Tried) -> None:
+    """Tables, dictionary, report and boards are written from the definitions."""
+    measures = measures_of(tried.benchmark)
+    names = [measure.name for measure in measures]
+    _hold(len(set(names)) == len(names), f"{tried.name}: a measure is declared twice: {sorted(names)}")
+    for measure in measures:
+        _hold(
+            measure.label,
+            f"{tried.name}: measure {measure.name} has no label; give what stands above its column",
+        )
+        _hold(measure.words, f"{tried.name}: measure {measure.name} has no words; define it in a sentence")
+    heads = [measure.name for measure in measures if measure.headline]
+    _hold(
+        len(heads) == 1,
+        f"{tried.name}: {len(heads)} headline measures ({heads}); mark exactly one with headline=True",
+    )
+
+
+def estimates_are_declared_and_within_range(tried: Tried) -> None:
+    """A value outside its range is an error of the program."""
+    known = {measure.name: measure for measure in measures_of(tried.benchmark)}
+    for name, value, label in tried.estimates.select("measure", "estimate", "condition").iter_rows():
+        _hold(name in known, f"{tried.name}: measure {name} is on the table but not declared in measures")
+        low, high = known[name].range
+        inside = value is None or (
+            (low is None or value >= low - 1e-9) and (high is None or value <= high + 1e-9)
+        )
+        _hold(
+            inside,
+            f"{tried.name}: {name} is {value} under {label}, outside {low} to {high}; mend compute or the declared range",
+        )
+
+
+def estimates_have_whole_intervals(tried: Tried) -> None:
+    """No NaN, no half or reversed interval."""
+    numbers = pl.col("estimate", "low", "high")
+    bad = tried.estimates.filter(
+        pl.any_horizontal(numbers.is_nan() | numbers.is_infinite()).fill_null(False)
+        | (pl.col("low").is_null() != pl.col("high").is_null())
+        | (pl.col("low") > pl.col("high")).fill_null(False)
+    )
+    _hold(
+        not bad.height,
+        f"{tried.name}: senseless interval of {bad['measure'].to_list()[:3]}; return None and a status",
+    )
+
+
+def measures_do_not_fail(tried: Tried) -> None:
+    """On all items, one item, no item, all right and all wrong there is a number or a status, never an exception."""
+    one = tried.scored["item_id"][0]
+    unanswered = tried.benchmark.unanswered[0]
+    cases = {
+        "all responses": tried.scored,
+        "one item": tried.scored.filter(pl.col("item_id") == one),
+        "no answer": tried.scored.with_columns(status=pl.lit(unanswered)),
+    }
+    if "correct" in tried.scored.columns:
+        kind = tried.scored.schema["correct"]
+        cases["all right"] = tried.scored.with_columns(correct=pl.lit(1).cast(kind))
+        cases["all wrong"] = tried.scored.with_columns(correct=pl.lit(0).cast(kind))
+    for what, frame in cases.items():
+        found = estimates(tried.benchmark, groups_of(tried.benchmark, frame, by_run=False))
+        failed = failures_in(found)
+        _hold(
+            not failed,
+            f"{tried.name}: with {what}, measure {failed[:1]} failed; return an Estimate with a status",
+        )
+
+
+def the_same_seed_gives_the_same_numbers(tried: Tried) -> None:
+    """Same seed, same bytes."""
+    again = estimates(tried.benchmark, groups_of(tried.benchmark, tried.scored, by_run=False))
+    _hold(
+        again.equals(tried.estimates),
+        f"{tried.name}: a second scoring gave other numbers; draw with benchmark.stream()",
+    )
+
+
+def contrasts_do_not_fail(tried: Tried) -> None:
+    """Tests have two sides and a p between 0 and 1, or a status."""
+    failed = failures_in(tried.comparisons)
+    _hold(not failed, f"{tried.name}: contrast {failed[:1]} failed; yield a Comparison whose status says why")
+    for p, a, b in tried.comparisons.select("p", "a", "b").iter_rows():
+        _hold(p is None or 0 <= p <= 1, f"{tried.name}: p is {p} for {a} against {b}")
+
+
+def its_own_tables_do_not_fail(tried: Tried) -> None:
+    """A table is in the schema of its row class."""
+    for each in tried.benchmark.tables:
+        _, why = table(tried.benchmark, each, tried.everything)
+        _hold(why is None, f"{tried.name}: table {each.name} failed: {why}")
+        _hold(
+            each.says and schema_of(each.row),
+            f"{tried.name}: table {each.name} says nothing; describe it in a sentence",
+        )
+
+
+def harmonised_responses_are_shares(tried: Tried) -> None:
+    """Right or wrong, and a confidence between 0 and 1."""
+    found = harmonised(tried.benchmark, tried.scored)
+    right = found["correct"].is_in([0.0, 1.0]).all()
+    sure = found["confidence"].drop_nulls().is_between(0, 1).all()
+    _hold(right and sure, f"{tried.name}.harmonise: correct must be 0 or 1, confidence 0 to 1 or null")
+
+
+def the_board_shows_measures_there_are(tried: Tried) -> None:
+    """A column of a measure nobody computes stays empty."""
+    known = {measure.name for measure in measures_of(tried.benchmark)}
+    board = tried.benchmark.board
+    named = {name for column in board.columns for name in column.measures} | {
+        n for each in board.order for n in each
+    }
+    unknown = sorted(named - known)
+    _hold(
+        not unknown,
+        f"{tried.name}.board names {', '.join(unknown)}, which is no measure; declare it or leave it out",
+    )
+
+
+def readers_do_not_fail_in_the_pipeline(tried: Tried) -> None:
+    """A reader that raises costs its own row, and is a fault."""
+    failed = tried.responses.filter(pl.col("status") == FAILED_READING)
+    _hold(
+        not failed.height,
+        f"{tried.name}: {failed.height} replies made parse fail: {failed['reason'].head(1).to_list()}",
+    )
+
+
+CHECKS: tuple[Callable[[Tried], None], ...] = tuple(
+    value
+    for name, value in list(globals().items())
+    if callable(value)
+    and getattr(value, "__module__", "") == __name__
+    and not name.startswith("_")
+    and name[0].islower()
+    and name != "name_of"
+)

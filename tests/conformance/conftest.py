@@ -1,0 +1,26 @@
+"""A benchmark of somebody else's package: built as a distribution of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).parent / "toy"
+
+
+@pytest.fixture(scope="session")
+def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the toy's wheel into a folder nobody else looks into; return the folder."""
+    source = tmp_path_factory.mktemp("toy") / "source"
+    shutil.copytree(TOY, source)
+    target = tmp_path_factory.mktemp("installed")
+    wheels = source / "dist"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
+    (wheel,) = wheels.glob("*.whl")
+    shutil.unpack_archive(wheel, target, "zip")
+    return target

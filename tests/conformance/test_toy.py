@@ -1,0 +1,69 @@
+"""A stranger's benchmark passes the checks, and one that breaks a rule is told which and what to do."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.conformance import check_benchmark
+
+
+@pytest.fixture
+def toy(toy_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(toy_folder)
+    yield importlib.import_module("sometrivia")
+    sys.modules.pop("sometrivia", None)
+
+
+def broken_rules(benchmark: type[Any], folder: Path) -> str:
+    with pytest.raises(ExceptionGroup) as caught:
+        check_benchmark(benchmark, folder)
+    return "\n".join(str(error) for error in caught.value.exceptions)
+
+
+def test_the_toy_is_small_and_fulfils_the_contract(toy: Any, tmp_path: Path) -> None:
+    assert len(Path(toy.__file__).read_text("utf-8").splitlines()) <= 150
+    check_benchmark(toy.SomeTrivia, tmp_path)
+
+
+def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy: Any, tmp_path: Path) -> None:
+    class Partial(toy.SomeTrivia):
+        def parse(self, item: Any, condition: str, calls: Any) -> Any:
+            return toy.Response(int(calls["answer"].text.split(",")[0]), status="ok", reason=None)
+
+    said = broken_rules(Partial, tmp_path)
+    assert "Partial.parse raised" in said and "return a Response whose status is one of unreadable" in said
+
+
+def test_a_hash_that_is_not_stable_is_found(toy: Any, tmp_path: Path) -> None:
+    class Item(toy.Item):
+        def asked_and_scored_by(self) -> Any:
+            return [self.question, self.answer, self.position]
+
+    def make(benchmark: Any, inputs: Any) -> Any:
+        made = toy.make(benchmark, inputs)
+        rows = [Item.model_validate(row.model_dump()) for row in made.rows]
+        return toy.Made(rows=rows, checks=made.checks)
+
+    class Unstable(toy.SomeTrivia):
+        def construction(self) -> Any:
+            return (toy.Step("items", "Sums.", make, writes=Item),)
+
+    Unstable.Item = Item
+    assert "leave position" in broken_rules(Unstable, tmp_path)
+
+
+def test_a_measure_out_of_range_is_named_with_its_value(toy: Any, tmp_path: Path) -> None:
+    def percent(group: Any) -> Any:
+        return toy.contract.Estimate(100.0, None, None, 1, "percent")
+
+    class Wide(toy.SomeTrivia):
+        measures = (toy.Measure("accuracy", "accuracy", percent, headline=True, words="In percent."),)
+        board = toy.Board()
+
+    said = broken_rules(Wide, tmp_path)
+    assert "accuracy is 100.0" in said and "outside 0.0 to 1.0" in said
