@@ -20,9 +20,9 @@ from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import (
     authoring,
     build,
-    commands,
     pipeline,
     records,
+    reports,
     screen,
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import corrected_edits, corrections
@@ -252,7 +252,7 @@ def test_the_rules_fire_on_the_anomalies_and_nowhere_else(parents, published, de
 
 def test_check_on_the_files_prints_the_same(parents, published, derivation):
     files = [need(DATA, "metamedqa_published.jsonl.gz")]
-    report = commands.check(files, parent=need(DATA, "medqa_usmle_4opt_test.jsonl.gz"), paper_counts=True)
+    report = reports.check(files, parent=need(DATA, "medqa_usmle_4opt_test.jsonl.gz"), paper_counts=True)
     anomalies = read_json("derived_edit_counts.json")["anomalies"]
     assert report.ok == (not anomalies)
     assert {row["source_index"] for row in report.rows} == {a["source_index"] for a in anomalies}

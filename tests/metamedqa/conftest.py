@@ -9,11 +9,10 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Item
-from metacog_pipeline.benchmarks.metamedqa.observe import observe
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, load_wording
-from metacog_pipeline.benchmarks.metamedqa.protocol import ask_item
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from tests.metamedqa.engine import ask_with, observe
 
 KINDS = (
     *(("Original", letter) for letter in "ABCDABCDABCD"),
@@ -97,7 +96,7 @@ def answered(
         transcripts = asked_in_process(
             transcript,
             respond,
-            lambda item, condition, ask: ask_item(item, condition, mode, ask, wording, spec),
+            lambda item, condition, ask: ask_with(item, condition, mode, ask, wording, spec),
             asked,
             conditions,
             model=model,

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.construction import authoring, commands
+from metacog_pipeline.benchmarks.metamedqa.construction import authoring, reports
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     Change,
     EditRecord,
@@ -23,7 +23,7 @@ PARENTS = [
     )
     for i in range(40)
 ]
-INPUTS = commands.Inputs(PARENTS, [], "p-")
+INPUTS = reports.Inputs(PARENTS, [], "p-")
 
 
 def proposed(index=0, after="a wrong thing", kind="answer_replaced", **changes) -> EditRecord:
@@ -178,15 +178,15 @@ def test_a_rejected_record_may_be_wrong(tmp_path):
     write_rows(parent, rows)
     for status, fine in (("rejected", True), ("proposed", False)):
         write_rows(edits, [edit_to_json(proposed(0, status=status, reason=""))])
-        assert commands.check([], parent=parent, edits=edits).ok == fine
+        assert reports.check([], parent=parent, edits=edits).ok == fine
 
 
 def test_from_sample_to_acceptance_through_files(tmp_path):
     sheet = tmp_path / "sheet.jsonl"
-    report = commands.sample(INPUTS, sheet, seed=1, k=4)
+    report = reports.sample(INPUTS, sheet, seed=1, k=4)
     assert report.ok and len(read_lines(sheet)) == 4
     with pytest.raises(SourceError, match="exists already"):
-        commands.sample(INPUTS, sheet, seed=1, k=4)
+        reports.sample(INPUTS, sheet, seed=1, k=4)
     stubs = [line.row for line in read_lines(sheet)]
     for stub in stubs[:2]:
         keyed = f"options.{stub['answer_before']}"
@@ -195,14 +195,14 @@ def test_from_sample_to_acceptance_through_files(tmp_path):
                 change["after"] = f"something else {stub['source_index']}"
         stub |= {"edit_kind": "answer_replaced", "answer_after": "E", "reason": "no longer there"}
     write_rows(sheet, stubs)
-    assert commands.check_worksheet(INPUTS, sheet).ok
+    assert reports.check_worksheet(INPUTS, sheet).ok
     names = [stub["item_id"] for stub in stubs]
     before = sheet.read_bytes()
     with pytest.raises(SourceError, match="not filled in"):
-        commands.decide(INPUTS, sheet, [names[0], names[2]], "Ada", accept=True, today=TODAY)
+        reports.decide(INPUTS, sheet, [names[0], names[2]], "Ada", accept=True, today=TODAY)
     assert sheet.read_bytes() == before
-    commands.decide(INPUTS, sheet, names[:1], "Ada", accept=True, today=TODAY)
-    commands.decide(INPUTS, sheet, names[1:2], "Ada", accept=False, today=TODAY)
+    reports.decide(INPUTS, sheet, names[:1], "Ada", accept=True, today=TODAY)
+    reports.decide(INPUTS, sheet, names[1:2], "Ada", accept=False, today=TODAY)
     edits, waiting = authoring.read_worksheet(read_lines(sheet))
     assert sorted(e.status or "" for e in edits) == ["accepted", "rejected"] and sorted(waiting) == sorted(
         names[2:]
@@ -212,10 +212,10 @@ def test_from_sample_to_acceptance_through_files(tmp_path):
 def test_a_worksheet_with_a_fault_fails_its_check(tmp_path):
     path = tmp_path / "w.jsonl"
     write_rows(path, authoring.worksheet(PARENTS, ["p-0000"], "p-"))
-    assert commands.check_worksheet(INPUTS, path).ok
+    assert reports.check_worksheet(INPUTS, path).ok
     row = read_lines(path)[0].row
     row["changes"][1]["after"] = option_text(PARENTS[0], "A")
     row |= {"edit_kind": "answer_replaced", "answer_after": "E", "reason": "why"}
     write_rows(path, [row])
-    report = commands.check_worksheet(INPUTS, path)
+    report = reports.check_worksheet(INPUTS, path)
     assert not report.ok and "E7" in report.lines[1]

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import commands, pipeline
+from metacog_pipeline.benchmarks.metamedqa.construction import pipeline, reports
 from metacog_pipeline.benchmarks.metamedqa.construction.build import Options, build_items, published_layout
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published, infer_prefix
-from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     edit_to_json,
     load_choice_rows,
@@ -35,7 +34,6 @@ def custom(tmp_path):
 
 def test_the_sample_needs_no_source_and_is_labelled(tmp_path):
     done = pipeline.construct(tmp_path, "sample")
-    assert read_items(items_path(tmp_path)) == list(done.items)
     assert {item.dataset for item in done.items} == {"sample"} and done.violations == ()
     assert all(item.item_id.startswith("sample-") for item in done.items)
     assert len({item.item_id for item in done.items}) == len(done.items)
@@ -114,65 +112,64 @@ def test_the_prefix_of_ids_follows_the_edit_table():
 
 
 def test_build_writes_where_asked_with_a_manifest_beside(tmp_path):
-    report = commands.build(tmp_path, "sample", output=tmp_path / "out.jsonl", fictional_count=3)
+    report = reports.build(tmp_path / "out.jsonl", tmp_path, "sample", None, fictional_count=3)
     rows = read_lines(tmp_path / "out.jsonl")
     assert report.ok and f"{len(rows)} items (sample)" in report.lines[0]
     assert json.loads((tmp_path / "out.jsonl.manifest.json").read_text())["items"] == len(rows)
-    assert commands.build(tmp_path, "sample").ok and items_path(tmp_path).exists()
 
 
 def test_check_passes_what_was_built_and_names_what_was_broken(tmp_path):
     path = tmp_path / "out.jsonl"
-    commands.build(tmp_path, "sample", output=path)
+    reports.build(path, tmp_path, "sample", None)
     parent, edits = SAMPLE / "parent.jsonl", SAMPLE / "edits.jsonl"
-    assert commands.check([path]).ok
-    assert commands.check([path], parent=parent, edits=edits).ok
-    assert commands.check([], parent=parent, edits=edits).ok
+    assert reports.check([path]).ok
+    assert reports.check([path], parent=parent, edits=edits).ok
+    assert reports.check([], parent=parent, edits=edits).ok
     rows = [line.row for line in read_lines(path)]
     rows[5]["options"]["F"] = "AR"
     write_rows(path, rows)
-    report = commands.check([path], parent=parent, edits=edits)
+    report = reports.check([path], parent=parent, edits=edits)
     assert not report.ok and [row["rule"] for row in report.rows] == ["O2"]
     with pytest.raises(SourceError, match="give the parent too"):
-        commands.check([path], edits=edits)
+        reports.check([path], edits=edits)
 
 
 def test_check_of_author_made_records_uses_the_rules_on_new_edits(tmp_path):
     edits = load_edits(SAMPLE / "edits.jsonl")
     first = next(e for e in edits if e.edit_kind == "answer_replaced")
     write_rows(tmp_path / "e.jsonl", [edit_to_json(replace(first, reason=None, auditor=None))])
-    report = commands.check([], parent=SAMPLE / "parent.jsonl", edits=tmp_path / "e.jsonl")
+    report = reports.check([], parent=SAMPLE / "parent.jsonl", edits=tmp_path / "e.jsonl")
     assert not report.ok and {row["rule"] for row in report.rows} == {"A2"}
 
 
 def test_check_prints_the_papers_counts_without_failing(tmp_path):
     path = tmp_path / "out.jsonl"
-    commands.build(tmp_path, "sample", output=path)
-    report = commands.check([path], paper_counts=True)
+    reports.build(path, tmp_path, "sample", None)
+    report = reports.check([path], paper_counts=True)
     assert report.ok and any("malformed_audited" in line and "DISAGREES" in line for line in report.lines)
 
 
 def test_check_reads_any_multiple_choice_file(tmp_path):
     write_rows(tmp_path / "m.jsonl", [{"question": "q", "options": ["x", "X."], "answer_idx": 0}])
-    report = commands.check([tmp_path / "m.jsonl"])
+    report = reports.check([tmp_path / "m.jsonl"])
     assert not report.ok and "P2" in report.lines[1]
     with pytest.raises(SourceError, match=r"m\.jsonl:1: field 'options'"):
         write_rows(tmp_path / "m.jsonl", [{"question": "q"}])
-        commands.check([tmp_path / "m.jsonl"])
+        reports.check([tmp_path / "m.jsonl"])
 
 
 def test_screening_a_file_lists_nominations_and_compares_with_kind_bad(tmp_path):
-    commands.build(tmp_path, "sample", output=tmp_path / "out.jsonl")
-    report = commands.screen_file(tmp_path / "out.jsonl")
+    reports.build(tmp_path / "out.jsonl", tmp_path, "sample", None)
+    report = reports.screen_file(tmp_path / "out.jsonl")
     nominated = [row for row in report.rows if row["classes"] != ["missing_laboratory"]]
     assert nominated and f"{len(nominated)} of" in report.lines[0]
     assert any("marked malformed" in line for line in report.lines)
 
 
 def test_inputs_of_a_data_set_carry_its_prefix(tmp_path):
-    inputs = commands.inputs_of(tmp_path, "sample")
+    inputs = reports.inputs_of(tmp_path, "sample")
     assert inputs.prefix == "sample-" and inputs.edits
-    files = commands.inputs_from_files(SAMPLE / "parent.jsonl", SAMPLE / "edits.jsonl")
+    files = reports.inputs_from_files(SAMPLE / "parent.jsonl", SAMPLE / "edits.jsonl")
     assert (list(files.parents), list(files.edits), files.prefix) == (
         inputs.parents,
         list(inputs.edits),
@@ -187,11 +184,11 @@ def test_kappa_of_two_files_is_printed(tmp_path):
         tmp_path / "b.jsonl", [{**row, "status": "rejected"} if i < 3 else row for i, row in enumerate(rows)]
     )
     assert (
-        commands.compare_auditors(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+        reports.compare_auditors(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
         .lines[0]
         .startswith("Cohen's kappa: 0.000")
     )
-    assert "N/A" in commands.compare_auditors(tmp_path / "a.jsonl", tmp_path / "a.jsonl").lines[0]
+    assert "N/A" in reports.compare_auditors(tmp_path / "a.jsonl", tmp_path / "a.jsonl").lines[0]
 
 
 def test_published_rows_without_the_six_choices_are_a_one_line_error(tmp_path):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metamedqa.importing import Imported, parse_mapping, read_answers
+from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, read_summary, samples, summary
+from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, parse_mapping, read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.observe import observe
-from metacog_pipeline.benchmarks.metamedqa.records import SUMMARY_NAMES, read_summary, samples, summary
-from metacog_pipeline.benchmarks.metamedqa.scoring import score
 from metacog_pipeline.errors import SourceError, StudyError
+from tests.metamedqa.engine import observe, score
 
 
 def take(path: Path, items: Sequence[Item], content: str | bytes | None = None, **more: Any) -> Imported:
@@ -220,13 +219,13 @@ def test_missing_file_and_folder_are_one_line(tmp_path: Path, items: list[Item])
 
 
 def test_map_options_are_field_equals_column() -> None:
-    assert parse_mapping(["choice=my answer", "confidence=a=b"]) == {
+    assert parse_mapping(["choice=my answer", "confidence=a=b"], FIELDS) == {
         "choice": "my answer",
         "confidence": "a=b",
     }
     for wrong in (["choice"], ["choice="], ["nothing=x"], ["choice=a", "choice=b"]):
         with pytest.raises(StudyError, match="--map"):
-            parse_mapping(wrong)
+            parse_mapping(wrong, FIELDS)
 
 
 def test_columns_that_name_different_items_are_reported_and_none_is_guessed(
@@ -245,7 +244,7 @@ def test_columns_that_name_different_items_are_reported_and_none_is_guessed(
 
 
 def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path: Path, items: list[Item]) -> None:
-    quoted = [replace(items[0], question='The patient\'s "numb" hand’s skin?'), *items[1:]]
+    quoted = [items[0].model_copy(update={"question": 'The patient\'s "numb" hand’s skin?'}), *items[1:]]
     content = json.dumps([{"question": "The  patient’s “numb” hand's skin?", "choice": "A"}])
     (record,) = take(tmp_path / "a.json", quoted, content).records
     assert record.item_id == items[0].item_id
@@ -270,7 +269,7 @@ def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(
 def test_question_shared_by_two_items_is_not_guessed(tmp_path: Path, items: list[Item]) -> None:
     twins = [
         items[0],
-        items[1].__class__(**{**asdict(items[1]), "question": items[0].question.upper() + "."}),
+        items[1].model_copy(update={"question": items[0].question.upper() + "."}),
     ]
     found = take(tmp_path / "a.jsonl", twins, json.dumps({"question": items[0].question, "choice": "A"}))
     assert "belongs to 2 items" in reasons(found)[0][1]

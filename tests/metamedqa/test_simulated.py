@@ -8,14 +8,14 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metamedqa.asking import ANSWER_OBJECT, confidence_messages, first_messages
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
-from metacog_pipeline.benchmarks.metamedqa.protocol import ANSWER_OBJECT, confidence_messages, first_messages
-from metacog_pipeline.benchmarks.metamedqa.scoring import score
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
+from tests.metamedqa.engine import score
 
 Answered = Callable[..., pl.DataFrame]
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
 from metacog_pipeline.benchmarks.common.importing import (
     Imported,
@@ -24,14 +26,15 @@ from metacog_pipeline.benchmarks.common.importing import (
     absent,
     first_named,
     imported_record,
+    parse_mapping,
+    replayed_partition,
 )
-from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.benchmarks.metamedqa.observe import BENCHMARK
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.querying.session import keep_imported
 from metacog_pipeline.transcripts.schema import Record
 
 ITEM_FIELDS = ("item_id", "position", "question")
@@ -47,16 +50,30 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "response": ("response", "raw_response", "model_output", "output", "completion", "raw", "reply"),
     "condition": ("condition", "prompt_condition", "prompt_id"),
 }
-_FRAME_INDEX = (
-    "unnamed:_0",
-    "",
-)  # the index a data frame is written with: a position where nothing else names the item
+# The index a data frame is written with: a position where nothing else names the item.
+_FRAME_INDEX = ("unnamed:_0", "")
 _SHOWN = 60
 
 
-def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
-    """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
-    return parse_mapping_of(pairs, FIELDS)
+def import_answers(
+    benchmark: Any, file: Path, model: str, run: int, pairs: Sequence[str], condition: str
+) -> Imported:
+    """Keep the answers in ``file`` as those of a replayed model; nothing is kept when the file is unreadable.
+
+    Raises
+    ------
+    StudyError
+        If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
+    """
+    study, mapping = benchmark.context.study, parse_mapping(pairs, FIELDS)
+    partition = replayed_partition(study, NAME, model, run)
+    study.home.prepare()
+    if not construction.items_current(benchmark):
+        construction.build(benchmark)
+    how: dict[str, Any] = {"model": model, "run": run, "mapping": mapping, "condition": condition}
+    found = read_answers(file, benchmark.items, wording=benchmark.wording, **how)
+    keep_imported(partition, found.records)
+    return found
 
 
 def read_answers(
@@ -113,7 +130,7 @@ def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dic
     found = dict(mapping)
     for field in FIELDS:
         if field not in found and not _settled(field, mapping):
-            usual = _usual(field, [name for name in columns if name not in found.values()])
+            usual = first_named(USUAL_NAMES[field], [name for name in columns if name not in found.values()])
             if usual is not None:
                 found[field] = usual
     if not any(field in found for field in ITEM_FIELDS):
@@ -138,10 +155,6 @@ def _settled(field: str, mapping: Mapping[str, str]) -> bool:
     if field == "choice" or field == "confidence":
         return "response" in mapping
     return field == "response" and ("choice" in mapping or "confidence" in mapping)
-
-
-def _usual(field: str, columns: Sequence[str]) -> str | None:
-    return first_named(USUAL_NAMES[field], columns)
 
 
 class _Reader:
@@ -263,14 +276,14 @@ class _Reader:
 
     def _record(self, item: Item, condition: str, text: str) -> Record:
         return imported_record(
-            BENCHMARK,
+            NAME,
             (item.item_id, item.item_hash),
             model=self.model,
             run=self.run,
             condition=condition,
             step="answer",
             text=text,
-            identity=[BENCHMARK, self.model, self.run, item.item_id, condition, text, "import"],
+            identity=[NAME, self.model, self.run, item.item_id, condition, text, "import"],
         )
 
 
@@ -309,3 +322,6 @@ def _rating(value: object) -> str:
 
 def _show(value: object) -> str:
     return repr(one_line(str(value), _SHOWN))
+
+
+IMPORTER = Importer(FIELDS, BASELINE, import_answers)

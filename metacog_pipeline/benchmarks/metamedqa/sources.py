@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmarks.common.sources import (
     Fetched,
     Progress,
@@ -31,10 +33,11 @@ from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
+LICENCE = "that of its authors; fetched, never shipped"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PinnedSource:
     """A published file: its path under :data:`RAW_GITHUB` at a fixed commit, and what it must contain.
 
     ``digest`` is the SHA-256 of the canonical content; ``names`` are the file names looked for in a folder, each
@@ -47,18 +50,31 @@ class Source:
     rows: int
     names: tuple[str, ...]
 
+    @property
+    def declared(self) -> contract.Source:
+        """The source as the contract has it."""
 
-SOURCES: Mapping[str, Source] = {
+        def bring(home: Path, **how: Any) -> Fetched:
+            return fetch(home, (self.name,), **how)[0]
+
+        def digest(home: Path) -> str | None:
+            return self.digest if source_path(home, self.name).exists() else None
+
+        urls = () if self.url_path is None else (f"{RAW_GITHUB}/{self.url_path}",)
+        return contract.Source(self.name, urls, LICENCE, bring, digest)
+
+
+SOURCES: Mapping[str, PinnedSource] = {
     source.name: source
     for source in (
-        Source(
+        PinnedSource(
             "medqa",
             "xk-huang/medagents-benchmark/56ca11eb1ef89f6bb7fad6284008bf39e08785b0/data/medqa/test.jsonl",
             "430ba1b3e2f9b0781beea94e428ffe7fbdbe20c1f2c449e8b2714bcdd7132b85",
             1273,
             ("medqa_usmle_4opt_test.jsonl", "medqa.jsonl", "phrases_no_exclude_test.jsonl", "test.jsonl"),
         ),
-        Source(
+        PinnedSource(
             "metamedqa",
             "expertailab/Can-LLMs-Reason-Like-Doctors/05d33d60beaa041e306a45f98a5a1647b911b8d8"
             "/data/benchmarks/metamedqa.jsonl",
@@ -66,7 +82,7 @@ SOURCES: Mapping[str, Source] = {
             1373,
             ("metamedqa_published.jsonl", "metamedqa.jsonl"),
         ),
-        Source(
+        PinnedSource(
             "glianorex",
             None,
             "d54e6b7034c95161f8cae94aa9db2c176ec25159588210986087fbc496ce2148",
@@ -90,7 +106,7 @@ def fetch(
     base_url: str = RAW_GITHUB,
     transport: httpx.BaseTransport | None = None,
     progress: Progress | None = None,
-    sources: Mapping[str, Source] | None = None,
+    sources: Mapping[str, PinnedSource] | None = None,
 ) -> list[Fetched]:
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
@@ -106,7 +122,7 @@ def fetch(
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
-    def bring(source: Source) -> Fetched:
+    def bring(source: PinnedSource) -> Fetched:
         kept = _kept(home, source)
         if kept is not None:
             return kept
@@ -117,7 +133,7 @@ def fetch(
     return fetch_each("metamedqa", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
+def load_source(home: Path, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
     """Return the path of a kept source after checking its content against the pinned digest."""
     path = source_path(home, name)
     if not path.exists():
@@ -128,7 +144,7 @@ def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = No
     return path
 
 
-def _kept(home: Path, source: Source) -> Fetched | None:
+def _kept(home: Path, source: PinnedSource) -> Fetched | None:
     path = source_path(home, source.name)
     if not path.exists():
         return None
@@ -140,7 +156,9 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return Fetched(source.name, path, len(rows), source.digest, "already here")
 
 
-def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str, Source]) -> Fetched:
+def _from_folder(
+    home: Path, source: PinnedSource, folder: Path, sources: Mapping[str, PinnedSource]
+) -> Fetched:
     """Take the first file of a known name whose content is right; complain about the first that is not."""
     if source.url_path is None and next(named_files(folder, source.names), None) is None:
         published = _kept(home, sources["metamedqa"]) or _from_folder(
@@ -154,11 +172,11 @@ def _from_folder(home: Path, source: Source, folder: Path, sources: Mapping[str,
 
 def _from_network(
     home: Path,
-    source: Source,
+    source: PinnedSource,
     base_url: str,
     transport: httpx.BaseTransport | None,
     progress: Progress | None,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, PinnedSource],
 ) -> Fetched:
     if source.url_path is None:
         published = _kept(home, sources["metamedqa"]) or _from_network(
@@ -177,7 +195,7 @@ def _from_network(
     )
 
 
-def _keep_fictional(home: Path, source: Source, published: Path) -> Fetched:
+def _keep_fictional(home: Path, source: PinnedSource, published: Path) -> Fetched:
     return _keep(
         home, source, fictional_rows(_rows(published)), f"rows of kind Fictional in {published.name}"
     )
@@ -198,7 +216,7 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
     ]
 
 
-def _keep(home: Path, source: Source, rows: list[JsonRow], origin: str) -> Fetched:
+def _keep(home: Path, source: PinnedSource, rows: list[JsonRow], origin: str) -> Fetched:
     digest = _verify(source, rows, origin)
     path = source_path(home, source.name)
     write_rows(path, rows)
@@ -207,7 +225,7 @@ def _keep(home: Path, source: Source, rows: list[JsonRow], origin: str) -> Fetch
     return Fetched(source.name, path, len(rows), digest, origin)
 
 
-def _verify(source: Source, rows: Sequence[JsonRow], where: str) -> str:
+def _verify(source: PinnedSource, rows: Sequence[JsonRow], where: str) -> str:
     digest = content_digest(rows)
     if digest != source.digest:
         raise SourceError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import metacog_pipeline
@@ -76,7 +76,7 @@ def build_items(
     repeated = [name for name, times in Counter(item.item_id for item in items).items() if times > 1]
     if repeated:
         raise SourceError(f"item id {repeated[0]!r} is used {len(repeated) + 1} times; ids must be unique")
-    return [replace(item, position=place) for place, item in enumerate(_ordered(items, order))]
+    return [item.model_copy(update={"position": place}) for place, item in enumerate(_ordered(items, order))]
 
 
 def _parent_item(parent: ParentRow, edit: EditRecord | None, options: Options) -> Item:
@@ -120,12 +120,12 @@ def _quirky(item: Item, quirks: Sequence[Quirk]) -> Item:
             continue
         if quirk.field == "kind":
             found: str = item.kind
-            changed = replace(item, kind=cast(Kind, quirk.published))
+            changed = item.model_copy(update={"kind": cast(Kind, quirk.published)})
         else:
             place = LETTERS.index(cast(Letter, quirk.field[-1]))
             found = item.options[place]
-            texts = [quirk.published if i == place else text for i, text in enumerate(item.options)]
-            changed = replace(item, options=(texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]))
+            texts = (*item.options[:place], quirk.published, *item.options[place + 1 :])
+            changed = item.model_copy(update={"options": texts})
         if found != quirk.standard:
             raise SourceError(
                 f"{item.item_id}: quirk on {quirk.field} expects {quirk.standard!r}, found {found!r}; mend the quirk file"
@@ -183,7 +183,7 @@ def item_to_row(item: Item) -> ChoiceRow:
         letters=LETTERS,
         options=item.options,
         answer_idx=item.target,
-        answer=item.options[LETTERS.index(item.target)],
+        answer=item.answer,
         meta_info=item.meta_info,
         kind=item.kind,
         item_id=item.item_id,
@@ -196,7 +196,7 @@ def published_layout(item: Item) -> JsonRow:
         "question": item.question,
         "options": dict(zip(LETTERS, item.options, strict=True)),
         "answer_idx": item.target,
-        "answer": item.options[LETTERS.index(item.target)],
+        "answer": item.answer,
         "meta_info": item.meta_info,
         "kind": item.kind,
         "item_id": item.item_id,

@@ -1,4 +1,4 @@
-"""The stages of construction as functions of a study's home: parent, fictional, edits, items.
+"""From the files of a data set to its items: parent rows, fictional questions, edits, items, every rule checked.
 
 ======================  ==========================================  ==========================  ==================
 data set                parent and fictional                        edits                       order by default
@@ -14,10 +14,11 @@ data set                parent and fictional                        edits       
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import build, records
 from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import item_tags
@@ -28,13 +29,6 @@ from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import (
     infer_prefix,
     item_order,
 )
-from metacog_pipeline.benchmarks.metamedqa.construction.fictional import select_fictional
-from metacog_pipeline.benchmarks.metamedqa.construction.files import (
-    MANIFEST_FILE,
-    items_path,
-    write_items,
-    write_manifest,
-)
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
     MEDQA_ROWS,
     Violation,
@@ -42,16 +36,13 @@ from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
     check_parent,
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    EditRecord,
-    FictionalRow,
-    ParentRow,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, FictionalRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
+FETCHED = ("published", "corrected")
 DEFAULT_FICTIONAL = 100
 _FICTIONAL_PREFIX = {"sample": "sample-fictional-", "custom": "custom-fictional-"}
 
@@ -78,16 +69,53 @@ def load_fictional(home: Path, dataset: Dataset, folder: Path | None = None) -> 
     return records.load_fictional(_file(home, dataset, "fictional", folder), prefix)
 
 
+def select_fictional(
+    dataset: Dataset, pool: Sequence[FictionalRow], count: int | None, seed: int
+) -> list[FictionalRow]:
+    """Return ``count`` English questions in pool order, drawn by SHA-256 rank (purpose ``fictional``).
+
+    By default all of a set's own, 100 of a custom pool with more. Raises SourceError when there are fewer than
+    ``count``, or two rows with one id.
+    """
+    fitting = [row for row in pool if row.language.strip().casefold().startswith("en")]
+    if len({row.item_id for row in fitting}) != len(fitting):
+        raise SourceError("fictional pool: an item_id is given twice; ids must be unique")
+    if count is None:
+        count = min(len(fitting), DEFAULT_FICTIONAL) if dataset == "custom" else len(fitting)
+    if count > len(fitting):
+        raise SourceError(
+            f"fictional pool: {count} questions asked for, {len(fitting)} of {len(pool)} rows have a language "
+            "starting with 'en'; lower the count or add rows"
+        )
+    chosen = set(draw([row.item_id for row in fitting], count, seed, "fictional"))
+    return [row for row in fitting if row.item_id in chosen]
+
+
 def load_or_derive_edits(
     home: Path, dataset: Dataset, parents: Sequence[ParentRow], folder: Path | None = None
 ) -> EditTable:
     """Return the edit table: from its file, or derived from the parent and the published file."""
-    if dataset in ("sample", "custom"):
+    if dataset not in FETCHED:
         edits = records.load_edits(_file(home, dataset, "edits", folder))
         return EditTable(tuple(edits), infer_prefix(edits, f"{dataset}-"))
     rows = records.load_choice_rows(_file(home, dataset, "published", folder))
     quirks = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
     return edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
+
+
+def construct(
+    home: Path,
+    dataset: Dataset,
+    *,
+    order: Order = "default",
+    seed: int = 0,
+    fictional_count: int | None = None,
+    folder: Path | None = None,
+) -> Build:
+    """Return the finished data set of files that are at home, shipped, or in ``folder``."""
+    parents, pool = load_parent(home, dataset, folder), load_fictional(home, dataset, folder)
+    table = load_or_derive_edits(home, dataset, parents, folder)
+    return build_items(dataset, parents, pool, table, order=order, seed=seed, fictional_count=fictional_count)
 
 
 def build_items(
@@ -99,12 +127,8 @@ def build_items(
     order: Order = "default",
     seed: int = 0,
     fictional_count: int | None = None,
-    limit: int | None = None,
 ) -> Build:
     """Return the finished data set with its manifest, validated.
-
-    ``fictional_count`` questions are drawn from the pool; by default all of a set's own, 100 of a custom pool with
-    more. ``limit`` keeps that many items, drawn by ``seed``, for trials.
 
     Raises
     ------
@@ -112,13 +136,12 @@ def build_items(
         If an edit does not fit, an order is not known, or a rule is broken by an item not known to be anomalous.
     """
     options = build.Options(dataset, table.prefix, seed, table.quirks)
-    chosen = select_fictional(fictional, _fictional_count(dataset, fictional, fictional_count), seed)
+    chosen = select_fictional(dataset, fictional, fictional_count, seed)
     wanted = item_order(dataset, order, table, parents, chosen)
     items = build.build_items(parents, table.edits, chosen, options, wanted)
     tags = item_tags(items, parents, table.notes)
-    items = [replace(item, tags=tags.get(item.item_id, ())) for item in items]
-    rows = MEDQA_ROWS if dataset in ("published", "corrected") else None
-    violations = validate(parents, table.edits, items, len(chosen), table.prefix, rows)
+    items = [item.model_copy(update={"tags": tags.get(item.item_id, ())}) for item in items]
+    violations = validate(parents, table, items, len(chosen), MEDQA_ROWS if dataset in FETCHED else None)
     known = {note.item_id for note in table.notes} if dataset != "corrected" else set()
     broken = [v for v in violations if not v.advisory and v.item_id not in known]
     if broken:
@@ -126,87 +149,36 @@ def build_items(
             f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; "
             "list them with `metacog metamedqa check`"
         )
-    kept = build.limit_items(items, limit, seed)
     digests = {
         "parent": _digest(parents),
         "edits": _digest(table.edits),
         "fictional": _digest(chosen),
         "fictional_pool": _digest(fictional),
     }
-    facts = build.manifest(kept, table.edits, options, digests)
+    facts = build.manifest(items, table.edits, options, digests)
     facts |= {
         "anomalies": [asdict(note) for note in table.notes],
-        "items_digest": sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in kept])),
-        "limit": limit,
+        "items_digest": sha256_hex(canonical_json([[item.item_id, item.item_hash] for item in items])),
         "order": order if order != "default" else ("published" if table.order else "parent"),
         "violations": [asdict(violation) for violation in violations],
     }
-    return Build(tuple(kept), facts, tuple(violations))
-
-
-def construct(
-    home: Path,
-    dataset: Dataset,
-    *,
-    order: Order = "default",
-    seed: int = 0,
-    fictional_count: int | None = None,
-    limit: int | None = None,
-    folder: Path | None = None,
-) -> Build:
-    """Run every stage and write ``items/metamedqa.parquet`` and its manifest under ``home``."""
-    parents = load_parent(home, dataset, folder)
-    fictional = load_fictional(home, dataset, folder)
-    table = load_or_derive_edits(home, dataset, parents, folder)
-    done = build_items(
-        dataset,
-        parents,
-        fictional,
-        table,
-        order=order,
-        seed=seed,
-        fictional_count=fictional_count,
-        limit=limit,
-    )
-    write_build(home, done)
-    return done
-
-
-def write_build(home: Path, done: Build) -> Path:
-    """Write items and manifest under ``home/items``; return the path of the items."""
-    path = items_path(home)
-    try:
-        write_items(path, done.items)
-        write_manifest(path.with_name(MANIFEST_FILE), done.manifest)
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be written ({error.strerror or error}); check the folder and its space"
-        ) from None
-    return path
+    return Build(tuple(items), facts, tuple(violations))
 
 
 def validate(
     parents: Sequence[ParentRow],
-    edits: Sequence[EditRecord],
+    table: EditTable,
     items: Sequence[Item],
     fictional: int,
-    prefix: str,
     expected_rows: int | None = None,
 ) -> list[Violation]:
     """Check every rule on a finished data set: P1-P4, E1-E8, O1-O7."""
     rows = [OutputRow(build.item_to_row(item), item.item_id, item.source_index) for item in items]
     return [
-        *check_parent(parents, expected_rows, prefix),
-        *check_edits(parents, edits, prefix),
-        *check_output(rows, parents, edits, fictional, prefix),
+        *check_parent(parents, expected_rows, table.prefix),
+        *check_edits(parents, table.edits, table.prefix),
+        *check_output(rows, parents, table.edits, fictional, table.prefix),
     ]
-
-
-def _fictional_count(dataset: Dataset, pool: Sequence[FictionalRow], count: int | None) -> int | None:
-    if count is not None or dataset != "custom":
-        return count
-    english = sum(row.language.strip().casefold().startswith("en") for row in pool)
-    return min(english, DEFAULT_FICTIONAL)
 
 
 def _digest(rows: Sequence[ParentRow | FictionalRow | EditRecord]) -> str:

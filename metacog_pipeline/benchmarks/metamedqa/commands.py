@@ -1,22 +1,36 @@
-"""``metamedqa``: build, check, screen and author question sets."""
+"""``metacog metamedqa``: build, check, screen and author question sets; export one run's answers."""
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
+import polars as pl
 
-from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.benchmarks.metamedqa.construction import authoring, commands
-from metacog_pipeline.benchmarks.metamedqa.construction.commands import Inputs, Report
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.judging import responses_path
+from metacog_pipeline.benchmark.item_files import items_path
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, export, sources
+from metacog_pipeline.benchmarks.metamedqa.construction import authoring, reports
+from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EDIT_KINDS
-from metacog_pipeline.commands.export import export
+from metacog_pipeline.benchmarks.metamedqa.construction.reports import Inputs, Report
+from metacog_pipeline.benchmarks.metamedqa.items import NAME
+from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.files import write_text
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring.files import run_estimates_path
+from metacog_pipeline.study import load_study
+from metacog_pipeline.study.frames import read_frame
+from metacog_pipeline.transcripts.store import read_partition
 
 FILE = click.Path(path_type=Path)
+LAYOUTS = ("records", "samples", "summary")
 study = click.option(
     "--study", "study_file", metavar="STUDY", type=FILE, help="Take the data set of this study."
 )
@@ -44,19 +58,21 @@ def build(study_file: Path | None, output: Path | None, fictional: int | None, s
     Parent questions, edits and fictional questions become one file of six-option items; every rule is checked.
     """
     loaded = _study(study_file)
-    loaded.home.prepare()
-    stages.fetch_sources(loaded)
-    section = stages.settings(loaded)
-    _print(
-        commands.build(
-            loaded.home.path,
-            section.dataset,
-            order=section.order,
-            seed=loaded.study.seed if seed is None else seed,
-            fictional_count=fictional,
-            folder=stages.folder(loaded),
-            output=output,
+    loaded.context.study.home.prepare()
+    if output is not None:
+        if loaded.settings.dataset in FETCHED:
+            sources.fetch(loaded.context.home)
+        seed = loaded.context.seed if seed is None else seed
+        how: dict[str, Any] = {"order": loaded.settings.order, "seed": seed, "fictional_count": fictional}
+        _print(reports.build(output, *loaded.files, **how))
+        return
+    if seed is not None or fictional is not None:
+        raise StudyError(
+            "metamedqa build: --seed and --fictional need --output; the study's items follow its file"
         )
+    done = construction.build(loaded)
+    click.echo(
+        f"{items_path(loaded.context.home, NAME)}: {done.facts['rows']} items ({loaded.settings.dataset})"
     )
 
 
@@ -82,20 +98,20 @@ def check(
     Works on any multiple-choice file in JSON Lines. With --parent the edits between the two are checked too.
     """
     if worksheet is not None:
-        _print(commands.check_worksheet(_inputs(study_file, parent, edits), worksheet))
+        _print(reports.check_worksheet(_inputs(study_file, parent, edits), worksheet))
         return
     if not files and parent is None:
         raise StudyError(
             "metamedqa check: nothing to check; give files, or --parent with --edits, or --worksheet"
         )
-    _print(commands.check(files, parent=parent, edits=edits, paper_counts=paper_counts))
+    _print(reports.check(files, parent=parent, edits=edits, paper_counts=paper_counts))
 
 
 @metamedqa.command()
 @click.argument("file", type=FILE)
 def screen(file: Path) -> None:
     """Nominate malformed questions: pictures not shown, lost context, broken tables. A person decides."""
-    _print(commands.screen_file(file))
+    _print(reports.screen_file(file))
 
 
 @metamedqa.command()
@@ -127,7 +143,7 @@ def sample(
     little.
     """
     _print(
-        commands.sample(
+        reports.sample(
             _inputs(study_file, parent, edits),
             output,
             seed=seed,
@@ -160,7 +176,7 @@ def _decision(accept: bool) -> click.Command:
     ) -> None:
         inputs = _inputs(study_file, parent, edits)
         today = date.today()
-        _print(commands.decide(inputs, file, items, auditor, accept=accept, today=today, second=second))
+        _print(reports.decide(inputs, file, items, auditor, accept=accept, today=today, second=second))
 
     decide.__doc__ = (
         f"{verb.capitalize()} the records of ITEMS in FILE, an edit table or worksheet, under a name."
@@ -177,23 +193,63 @@ metamedqa.add_command(_decision(accept=False))
 @click.argument("second", type=FILE)
 def agreement(first: Path, second: Path) -> None:
     """Print Cohen's kappa of two auditors' copies of one edit table."""
-    _print(commands.compare_auditors(first, second))
+    _print(reports.compare_auditors(first, second))
 
 
-metamedqa.add_command(export)
+@metamedqa.command("export")
+@click.argument("output", type=FILE)
+@study_option
+@click.option("--model", required=True, help="A model of the study.")
+@click.option("--run", type=click.IntRange(1, 99), default=1, show_default=True)
+@click.option("--condition", help="One condition; needed by samples and summary when the study has several.")
+@click.option(
+    "--layout",
+    type=click.Choice(LAYOUTS),
+    default="records",
+    show_default=True,
+    help="records: JSON Lines, one object per item; samples, summary: the JSON files of the public runner.",
+)
+def export_command(
+    output: Path, study_file: Path, model: str, run: int, condition: str | None, layout: str
+) -> None:
+    """Write one run's answers or figures to OUTPUT, a file that must not exist yet."""
+    loaded = _study(study_file)
+    partition = Partition(loaded.context.study, NAME, loaded.context.study.model(model), run)
+    path = responses_path(partition)
+    if not path.exists():
+        raise StudyError(f"{model}, run {run}: nothing is scored yet; run metacog run {study_file} first")
+    if output.exists():
+        raise StudyError(f"{output}: exists already; choose another name")
+    found = _of_condition(read_frame(path), condition, layout)
+    try:
+        if layout == "records":
+            calls = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+            export.write_records(output, export.item_records(found, calls))
+        elif layout == "samples":
+            write_text(output, json.dumps(export.samples(found, loaded.items), indent=1) + "\n")
+        else:
+            estimates = _of_condition(read_frame(run_estimates_path(partition)), condition, layout)
+            write_text(output, json.dumps(export.summary(estimates), indent=1, sort_keys=True) + "\n")
+    except OSError as error:
+        raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
+    click.echo(f"{output}: {layout} of {model}, run {run}: {found.height} observations")
 
 
 def _inputs(study_file: Path | None, parent: Path | None, edits: Path | None) -> Inputs:
     if parent is not None:
-        return commands.inputs_from_files(parent, edits)
+        return reports.inputs_from_files(parent, edits)
     loaded = _study(study_file)
-    return commands.inputs_of(loaded.home.path, stages.settings(loaded).dataset, stages.folder(loaded))
+    return reports.inputs_of(*loaded.files)
 
 
-def _study(study_file: Path | None) -> Study:
+def _study(study_file: Path | None) -> MetaMedQA:
     if study_file is None:
         raise StudyError("metamedqa: give --study STUDY (or --parent FILE where the command takes it)")
-    return load_study(study_file)
+    loaded = load_study(study_file)
+    if NAME not in loaded.benchmarks:
+        raise StudyError(f"{study_file}: there is no [benchmarks.{NAME}]; add the table")
+    found: MetaMedQA = MetaMedQA.of(loaded)
+    return found
 
 
 def _excluded(path: Path | None) -> list[str]:
@@ -222,3 +278,12 @@ def _print(report: Report) -> None:
         click.echo(line)
     if not report.ok:
         sys.exit(1)
+
+
+def _of_condition(frame: pl.DataFrame, condition: str | None, layout: str) -> pl.DataFrame:
+    names = frame["condition"].unique(maintain_order=True).to_list()
+    if condition is None and (layout == "records" or len(names) == 1):
+        return frame
+    if condition not in names:
+        raise StudyError(f"--condition {condition or '(none)'}: give one of {', '.join(names)}")
+    return frame.filter(pl.col("condition") == condition)

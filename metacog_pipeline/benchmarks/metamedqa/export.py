@@ -39,16 +39,16 @@ _COPIED = (
 )
 
 
-def item_records(observations: pl.DataFrame, transcripts: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return one object per observation, with the raw text and the digest of the request where there is an answer.
+def item_records(responses: pl.DataFrame, transcripts: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return one object per response, with the raw text and the digest of the request where there is an answer.
 
     ``adapter`` is the answer mode; ``raw`` and ``request_digest`` are those of the call that gave the letter, null for
     an item never asked.
     """
     calls = {row[0]: row[1:] for row in transcripts.select("answer_id", "text", "request_json").iter_rows()}
     rows = []
-    for row in observations.iter_rows(named=True):
-        raw, request = calls.get(row["answer_id"], (None, None))
+    for row in responses.iter_rows(named=True):
+        raw, request = calls.get(row["answer_ids"][0] if row["answer_ids"] else None, (None, None))
         rows.append(
             {
                 **{name: row[name] for name in _COPIED},
@@ -65,7 +65,7 @@ def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     write_text(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
-def samples(observations: pl.DataFrame, items: Sequence[Item]) -> list[dict[str, Any]]:
+def samples(responses: pl.DataFrame, items: Sequence[Item]) -> list[dict[str, Any]]:
     """Return the ``samples.json`` objects of one run and condition; ``importing.read_answers`` reads them back."""
     by_id = {item.item_id: item for item in items}
     return [
@@ -77,7 +77,7 @@ def samples(observations: pl.DataFrame, items: Sequence[Item]) -> list[dict[str,
             "target": row["target"],
             "answer": row["answer"],
         }
-        for row in observations.iter_rows(named=True)
+        for row in responses.iter_rows(named=True)
     ]
 
 

@@ -9,27 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, user_message
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Message, OneOf, Status, TokenBias
-from metacog_pipeline.querying.types import Ask
 
 MODES = ("json_schema", "choice", "logit_bias", "text")
 RATINGS = ("1", "2", "3", "4", "5")
 ADMIT = 100  # the largest logit_bias providers accept
-
+_PROPERTIES = {
+    "answer": {"type": "string", "enum": list(LETTERS)},
+    "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+}
 ANSWER_OBJECT = JsonObject(
     name="answer_with_confidence",
     schema_json=json.dumps(
         {
             "type": "object",
-            "properties": {
-                "answer": {"type": "string", "enum": list(LETTERS)},
-                "confidence": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
-            },
+            "properties": _PROPERTIES,
             "required": ["answer", "confidence"],
             "additionalProperties": False,
         }
@@ -75,45 +75,22 @@ def constraint(mode: str, step: str, spec: ModelSpec) -> Constraint | None:
             return None
 
 
-async def ask_item(
-    item: Item,
-    condition: str,
-    mode: str,
-    ask: Ask,
-    wording: Wording,
-    spec: ModelSpec,
-    *,
-    top_logprobs: int | None = None,
-) -> None:
-    """Ask every step of ``item``; the answers are kept by ``ask``, nothing is returned.
-
-    ``top_logprobs`` is how many alternatives to ask for where the provider offers them, else None. The confidence is
-    not asked after a first answer without a readable letter. Raises `StudyError` for a wrong mode or condition.
-    """
-    first_step, *later = steps(mode)
+async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask every step of ``item``; the confidence is not asked after a first answer without a readable letter."""
+    first_step, *later = steps(chat.mode)
     messages = first_messages(item, condition, wording)
-    one_token = 1 if mode == "logit_bias" else None
-    answer = await ask(
-        first_step,
-        messages,
-        constraint=constraint(mode, first_step, spec),
-        max_tokens=one_token,
-        top_logprobs=top_logprobs,
-    )
+    one_token = 1 if chat.mode == "logit_bias" else None
+    held_to = constraint(chat.mode, first_step, chat.spec)
+    answer = await chat(first_step, messages, constraint=held_to, max_tokens=one_token)
     # One token is all that is asked for with a bias, so being stopped by the length limit is how it ends.
     whole = (Status.OK, Status.TRUNCATED) if one_token else (Status.OK,)
     if not later or answer.status not in whole:
         return
     letter = parse(answer.text, item.options).answer
-    if letter is None:
-        return
-    await ask(
-        later[0],
-        confidence_messages(messages, letter, wording),
-        constraint=constraint(mode, later[0], spec),
-        max_tokens=one_token,
-        top_logprobs=top_logprobs,
-    )
+    if letter is not None:
+        again = confidence_messages(messages, letter, wording)
+        held_to = constraint(chat.mode, later[0], chat.spec)
+        await chat(later[0], again, constraint=held_to, max_tokens=one_token)
 
 
 def _token_bias(options: Sequence[str], spec: ModelSpec) -> TokenBias:

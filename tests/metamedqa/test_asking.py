@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.benchmarks.metamedqa.asking import MODES, first_messages, steps
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
-from metacog_pipeline.benchmarks.metamedqa.protocol import MODES, ask_item, first_messages, steps
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, OneOf, Status, TokenBias
 from metacog_pipeline.querying.types import Answer
+from tests.metamedqa.engine import ask_with
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")
 IDS = {
@@ -42,7 +43,7 @@ def asked(
         calls.append(Call(step, tuple(messages), options))
         return answers[len(calls) - 1]
 
-    asyncio.run(ask_item(item, more.pop("condition", "baseline"), mode, ask, wording, spec, **more))
+    asyncio.run(ask_with(item, more.pop("condition", "baseline"), mode, ask, wording, spec))
     return calls
 
 
@@ -94,7 +95,7 @@ def test_logit_bias_without_token_ids_says_which_are_missing(items: list[Item], 
 def test_text_is_one_unconstrained_call(items: list[Item], wording: Wording) -> None:
     (call,) = asked(items[0], wording, "text", [ok("Answer: A\nConfidence: 3")])
     assert call.step == "answer"
-    assert call.options == {"constraint": None, "max_tokens": None, "top_logprobs": None}
+    assert call.options == {"constraint": None, "max_tokens": None}
 
 
 @pytest.mark.parametrize(
@@ -104,11 +105,6 @@ def test_confidence_is_not_asked_without_a_readable_letter(
     answer: Answer, items: list[Item], wording: Wording
 ) -> None:
     assert len(asked(items[0], wording, "choice", [answer])) == 1
-
-
-def test_log_probabilities_are_asked_only_where_offered(items: list[Item], wording: Wording) -> None:
-    calls = asked(items[0], wording, "choice", [ok("C"), ok("4")], top_logprobs=20)
-    assert [call.options["top_logprobs"] for call in calls] == [20, 20]
 
 
 def test_system_message_comes_first_and_baseline_has_none(items: list[Item], wording: Wording) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.metamedqa.export import item_records, write_records
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA, observe
-from metacog_pipeline.benchmarks.metamedqa.records import item_records, write_records
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from tests.metamedqa.engine import RESPONSES, observe
 
 Transcript = Callable[..., dict[str, Any]]
 Table = Callable[[Sequence[dict[str, Any]]], pl.DataFrame]
@@ -31,7 +31,7 @@ def first(items: Sequence[Item], frame: pl.DataFrame) -> dict[str, Any]:
 
 def test_every_item_and_condition_has_one_row_also_when_never_asked(items: list[Item], table: Table) -> None:
     frame = seen(items, table([]), conditions=["baseline", "role"])
-    assert frame.schema == OBSERVATION_SCHEMA
+    assert frame.schema == RESPONSES
     assert frame.height == 2 * len(items) == frame.select("item_id", "condition").n_unique()
     assert set(frame["status"]) == {"not_run"} and frame["correct"].sum() == 0
 
@@ -45,7 +45,7 @@ def test_one_answer_is_read_with_its_costs(items: list[Item], transcript: Transc
         100,
         8,
     )
-    assert row["mode"] == "text" and row["source"] == "measured" and len(row["answer_id"]) == 64
+    assert row["mode"] == "text" and row["source"] == "measured" and len(row["answer_ids"][0]) == 64
 
 
 @pytest.mark.parametrize(

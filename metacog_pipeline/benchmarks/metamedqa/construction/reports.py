@@ -1,10 +1,11 @@
-"""What a person at a terminal does with a question set: build, check, screen, sample, accept, reject.
+"""What a person at a terminal does with a question set, as data: build, check, screen, sample, accept, reject.
 
 Every function returns a :class:`Report`; printing it and exiting is the caller's.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,11 +13,11 @@ from datetime import date
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.metamedqa.construction import authoring, pipeline, records, screen
+from metacog_pipeline.benchmarks.metamedqa.construction.build import published_layout
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import paper_checks
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import Order, infer_prefix
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
-from metacog_pipeline.benchmarks.metamedqa.construction.files import write_jsonl, write_manifest
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edits, check_parent
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
     OutputRow,
@@ -27,6 +28,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
 from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
 from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.errors import SourceError, one_line
+from metacog_pipeline.files import write_text
 from metacog_pipeline.sources import JsonRow, read_lines, write_rows
 
 
@@ -63,45 +65,34 @@ def inputs_from_files(parent: Path, edits: Path | None = None, prefix: str | Non
 
 
 def build(
+    output: Path,
     home: Path,
     dataset: Dataset,
+    folder: Path | None,
     *,
     order: Order = "default",
     seed: int = 0,
     fictional_count: int | None = None,
-    limit: int | None = None,
-    folder: Path | None = None,
-    output: Path | None = None,
 ) -> Report:
-    """Build a data set: into ``output`` in the published layout with its manifest beside it, else under ``home``."""
-    parents = pipeline.load_parent(home, dataset, folder)
-    fictional = pipeline.load_fictional(home, dataset, folder)
-    table = pipeline.load_or_derive_edits(home, dataset, parents, folder)
-    done = pipeline.build_items(
-        dataset,
-        parents,
-        fictional,
-        table,
-        order=order,
-        seed=seed,
-        fictional_count=fictional_count,
-        limit=limit,
+    """Build a data set into ``output`` in the published layout, with its manifest beside it."""
+    done = pipeline.construct(
+        home, dataset, order=order, seed=seed, fictional_count=fictional_count, folder=folder
     )
-    if output is None:
-        path = pipeline.write_build(home, done)
-    else:
-        path = output
-        write_jsonl(path, done.items)
-        write_manifest(path.with_name(path.name + ".manifest.json"), done.manifest)
+    write_rows(output, [published_layout(item) for item in done.items])
+    manifest = json.dumps(done.manifest, indent=2, sort_keys=True, ensure_ascii=True)
+    write_text(output.with_name(output.name + ".manifest.json"), manifest + "\n")
     kinds = ", ".join(f"{kind} {n}" for kind, n in done.manifest["counts_by_kind_and_key"].items())
-    unknown = done.manifest["edit_records_unknown"]
-    lines = [f"{path}: {len(done.items)} items ({dataset}), {kinds}"]
+    unknown, statuses = done.manifest["edit_records_unknown"], done.manifest["edit_records_by_status"]
+    lines = [f"{output}: {len(done.items)} items ({dataset}), {kinds}"]
     if unknown["auditor"] or unknown["reason"]:
-        total = len(table.edits)
         lines.append(
-            f"edit records: auditor unknown for {unknown['auditor']} of {total}, reason for {unknown['reason']}"
+            f"edit records: auditor unknown for {unknown['auditor']} of {sum(statuses.values())}, "
+            f"reason for {unknown['reason']}"
         )
-    lines += [f"{note.action}: {note.item_id}: {note.why}" for note in table.notes if dataset == "corrected"]
+    if dataset == "corrected":
+        lines += [
+            f"{note['action']}: {note['item_id']}: {note['why']}" for note in done.manifest["anomalies"]
+        ]
     lines += [violation.render() for violation in done.violations]
     return Report(tuple(lines), tuple(asdict(violation) for violation in done.violations))
 

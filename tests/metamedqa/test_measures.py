@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.measures import SHARES, tables
-from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA, observe
-from metacog_pipeline.benchmarks.metamedqa.scoring import ESTIMATE_SCHEMA, by_confidence, pool, score
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
+from tests.metamedqa.engine import ESTIMATES, RESPONSES, observe, pool, score
 
 Answered = Callable[..., pl.DataFrame]
 Transcript = Callable[..., dict[str, Any]]
@@ -52,13 +49,14 @@ def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any
         )
         made.append(
             {
-                **dict.fromkeys(OBSERVATION_SCHEMA.names()),
+                **dict.fromkeys(RESPONSES.names()),
                 "benchmark": "metamedqa",
                 "dataset": "sample",
                 "condition": "baseline",
                 "model": "m",
                 "run": 1,
                 "item_id": f"i{n}",
+                "cluster": f"i{n}",
                 "position": n,
                 "kind": "Original",
                 "target": target,
@@ -71,7 +69,7 @@ def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any
                 **{key: value[n] if isinstance(value, list) else value for key, value in more.items()},
             }
         )
-    return pl.DataFrame(made, schema=OBSERVATION_SCHEMA)
+    return pl.DataFrame(made, schema=RESPONSES)
 
 
 def of(frame: pl.DataFrame, measure: str) -> dict[str, Any]:
@@ -80,7 +78,7 @@ def of(frame: pl.DataFrame, measure: str) -> dict[str, Any]:
 
 def test_every_measure_of_the_board_is_there_once(items: list[Item], answered: Answered) -> None:
     frame = score(answered(items, ObserverSpec()), seed=1)
-    assert frame.schema == ESTIMATE_SCHEMA
+    assert frame.schema == ESTIMATES
     assert frame["measure"].is_unique().all() and set(BOARD) <= set(frame["measure"])
 
 
@@ -110,7 +108,7 @@ def test_hand_made_observations_give_hand_made_numbers() -> None:
     assert values["accuracy_answerable"] == 0.6
     assert values["choice_share_B"] == pytest.approx(0.3)
     assert (found["mean_confidence"]["n"], found["accuracy"]["n"], found["auroc2"]["n"]) == (8, 10, 8)
-    assert found["accuracy"]["n_unparsable"] == 2 and found["accuracy"]["n_failed"] == 0
+    assert found["accuracy"]["n_unreadable"] == 2 and found["accuracy"]["n_failed"] == 0
     stated = np.array([1, 1, 0.75, 0.5, 0.25, 1, 0, 1])
     right = np.array([1, 0, 1, 0, 1, 0, 1, 0])
     assert values["brier"] == pytest.approx(((stated - right) ** 2).mean())
@@ -175,7 +173,7 @@ def test_unparsed_and_refused_items_count_as_wrong_never_as_f() -> None:
     assert of(found, "accuracy")["estimate"] == pytest.approx(1 / 3)
     assert of(found, "choice_share_F")["estimate"] == 0.0
     assert of(found, "refusal_rate")["estimate"] == pytest.approx(1 / 3)
-    assert of(found, "accuracy")["n_unparsable"] == 1
+    assert of(found, "accuracy")["n_unreadable"] == 2
 
 
 @pytest.mark.parametrize("status", ["transport_error", "too_long", "not_run"])
@@ -294,20 +292,3 @@ def test_imported_answers_are_measured_and_simulated_stay_simulated() -> None:
 def test_no_observation_gives_no_estimate_and_no_error() -> None:
     empty = observations([])
     assert score(empty, seed=1).height == pool(empty, seed=1).height == 0
-    assert by_confidence(empty)["n"].to_list() == [0] * 5
-
-
-def test_by_confidence_has_all_five_levels() -> None:
-    found = by_confidence(observations([("A", "A", 5), ("A", "B", 5), ("A", "A", 2), ("A", None, None)]))
-    assert found["confidence"].to_list() == [1, 2, 3, 4, 5]
-    assert found["n"].to_list() == [0, 1, 0, 0, 2]
-    assert found["accuracy"].to_list() == [None, 1.0, None, None, 0.5]
-
-
-def test_a_hit_always_counts_and_shares_of_choices_add_up() -> None:
-    weights = tables()
-    assert (weights.hit <= weights.counts).all()
-    names = list(SHARES)
-    letters = sum(weights.hit[:, names.index(f"choice_share_{letter}")] for letter in "ABCDEF")
-    assert (letters <= 1).all()
-    assert math.isclose(float((weights.rated.sum(axis=1) > 1).sum()), 0)

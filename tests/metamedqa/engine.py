@@ -1,0 +1,86 @@
+"""The engine over frames in memory, bound to MetaMedQA, for these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
+from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
+from metacog_pipeline.benchmarks.metamedqa.items import Item
+from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
+from metacog_pipeline.benchmarks.metamedqa.settings import Settings
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.scoring import comparisons, estimates, responses, schemas
+
+RESPONSES = schemas.response_schema(MetaMedQA)
+ESTIMATES, COMPARISONS = schemas.ESTIMATE, schemas.COMPARISON
+
+
+def bound(seed: int = 1, **settings: Any) -> MetaMedQA:
+    """Return the benchmark bound to a study with this seed."""
+    context: Any = SimpleNamespace(seed=seed, study=None)
+    return MetaMedQA(Settings(**{"dataset": "sample", **settings}), context)
+
+
+def observe(
+    items: Sequence[Item],
+    transcripts: pa.Table | pl.DataFrame,
+    *,
+    conditions: Sequence[str],
+    model: str,
+    run: int,
+    source: str | None = None,
+) -> pl.DataFrame:
+    """Return the responses of one model and run; other rows are ignored, as the engine ignores them."""
+    rows = transcripts if isinstance(transcripts, pl.DataFrame) else pl.DataFrame(pl.from_arrow(transcripts))
+    kept = rows.filter(~pl.col("superseded"), benchmark="metamedqa", model=model, run=run)
+    told = source or (kept["source"][0] if kept.height else "measured")
+    asked = [(condition, items) for condition in conditions]
+    benchmark = bound(conditions=tuple(conditions))
+    return responses.read_responses(benchmark, kept, asked, model=model, run=run, source=told)
+
+
+def score(frame: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
+    """Return the estimates of every run."""
+    return _estimated(frame, seed, allow_incomplete, by_run=True)
+
+
+def pool(frame: pl.DataFrame, *, seed: int, allow_incomplete: bool = False) -> pl.DataFrame:
+    """Return the estimates over all runs."""
+    return _estimated(frame, seed, allow_incomplete, by_run=False)
+
+
+def compare(frame: pl.DataFrame, *, seed: int) -> pl.DataFrame:
+    """Return every comparison."""
+    benchmark = bound(seed)
+    return comparisons.comparisons(benchmark, groups(benchmark, frame, by_run=False))
+
+
+def groups(benchmark: MetaMedQA, frame: pl.DataFrame, *, by_run: bool) -> list[Group]:
+    """Return the groups of responses."""
+    return estimates.groups_of(benchmark, benchmark.derive(frame, None), by_run=by_run)
+
+
+def _estimated(frame: pl.DataFrame, seed: int, allow_incomplete: bool, *, by_run: bool) -> pl.DataFrame:
+    benchmark = bound(seed, allow_incomplete=allow_incomplete)
+    return estimates.estimates(benchmark, groups(benchmark, frame, by_run=by_run))
+
+
+async def ask_with(
+    item: Item, condition: str, mode: str, ask: Callable[..., Any], wording: Wording, spec: ModelSpec
+) -> None:
+    """Ask one item through ``ask``, a plain coroutine."""
+
+    class Chat:
+        async def __call__(self, step: str, messages: Any, **options: Any) -> Any:
+            return await ask(step, messages, **options)
+
+    chat: Any = Chat()
+    chat.mode, chat.spec = mode, spec
+    await ask_item(item, condition, chat, wording)
