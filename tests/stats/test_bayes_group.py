@@ -29,7 +29,7 @@ SMALL = population(3, 60)
 
 @pytest.fixture(scope="module")
 def group():
-    return bayes_metad_group(population(12, 300), seed=1)
+    return bayes_metad_group(population(8, 150), seed=1)
 
 
 # --- density -----------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_the_slope_of_that_prior_is_right_and_it_has_no_step(log_sigma):
 @pytest.mark.slow
 def test_every_parameter_passes_the_gate_and_is_summed_up(group):
     assert group.converged and group.reason == ""
-    assert len(group.diagnostics) == 8 + 12 * (4 + 2 * 3)
+    assert len(group.diagnostics) == 8 + 8 * (4 + 2 * 3)
     assert all(d.rhat < 1.01 and min(d.ess_bulk, d.ess_tail) > 400 for d in group.diagnostics.values())
     rows = group.summary()
     assert set(rows) == set(group.diagnostics) | {"efficiency"}
@@ -134,13 +134,13 @@ def test_a_known_population_is_recovered(group):
         assert abs(rows[name].mean - truth) < 3.5 * rows[name].sd, name
     efficiency = group.efficiency()
     assert efficiency.value == pytest.approx(math.exp(rows["mu_log_m"].mean))
-    assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 12
+    assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 8
 
 
 @pytest.mark.slow
 def test_subjects_are_drawn_towards_their_population(group):
     pooled = np.log(group.draws["m_ratio"].mean(axis=(0, 1)))
-    alone = np.log(fit_metad(population(12, 300), padding=1 / 8).m_ratio)
+    alone = np.log(fit_metad(population(8, 150), padding=1 / 8).m_ratio)
     assert pooled.std() < 0.5 * alone.std()
     assert np.corrcoef(pooled, alone)[0, 1] > 0.7
 
@@ -161,7 +161,7 @@ def test_chains_that_have_not_converged_give_no_number():
 
 
 def test_fixed_d_prime_is_that_of_the_padded_counts():
-    found = bayes_metad_group(population(8, 300, seed=4), estimate_dprime=False, seed=1)
+    found = bayes_metad_group(population(5, 200, seed=4), estimate_dprime=False, seed=1)
     assert found.converged and "mu_d1" not in found.draws
     assert np.ptp(found.draws["d1"], axis=(0, 1)).max() == 0
     assert not any(name.startswith("d1") for name in found.summary())

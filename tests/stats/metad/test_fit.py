@@ -75,7 +75,7 @@ def test_edges_of_unused_ratings_are_their_neighbours_or_infinite():
     assert fit.t2c_rs2[0, 2] == math.inf
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables(least=0), st.floats(0, 1))
 def test_padding_by_the_caller_or_by_the_fit_is_the_same(table, amount):
     by_fit, by_caller = fit_metad(table, padding=amount), fit_metad(padded(table, amount))
@@ -111,7 +111,7 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
     assert fit.gradient[0] < 1e-9
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(1, 5).flatmap(
         lambda k: st.lists(
