@@ -20,6 +20,10 @@ FREE = {"cost": "free"}
 PAID = {"cost": "paid"}
 JUDGED = {**PAID, "layer": "judgements"}
 
+PAID_ASSETS = AssetSelection.tag("cost", "paid")
+# What is asked after the first answers: judges, and arms that are decided from them. Scores do not wait for it.
+LATER = AssetSelection.tag("layer", "judgements") | AssetSelection.tag("arm", "later")
+
 # True on the one tick that sees the change, never remembered: a memory that is wiped when the asset was last requested
 # would lose answers that arrive while a run is under way.
 NEWS: AutomationCondition[Any] = (
@@ -28,31 +32,25 @@ NEWS: AutomationCondition[Any] = (
 
 # on_missing() skips partitions that were missing before automation started, so "missing" is asked for as a state.
 # A partition that failed waits for a person: asking again by itself could spend money in a circle.
-FILL_MISSING = (
+_MISSING: AutomationCondition[Any] = (
     AutomationCondition.missing()
     & ~AutomationCondition.in_progress()
     & ~AutomationCondition.execution_failed()
-    & ~AutomationCondition.any_deps_missing()
-).with_label("fill what is missing, unless it failed")
+)
+_THERE: AutomationCondition[Any] = ~AutomationCondition.any_deps_missing()
+_ANSWERED: AutomationCondition[Any] = ~AutomationCondition.any_deps_missing().ignore(LATER)
+
+FILL_MISSING = (_MISSING & _THERE).with_label("fill what is missing, unless it failed")
 
 # New inputs or new code make questions and numbers stale; those are cheap to redo, unlike answers. Of several partitions
 # answered between two ticks, Dagster remembers only for the last one that the same run scored it too: what was itself
 # made since the last tick is therefore left alone.
-FOLLOW = (
-    FILL_MISSING | (NEWS & ~AutomationCondition.newly_updated() & ~AutomationCondition.any_deps_missing())
-).with_label("follow inputs and code")
+FOLLOW = ((_MISSING & _THERE) | (NEWS & ~AutomationCondition.newly_updated() & _THERE)).with_label(
+    "follow inputs and code"
+)
 
-# Judgements come later than answers and cost money: answers are scored without them first, and again with them.
-JUDGEMENTS = AssetSelection.tag("layer", "judgements")
-_ANSWERED = ~AutomationCondition.any_deps_missing().ignore(JUDGEMENTS)
 FOLLOW_THE_ANSWERS = (
-    (
-        AutomationCondition.missing()
-        & ~AutomationCondition.in_progress()
-        & ~AutomationCondition.execution_failed()
-        & _ANSWERED
-    )
-    | (NEWS & ~AutomationCondition.newly_updated() & _ANSWERED)
+    (_MISSING & _ANSWERED) | (NEWS & ~AutomationCondition.newly_updated() & _ANSWERED)
 ).with_label("follow the answers, judged or not")
 
 # The provisional boards wait neither for missing partitions nor for those being asked: they show coverage instead.
@@ -62,13 +60,9 @@ FOLLOW_WHAT_THERE_IS = (
 
 # The official board waits until every partition of every model is there. Unlike eager(), this also holds when
 # everything was complete before automation was switched on.
-WHEN_COMPLETE = (
-    FOLLOW_WHAT_THERE_IS
-    & ~AutomationCondition.any_deps_missing()
-    & ~AutomationCondition.any_deps_in_progress()
-).with_label("when every partition is complete")
-
-PAID_ASSETS = AssetSelection.tag("cost", "paid")
+WHEN_COMPLETE = (FOLLOW_WHAT_THERE_IS & _THERE & ~AutomationCondition.any_deps_in_progress()).with_label(
+    "when every partition is complete"
+)
 
 score_and_publish = AutomationConditionSensorDefinition(
     "score_and_publish",

@@ -20,12 +20,15 @@ from dagster import (
 from metacog_assets.showing import preview
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, one_line
-from metacog_pipeline.progress import Style
-from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.progress import ProgressLine, Style, style_from_environment
+from metacog_pipeline.querying.asking import Tally
+from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.session import Partition
 
 ROWS = "dagster/row_count"  # the name under which Dagster shows and plots a number of rows
 EXIT_CODE = "exit code"
+PARTITIONS = "partitions that failed"  # {key: [reason, exit code]}
+SOME_FAILED = 7
 
 Fact = int | float | str | MetadataValue
 
@@ -65,18 +68,24 @@ def _share(name: str, share: float, passed: bool, threshold: dict[str, float]) -
     )
 
 
-def asked(outcome: SessionResult) -> dict[str, Fact]:
-    """Return what a session of asking did and cost."""
-    tally = outcome.tally
+def tally_facts(tally: Tally) -> dict[str, Fact]:
+    """Return what calls were made and what they cost."""
     return {
-        "items × conditions": outcome.tasks,
-        "answered": outcome.answered,
-        "failed": outcome.failed,
         "calls": tally.calls,
         "reused answers": tally.reused,
         "input tokens": tally.input_tokens,
         "output tokens": tally.output_tokens,
         "dollars": round(tally.cost_usd, 6),
+    }
+
+
+def asked(outcome: SessionResult) -> dict[str, Fact]:
+    """Return what a session of asking did and cost."""
+    return {
+        "items × conditions": outcome.tasks,
+        "answered": outcome.answered,
+        "failed": outcome.failed,
+        **tally_facts(outcome.tally),
         "answer mode": outcome.profile.mode if outcome.profile else "none worked",
     }
 
@@ -108,3 +117,23 @@ def progress_lines(context: AssetExecutionContext, style: Style) -> Callable[[st
         print(line, file=sys.stderr, flush=True)
 
     return context.log.info if style == "quiet" else say
+
+
+@contextlib.contextmanager
+def progress_of(
+    context: AssetExecutionContext, label: str, total: int | None = None
+) -> Iterator[Callable[[Progress], None]]:
+    """Give the function that shows how far a piece of asking is; ``total`` is taken from the first call where not known."""
+    style = style_from_environment()
+    line: list[ProgressLine] = []
+
+    def show(progress: Progress) -> None:
+        if not line:
+            line.append(ProgressLine(label, total or progress.total, style, progress_lines(context, style)))
+        line[0].update(progress.done, progress.tally.cost_usd)
+
+    try:
+        yield show
+    finally:
+        for each in line:
+            each.__exit__(None, None, None)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import functools
 import os
 from pathlib import Path
+from typing import Any
 
 from dagster import get_dagster_logger
 
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import Study, load_study
 
 VARIABLE = "METACOG_STUDY"
+Bound = Benchmark[Any, Any, Any]
 
 
 def current_study() -> Study:
@@ -27,6 +32,24 @@ def current_study() -> Study:
             return load_study(path)  # which says what is wrong with it
         return _loaded(path, found.st_mtime_ns, found.st_size)
     return _demo()
+
+
+def bound(name: str) -> Bound:
+    """Return benchmark ``name`` bound to the study file as it is now.
+
+    Raises
+    ------
+    StudyError
+        If the study file does not ask for it any more: nothing is spent on it then.
+    """
+    study = current_study()
+    if name not in study.enabled:
+        raise StudyError(
+            f"{study.path.name}: {name} is switched off in the study file; "
+            'take out enabled = false, or press "Reload definitions" to drop its assets'
+        )
+    found: Bound = registry.load(name).of(study)
+    return found
 
 
 @functools.lru_cache(maxsize=4)

@@ -124,7 +124,7 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
 def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     """Derive and score one run; keep the scored responses and every measure with its interval or the reason for none."""
     responses = read_frame(responses_path(partition))
-    scored = derived(benchmark, responses, _kept_judgements(benchmark, partition))
+    scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
     mark = _scored_from(benchmark, partition)
     write_frame(scored, scored_path(partition), mark)
@@ -225,7 +225,7 @@ def compare(benchmark: Bound) -> Compared:
 
 def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Compared:
     scored = pl.concat([read_frame(scored_path(each)) for each in present], how="diagonal_relaxed")
-    judged = [found for each in present if (found := _kept_judgements(benchmark, each)) is not None]
+    judged = [found for each in present if (found := kept_judgements(benchmark, each)) is not None]
     groups = groups_of(benchmark, scored, by_run=False)
     pooled = sorted((_estimates(benchmark) / "models").glob("*.parquet"))
     everything = Scored(
@@ -258,7 +258,8 @@ def _present(benchmark: Bound, model: str) -> list[Partition]:
     ]
 
 
-def _kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
+def kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
+    """Return the judgements of a model and run; None before there are any, or where the study names no judges."""
     path = judging.judgements_path(benchmark.context.home, partition)
     return read_frame(path) if judging.wanted(benchmark) is not None and path.exists() else None
 

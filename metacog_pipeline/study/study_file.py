@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationError
@@ -23,15 +23,21 @@ _SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 
+_OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
+
 
 class StudySection(Section):
-    """``[study]``: ``runs`` repeats of everything, ``budget_usd`` the most this home may ever spend."""
+    """``[study]``: ``runs`` repeats of everything, ``budget_usd`` the most this home may ever spend.
+
+    ``owners`` are shown on every asset in the UI: mail addresses, or teams as ``team:name``.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
     home: str | None = Field(default=None, min_length=1)
     runs: int = Field(default=1, ge=1, le=99, strict=True)
     seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
     budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    owners: tuple[Annotated[str, Field(pattern=_OWNER)], ...] = ("team:metacog",)
 
 
 class Study(Section):

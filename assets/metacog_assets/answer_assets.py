@@ -1,0 +1,181 @@
+"""From items to the numbers of one run: transcripts, later arms, responses, judgements, estimates. A partition is one model
+in one run."""
+
+from dagster import AssetCheckSpec, AssetExecutionContext, AssetsDefinition, MaterializeResult, asset
+
+from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS
+from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
+from metacog_assets.partitioned import each_partition
+from metacog_assets.partitions import MODEL_RUNS
+from metacog_assets.reporting import ROWS, one_line_failure
+from metacog_assets.step_assets import items_name
+from metacog_assets.study_file import Bound, bound
+from metacog_assets.work import answer, estimate, judge, read
+from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.benchmark.contract import Condition, Stage
+from metacog_pipeline.scoring import choices
+from metacog_pipeline.scoring.schemas import ESTIMATE, response_schema
+
+
+def answer_assets(benchmark: Bound) -> list[AssetsDefinition]:
+    """Return the assets of one model and run, and the choices between its arms."""
+    later = [each for each in benchmark.conditions() if each.after is not None]
+    asking = [_transcripts(benchmark), *(made for each in later for made in _arm(benchmark, each))]
+    judged = [_judgements(benchmark)] if judging.wanted(benchmark) is not None else []
+    return [*asking, _responses(benchmark, later), *judged, _estimates(benchmark, bool(judged))]
+
+
+def later_arms(benchmark: Bound) -> list[str]:
+    """Return the conditions that are decided after the first answers."""
+    return [each.name for each in benchmark.conditions() if each.after is not None]
+
+
+def _transcripts(benchmark: Bound) -> AssetsDefinition:
+    return _asked(benchmark, f"{benchmark.name}_transcripts", items_name(benchmark), None)
+
+
+def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDefinition:
+    owner, providers = benchmark.name, {spec.provider for spec in tasks.models(benchmark)}
+    what = "Every question" if arm is None else f"Every question chosen for {arm}"
+
+    @asset(
+        name=name,
+        group_name=owner,
+        partitions_def=MODEL_RUNS,
+        deps=[needs],
+        kinds=asking_kinds(providers),
+        code_version=benchmark.versions[Stage.ASKING],
+        pool="models",
+        automation_condition=FILL_MISSING,
+        description="What was asked and answered. Asks only for what is missing or changed; never deletes an answer.",
+        check_specs=[
+            AssetCheckSpec("answered", asset=name, description=f"{what} has its answers; few calls failed.")
+        ],
+        owners=owners(),
+        tags=tags("answers", paid=True, benchmark=owner, arm=None if arm is None else "later"),
+    )
+    def transcripts(context: AssetExecutionContext) -> MaterializeResult:
+        with one_line_failure():
+            return each_partition(context, owner, lambda bench, each: answer(context, bench, each))
+
+    return transcripts
+
+
+def _arm(benchmark: Bound, condition: Condition) -> list[AssetsDefinition]:
+    """Return the choice of an arm's items, made once for all models, and the asset that asks them."""
+    owner, arm, after = benchmark.name, condition.name, condition.after
+    assert after is not None
+
+    @asset(
+        name=f"{owner}_{arm}_choice",
+        group_name=owner,
+        deps=[f"{owner}_transcripts"],
+        kinds={"json"},
+        code_version=after.version,
+        automation_condition=FILL_MISSING,  # waits for all models, and never runs twice
+        description=f"Which items {arm} asks, by the answers under {after.condition}: chosen once, kept for good.",
+        owners=owners(),
+        tags=tags("items", benchmark=owner),
+    )
+    def choice() -> MaterializeResult:
+        with one_line_failure():
+            chosen = choices.choose(bound(owner), arm)
+        return MaterializeResult(metadata={ROWS: len(chosen), "items": sorted(chosen)})
+
+    return [choice, _asked(benchmark, f"{owner}_{arm}_transcripts", f"{owner}_{arm}_choice", arm)]
+
+
+def _responses(benchmark: Bound, later: list[Condition]) -> AssetsDefinition:
+    owner, name = benchmark.name, f"{benchmark.name}_responses"
+
+    @asset(
+        name=name,
+        group_name=owner,
+        partitions_def=MODEL_RUNS,
+        deps=[
+            items_name(benchmark),
+            f"{owner}_transcripts",
+            *(f"{owner}_{each.name}_transcripts" for each in later),
+        ],
+        kinds={"parquet", "polars"},
+        code_version=benchmark.versions[Stage.PARSING],
+        automation_condition=FOLLOW_THE_ANSWERS if later else FOLLOW,
+        description="What each answer says: what was chosen, how sure, right or wrong, or why there is nothing.",
+        metadata=schema_of_rows(response_schema(benchmark), benchmark.Response),
+        check_specs=[
+            AssetCheckSpec(
+                "one_row_per_item_and_condition",
+                asset=name,
+                blocking=True,
+                description="No question is lost or counted twice.",
+            ),
+            AssetCheckSpec("readable", asset=name, description="Few answers are unreadable."),
+        ],
+        owners=owners(),
+        tags=tags("scores", benchmark=owner),
+    )
+    def responses(context: AssetExecutionContext) -> MaterializeResult:
+        with one_line_failure():
+            return each_partition(context, owner, read, ["one_row_per_item_and_condition"])
+
+    return responses
+
+
+def _judgements(benchmark: Bound) -> AssetsDefinition:
+    owner, name, declared = benchmark.name, f"{benchmark.name}_judgements", benchmark.judging
+    assert declared is not None
+    judges = {
+        judge.provider for spec in tasks.models(benchmark) for judge in declared.judges(benchmark, spec)
+    }
+
+    @asset(
+        name=name,
+        group_name=owner,
+        partitions_def=MODEL_RUNS,
+        deps=[f"{owner}_responses"],
+        kinds=asking_kinds(judges),
+        code_version=f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
+        pool="models",
+        automation_condition=FOLLOW,
+        description="What judges say of the answers: models the study names; asked only for what is missing.",
+        check_specs=[AssetCheckSpec("answered", asset=name, description="Every answer has its judgements.")],
+        owners=owners(),
+        tags=tags("judgements", paid=True, benchmark=owner),
+    )
+    def judgements(context: AssetExecutionContext) -> MaterializeResult:
+        with one_line_failure():
+            return each_partition(context, owner, lambda bench, each: judge(context, bench, each))
+
+    return judgements
+
+
+def _estimates(benchmark: Bound, judged: bool) -> AssetsDefinition:
+    owner, name = benchmark.name, f"{benchmark.name}_run_estimates"
+
+    @asset(
+        name=name,
+        group_name=owner,
+        partitions_def=MODEL_RUNS,
+        deps=[f"{owner}_responses", *([f"{owner}_judgements"] if judged else [])],
+        kinds={"parquet", "polars"},
+        code_version=benchmark.versions[Stage.SCORING],
+        automation_condition=FOLLOW_THE_ANSWERS if judged else FOLLOW,
+        description="Every measure of one model and run, with its interval or the reason it has none.",
+        metadata=schema_of_rows(ESTIMATE),
+        check_specs=[
+            AssetCheckSpec(
+                "numbers_make_sense",
+                asset=name,
+                blocking=True,
+                description="No NaN, no half or reversed interval, nothing outside the range of its measure.",
+            ),
+            AssetCheckSpec("covered", asset=name, description="Nearly every question has a valid answer."),
+        ],
+        owners=owners(),
+        tags=tags("scores", benchmark=owner),
+    )
+    def estimates(context: AssetExecutionContext) -> MaterializeResult:
+        with one_line_failure():
+            return each_partition(context, owner, estimate, ["numbers_make_sense"])
+
+    return estimates

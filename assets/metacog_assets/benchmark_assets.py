@@ -1,0 +1,64 @@
+"""The assets of one benchmark, made from its contract: the only place that knows in which order its stages stand.
+
+steps of construction → transcripts [→ choice → transcripts of a later arm] → responses [→ judgements] → run_estimates
+→ estimates, comparisons, its own tables; published beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from dagster import AssetKey, AssetsDefinition
+
+from metacog_assets.answer_assets import answer_assets, later_arms
+from metacog_assets.score_assets import parts, score_assets
+from metacog_assets.step_assets import items_name, step_assets
+from metacog_assets.study_file import Bound
+from metacog_pipeline.asking import judging
+
+
+def benchmark_assets(benchmark: Bound) -> list[AssetsDefinition]:
+    """Return the assets of a benchmark."""
+    return [*step_assets(benchmark), *answer_assets(benchmark), *score_assets(benchmark)]
+
+
+def asking_names(benchmark: Bound) -> list[str]:
+    """Return the names of the assets that keep answers of the models that are measured."""
+    arms = [f"{benchmark.name}_{arm}_transcripts" for arm in later_arms(benchmark)]
+    return [f"{benchmark.name}_transcripts", *arms]
+
+
+def produced(benchmark: Bound) -> Mapping[PurePosixPath, AssetKey]:
+    """Return by which asset a file is written: one example of each sort, relative to the home."""
+    name = benchmark.name
+    run = "model=m/run=1"
+    made = {
+        f"items/{name}.parquet": items_name(benchmark),
+        f"transcripts/benchmark={name}/{run}/part-0.parquet": asking_names(benchmark)[-1],
+        f"responses/{name}/{run}.parquet": f"{name}_responses",
+        f"scored/{name}/{run}.parquet": f"{name}_run_estimates",
+        f"harmonised/{name}/{run}.parquet": f"{name}_run_estimates",
+        f"estimates/{name}/runs/{run}.parquet": f"{name}_run_estimates",
+        f"estimates/{name}/models/m.parquet": f"{name}_estimates",
+    }
+    for part in parts(benchmark)[1:]:
+        relative = part.path(benchmark).relative_to(benchmark.context.home)
+        made[relative.as_posix()] = part.name
+    if benchmark.published is not None:
+        made |= dict.fromkeys(
+            (
+                f"estimates/{name}/published/{file}.parquet"
+                for file in ("published_values", "published_claims")
+            ),
+            f"{name}_published",
+        )
+    if judging.wanted(benchmark) is not None:
+        made[f"judgements/{name}/{run}.parquet"] = f"{name}_judgements"
+        made[f"transcripts/benchmark={name}_judgements/{run}/part-0.parquet"] = f"{name}_judgements"
+    for step in benchmark.construction():
+        if step.asks is not None:
+            made[f"transcripts/benchmark={name}_{step.asks.name}/{run}/part-0.parquet"] = (
+                f"{name}_{step.name}"
+            )
+    return {PurePosixPath(path): AssetKey(asset) for path, asset in made.items()}

@@ -1,0 +1,223 @@
+"""What stands over all models of a benchmark: pooled estimates, comparisons, its own tables, and what its paper prints."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    MaterializeResult,
+    asset,
+    multi_asset,
+)
+
+from metacog_assets.automation import FOLLOW_WHAT_THERE_IS
+from metacog_assets.marking import ROWS, URI, owners, schema_of_rows, tags
+from metacog_assets.reporting import Fact, one_line_failure
+from metacog_assets.showing import preview
+from metacog_assets.study_file import Bound, bound
+from metacog_pipeline.benchmark.contract import Comparison, Stage
+from metacog_pipeline.benchmark.schema import schema_of
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.scoring import files, printed
+from metacog_pipeline.scoring.schemas import COMPARISON, ESTIMATE, PUBLISHED_CLAIM, PUBLISHED_VALUE
+from metacog_pipeline.study.frames import read_frame
+
+COMPUTED = "computed"  # the check whose failure the launcher names: a part is empty, with its reason
+MOST_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One table over all models: its asset, where it is kept, what it holds."""
+
+    name: str
+    path: Callable[[Bound], Path]
+    says: str
+    columns: Mapping[str, Any]
+    needs: tuple[str, ...]
+    row: type | None = None
+
+
+def score_assets(benchmark: Bound) -> list[AssetsDefinition]:
+    """Return the assets that stand over all models of a benchmark."""
+    return [_scores(benchmark), *([_published(benchmark)] if benchmark.published is not None else [])]
+
+
+def parts(benchmark: Bound) -> list[Part]:
+    """Return the tables over all models, pooled estimates first."""
+    name = benchmark.name
+    pooled = Part(
+        f"{name}_estimates",
+        lambda bench: files.model_estimates_path(bench, "*").parent,
+        "Every measure of each model over all its runs, with its interval or the reason it has none.",
+        ESTIMATE,
+        (f"{name}_run_estimates",),
+    )
+    compared = Part(
+        f"{name}_comparisons",
+        lambda bench: files.table_path(bench, "comparisons"),
+        "Tests between models and between conditions, corrected in families.",
+        COMPARISON,
+        (f"{name}_run_estimates",),
+        Comparison,
+    )
+    return [pooled, compared, *(_own(name, each) for each in benchmark.tables)]
+
+
+def _own(name: str, table: Any) -> Part:
+    return Part(
+        f"{name}_{table.name}",
+        lambda bench: files.table_path(bench, table.name),
+        table.says,
+        schema_of(table.row),
+        (f"{name}_run_estimates", f"{name}_estimates"),
+        table.row,
+    )
+
+
+def _scores(benchmark: Bound) -> AssetsDefinition:
+    owner, made = benchmark.name, parts(benchmark)
+
+    @multi_asset(
+        name=f"{owner}_scores",
+        specs=[
+            AssetSpec(
+                part.name,
+                deps=list(part.needs),
+                group_name=owner,
+                kinds={"parquet", "polars"},
+                code_version=benchmark.versions[Stage.SCORING],
+                automation_condition=FOLLOW_WHAT_THERE_IS,
+                description=part.says,
+                metadata=schema_of_rows(part.columns, *([part.row] if part.row is not None else [])),
+                owners=owners(),
+                tags=tags("tables", benchmark=owner),
+            )
+            for part in made
+        ],
+        check_specs=[
+            AssetCheckSpec(COMPUTED, asset=part.name, description="Nothing in it is empty because it failed.")
+            for part in made
+        ],
+        can_subset=True,
+    )
+    def scores(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
+        failures: dict[str, list[str]] = {}
+        with one_line_failure():
+            bench = bound(owner)
+            facts = _made(bench, made, failures)
+        for part in made:
+            if AssetKey(part.name) in context.selected_asset_keys:
+                yield _result(bench, part, facts.get(part.name, {}), failures.get(part.name, []))
+
+    return scores
+
+
+def _made(
+    benchmark: Bound, made: Sequence[Part], failures: dict[str, list[str]]
+) -> dict[str, dict[str, Fact]]:
+    """Pool and compare. What fails is noted under its name, and does not keep the others from being published."""
+    names = [part.name for part in made]
+    facts: dict[str, dict[str, Fact]] = {name: {} for name in names}
+    for name, work in ((names[0], files.pool), (names[1], files.compare)):
+        try:
+            found = work(benchmark)
+        except Exception as error:  # one benchmark that fails must not keep the boards of the others back
+            failures[name] = [reason_of(error)]
+            continue
+        if isinstance(found, files.Compared):
+            for failure in found.failures:
+                owner, _, reason = failure.partition(": ")
+                failures.setdefault(owner if owner in names else name, []).append(reason)
+        else:
+            facts[name] = dict(found)
+    return facts
+
+
+def reason_of(error: Exception) -> str:
+    """Return why something failed, on one line."""
+    return str(error) if isinstance(error, MetacogError) else one_line(f"{type(error).__name__}: {error}")
+
+
+def _result(
+    benchmark: Bound, part: Part, facts: Mapping[str, Fact], failed: Sequence[str]
+) -> MaterializeResult:
+    path = part.path(benchmark)
+    paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.exists() else []
+    frames = [read_frame(each) for each in paths]
+    frame = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+    shown: dict[str, Fact] = {"preview": preview(frame)} if frame.height else {}
+    return MaterializeResult(
+        asset_key=part.name,
+        metadata={**facts, ROWS: frame.height, URI: path.as_uri(), **shown},
+        check_results=[
+            computed(part.name, failed),
+        ],
+    )
+
+
+def computed(asset: str, failed: Sequence[str]) -> AssetCheckResult:
+    """Return the check that nothing of ``asset`` is empty because it failed."""
+    return AssetCheckResult(
+        asset_key=asset,
+        check_name=COMPUTED,
+        passed=not failed,
+        severity=AssetCheckSeverity.WARN,
+        metadata={"reasons": "; ".join(failed[:MOST_NAMED])},
+    )
+
+
+def _published(benchmark: Bound) -> AssetsDefinition:
+    owner, name = benchmark.name, f"{benchmark.name}_published"
+
+    @asset(
+        name=name,
+        group_name="published",
+        kinds={"parquet", "polars"},
+        code_version=benchmark.versions[Stage.SCORING],
+        automation_condition=FOLLOW_WHAT_THERE_IS,
+        description="What the paper prints, and each number that can be computed again from others: whether it follows.",
+        metadata=schema_of_rows({**PUBLISHED_VALUE, **PUBLISHED_CLAIM}),
+        check_specs=[
+            AssetCheckSpec(COMPUTED, asset=name, description="Everything could be computed again."),
+            AssetCheckSpec(
+                "claims_hold", asset=name, description="Printed numbers follow from the published data."
+            ),
+        ],
+        owners=owners(),
+        tags=tags("tables", benchmark=owner),
+    )
+    def published() -> MaterializeResult:
+        failed: list[str] = []
+        values = claims = pl.DataFrame(schema={"verdict": pl.String, "place": pl.String})
+        with one_line_failure():
+            bench = bound(owner)
+        try:
+            values, claims = printed.write(bench)
+        except Exception as error:  # what is printed must not keep back what was measured
+            failed.append(reason_of(error))
+        differs = claims.filter(pl.col("verdict") == "differs")
+        verdicts = dict(claims["verdict"].value_counts(sort=True).drop_nulls().iter_rows())
+        return MaterializeResult(
+            metadata={**verdicts, ROWS: values.height + claims.height, "preview": preview(claims)},
+            check_results=[
+                computed(name, failed),
+                AssetCheckResult(
+                    check_name="claims_hold",
+                    passed=differs.is_empty(),
+                    severity=AssetCheckSeverity.WARN,
+                    metadata={"differ": differs.height, "of": claims.height, "which": preview(differs)},
+                ),
+            ],
+        )
+
+    return published

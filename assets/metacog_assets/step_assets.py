@@ -1,0 +1,101 @@
+"""The steps in which a benchmark's items are made, an asset each, with its checks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetsDefinition,
+    DataVersion,
+    MaterializeResult,
+    asset,
+)
+
+from metacog_assets.automation import FILL_MISSING, FOLLOW
+from metacog_assets.marking import ROWS, URI, asking_kinds, owners, schema_of_rows, tags
+from metacog_assets.reporting import Fact, one_line_failure, progress_of, tally_facts
+from metacog_assets.showing import preview
+from metacog_assets.study_file import Bound, bound
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.roles import RoleResult
+from metacog_pipeline.benchmark.contract import Check, Checked, Stage, Step
+from metacog_pipeline.benchmark.schema import arrow_schema_of
+
+
+def step_assets(benchmark: Bound) -> list[AssetsDefinition]:
+    """Return one asset per step; the last one makes the items."""
+    return [_step(benchmark, step) for step in benchmark.construction()]
+
+
+def items_name(benchmark: Bound) -> str:
+    """Return the name of the asset that makes the items."""
+    return f"{benchmark.name}_{benchmark.construction()[-1].name}"
+
+
+def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
+    name, owner = f"{benchmark.name}_{step.name}", benchmark.name
+    helpers = step.asks.models(benchmark) if step.asks is not None else ()
+
+    @asset(
+        name=name,
+        group_name=f"{owner}_items",
+        deps=[f"{owner}_{needed}" for needed in step.needs],
+        kinds=asking_kinds(spec.provider for spec in helpers),
+        code_version=f"{benchmark.versions[Stage.ITEMS]}.{step.version}",
+        pool="models" if step.asks is not None else None,
+        # New seeds alone must not spend money: whoever is asked again is asked because a person says so.
+        automation_condition=FILL_MISSING if step.asks is not None else FOLLOW,
+        description=step.says,
+        metadata=_columns(step),
+        check_specs=[
+            AssetCheckSpec(check, asset=name, description=each.says, blocking=each.blocking)
+            for check, each in step.checks.items()
+        ],
+        owners=owners(),
+        tags=tags("items", paid=step.asks is not None, benchmark=owner),
+    )
+    def made(context: AssetExecutionContext) -> MaterializeResult:
+        with one_line_failure():
+            now = bound(owner)
+            wanted = construction.step_of(now, step.name)
+            with progress_of(context, name) as show:
+                found = construction.run_step(now, wanted, show)
+        return MaterializeResult(
+            metadata={
+                **found.facts,
+                **_asked(found.asked),
+                ROWS: found.facts["rows"],
+                URI: construction.result_path(now, step.name).as_uri(),
+                "preview": preview(found.frame),
+            },
+            data_version=DataVersion(found.digest),
+            check_results=[_checked(check, each, found.checks) for check, each in wanted.checks.items()],
+        )
+
+    return made
+
+
+def _asked(asked: RoleResult | None) -> dict[str, Fact]:
+    """Return what asking those who help did and cost."""
+    if asked is None:
+        return {}
+    return {"models × items": asked.items, "answered": asked.answered, **tally_facts(asked.tally)}
+
+
+def _columns(step: Step) -> dict[str, Any]:
+    if step.writes is None:
+        return {}
+    schema = arrow_schema_of(step.writes)
+    return schema_of_rows({each.name: each.type for each in schema}, step.writes)
+
+
+def _checked(name: str, check: Check, results: Mapping[str, Checked]) -> AssetCheckResult:
+    return AssetCheckResult(
+        check_name=name,
+        passed=results[name].passed,
+        severity=AssetCheckSeverity.ERROR if check.blocking else AssetCheckSeverity.WARN,
+        metadata=dict(results[name].facts),
+    )

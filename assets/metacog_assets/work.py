@@ -1,0 +1,182 @@
+"""What the assets of one model and run do: ask, read, ask judges, score; with the figures and checks people see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+from dagster import AssetExecutionContext
+
+from metacog_assets.marking import ROWS, URI
+from metacog_assets.partitioned import Done, Stopped
+from metacog_assets.reporting import Fact, answering_models, asked, progress_of
+from metacog_assets.showing import preview
+from metacog_assets.study_file import Bound
+from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.session import Partition, query_partition, record_failure
+from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.study.frames import mark_of, read_frame
+from metacog_pipeline.transcripts.lock import PartitionBusyError
+from metacog_pipeline.transcripts.store import read_partition
+
+WARN_FAILED_SHARE = 0.01
+WARN_UNREADABLE_SHARE = 0.05
+WARN_COVERAGE = 0.95
+_SHOWN = ("item_id", "condition", "step", "status", "text", "latency_s")
+_ESTIMATES_SHOWN = ("condition", "measure", "estimate", "low", "high", "n", "status")
+
+
+def answer(context: AssetExecutionContext, benchmark: Bound, partition: Partition) -> Done:
+    """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
+    try:
+        todo = tasks.tasks(benchmark, partition.spec)
+        simulated = partition.spec.provider == "simulated"
+        with progress_of(
+            context, f"{benchmark.name}: {partition.spec.name} run {partition.run}", len(todo)
+        ) as show:
+            outcome = query_partition(
+                partition,
+                todo,
+                benchmark.modes(partition.spec),
+                fingerprint=tasks.fingerprint(benchmark, partition),
+                respond=benchmark.observer(partition.spec.observer) if simulated else None,
+                on_progress=show,
+            )
+    except MetacogError as error:
+        _note(partition, error, tasks.expected(benchmark))
+        raise
+    _refuse_stopped(outcome)
+    few = pl.DataFrame(pl.from_arrow(read_partition(partition.folder, list(_SHOWN)).slice(0, 20)))
+    facts = {**asked(outcome), **answering_models(partition), ROWS: outcome.answered, "preview": preview(few)}
+    return _asked(facts, outcome, partition)
+
+
+def read(benchmark: Bound, partition: Partition) -> Done:
+    """Read a partition's answers into responses."""
+    found = files.read(benchmark, partition)
+    by_status = dict(found.frame["status"].value_counts(sort=True).iter_rows())
+    path = files.responses_path(partition)
+    return Done(
+        {
+            **by_status,
+            ROWS: found.frame.height,
+            URI: path.as_uri(),
+            "preview": preview(found.frame, benchmark.preview or None),
+        },
+        _version(mark_of(path)),
+        {
+            "one_row_per_item_and_condition": (
+                found.frame.height == found.expected,
+                {"rows": found.frame.height, "expected": found.expected},
+            ),
+            "readable": (
+                found.unreadable_share <= WARN_UNREADABLE_SHARE,
+                {"share unreadable": round(found.unreadable_share, 6), "warn above": WARN_UNREADABLE_SHARE},
+            ),
+        },
+    )
+
+
+def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition) -> Done:
+    """Ask the judges of a partition what is not judged yet."""
+    declared = judging.wanted(benchmark)
+    if declared is None:  # the study file has changed since the definitions were loaded
+        return Done({"judges": "none named"}, "", {"answered": (True, {})})
+    kept = judging.judged_as(partition)
+    responses = read_frame(files.responses_path(partition))
+    expected = judging.expected(benchmark, declared, partition, responses)
+    try:
+        label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
+        with progress_of(context, label, expected) as show:
+            outcome = judging.ask(benchmark, declared, partition, responses, show)
+    except MetacogError as error:
+        _note(kept, error, expected)
+        raise
+    frame = files.read_judgements(benchmark, partition)
+    _refuse_stopped(outcome)
+    assert frame is not None
+    return _asked({**asked(outcome), ROWS: frame.height}, outcome, kept)
+
+
+def estimate(benchmark: Bound, partition: Partition) -> Done:
+    """Score one run."""
+    frame = files.score(benchmark, partition)
+    odd, outside = _senseless(frame), _outside(benchmark, frame)
+    broken = pl.concat([odd, outside]).unique(maintain_order=True)
+    lowest = frame["coverage"].min()
+    coverage = float(lowest) if isinstance(lowest, int | float) else 0.0
+    path = files.run_estimates_path(partition)
+    facts: dict[str, Fact] = {} if broken.is_empty() else {"which": preview(broken, _ESTIMATES_SHOWN)}
+    return Done(
+        {ROWS: frame.height, URI: path.as_uri(), "preview": preview(frame, _ESTIMATES_SHOWN)},
+        _version(mark_of(path)),
+        {
+            "numbers_make_sense": (broken.is_empty(), {"rows": broken.height, **facts}),
+            "covered": (
+                coverage >= WARN_COVERAGE,
+                {"lowest coverage": round(coverage, 6), "warn below": WARN_COVERAGE},
+            ),
+        },
+    )
+
+
+def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition) -> Done:
+    failed = outcome.failed / max(outcome.tasks, 1)
+    return Done(
+        facts,
+        _answers_version(outcome.tally.current) or _version(str(partition.manifest().get("finished_at"))),
+        {
+            "answered": (
+                outcome.complete and failed <= WARN_FAILED_SHARE,
+                {"answered": outcome.answered, "of": outcome.tasks, "failed": outcome.failed},
+            )
+        },
+    )
+
+
+def _refuse_stopped(outcome: SessionResult) -> None:
+    if outcome.stopped is not None:
+        raise Stopped(outcome.stopped, outcome.exit_code)
+
+
+def _note(partition: Partition, error: MetacogError, expected: int) -> None:
+    """Note why a partition could not be asked; nothing while another process asks it: that one will say how it went."""
+    if not isinstance(error, PartitionBusyError):
+        record_failure(partition, str(error), expected)
+
+
+def _answers_version(answers: Iterable[str]) -> str | None:
+    """Return the same version for the same answers; None for imported ones, which are not counted here."""
+    ids = sorted(answers)
+    return sha256_hex(canonical_json(ids)) if ids else None
+
+
+def _version(mark: str | None) -> str:
+    return mark or "none"
+
+
+def _senseless(estimates: pl.DataFrame) -> pl.DataFrame:
+    numbers = pl.col("estimate", "low", "high").cast(pl.Float64)
+    return estimates.filter(
+        pl.any_horizontal(numbers.is_nan() | numbers.is_infinite()).fill_null(False)
+        | (pl.col("low").is_null() != pl.col("high").is_null())
+        | (pl.col("low") > pl.col("high")).fill_null(False)
+    )
+
+
+def _outside(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose estimate lies outside the range of its measure; rounding may pass it by a hair."""
+    ranges = {each.name: each.range for each in measures_of(benchmark)}
+    bounds = pl.DataFrame(
+        [(name, low, high) for name, (low, high) in ranges.items()],
+        schema={"measure": pl.String, "min": pl.Float64, "max": pl.Float64},
+        orient="row",
+    )
+    kept = estimates.join(bounds, on="measure", how="left", maintain_order="left")
+    hair = 1e-9
+    wrong = (pl.col("estimate") < pl.col("min") - hair) | (pl.col("estimate") > pl.col("max") + hair)
+    return kept.filter(wrong.fill_null(False)).select(estimates.columns)

@@ -1,0 +1,49 @@
+"""What a paper prints, on disk: values in the units of the boards, and claims computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Stage
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
+from metacog_pipeline.study.frames import computed_once
+
+Bound = Benchmark[Any, Any, Any]
+FILES = ("published_values.parquet", "published_claims.parquet")
+
+
+def folder(benchmark: Bound) -> Path:
+    """Return where the printed numbers are kept."""
+    return benchmark.context.home / "estimates" / benchmark.name / "published"
+
+
+def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Write the printed values and claims of a benchmark and return both; computed again only where they are stale."""
+    declared = benchmark.published
+    if declared is None:
+        return pl.DataFrame(schema=PUBLISHED_VALUE), pl.DataFrame(schema=PUBLISHED_CLAIM)
+
+    def compute() -> list[pl.DataFrame]:
+        values, claims = declared.values(benchmark), declared.claims(benchmark)
+        return [_fitted(benchmark, values, PUBLISHED_VALUE), _fitted(benchmark, claims, PUBLISHED_CLAIM)]
+
+    paths = [folder(benchmark) / name for name in FILES]
+    values, claims = computed_once(paths, _made_from(benchmark), compute)
+    return values, claims
+
+
+def _fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """Return ``frame`` with every column of ``schema`` in its type, null where it has none."""
+    whole = frame.with_columns(benchmark=pl.lit(benchmark.name))
+    missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in whole.columns]
+    return whole.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+
+def _made_from(benchmark: Bound) -> str:
+    tables = shipped("data", "published", benchmark.name)
+    files = [[path.name, sha256_hex(path.read_bytes())] for path in sorted(tables.glob("*.csv"))]
+    return sha256_hex(canonical_json([benchmark.versions[Stage.SCORING], benchmark.context.seed, files]))
