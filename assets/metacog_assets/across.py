@@ -1,12 +1,12 @@
 """What all benchmarks of the study have in common: confidence measured alike, and whether they agree."""
 
 from dagster import MaterializeResult, asset
+from metacog_pipeline.across.stages import FOLDER, VERSION, publish
 
 from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, FREE
 from metacog_assets.benchmarks import ENABLED
 from metacog_assets.reporting import ROWS, one_line_failure
 from metacog_assets.study_file import current_study
-from metacog_pipeline.across.stages import FOLDER, VERSION, publish
 
 
 @asset(

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike, measures, use
 from metacog_pipeline.across.cells import CELLS, STATISTICS, cells_of, levels
 from metacog_pipeline.across.readings import ANSWER_SCHEMA
+
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.resampling import patterns_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-
 from metacog_pipeline.across.paired import PAIRED_SCHEMA, paired
 from metacog_pipeline.across.readings import ANSWER_SCHEMA
 

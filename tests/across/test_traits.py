@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-
 from metacog_pipeline.across.alike import ALIKE_SCHEMA
 from metacog_pipeline.across.traits import TRAITS, VALUE_SCHEMA, criterion_shifts, values
 from metacog_pipeline.across.validity import VALIDITY_SCHEMA, kind, validity

@@ -10,15 +10,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from metacog_pipeline.benchmarks.selfknowledge.comparisons import compare
 from metacog_pipeline.benchmarks.selfknowledge.construction.files import write_items
+from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.selfknowledge.scoring import pool, score
+
 from metacog_pipeline.benchmarks.selfknowledge.curves import write_curves
 from metacog_pipeline.benchmarks.selfknowledge.figures import selfknowledge_figures
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.published import audit_published, model_name
-from metacog_pipeline.benchmarks.selfknowledge.scoring import pool, score
 from metacog_pipeline.leaderboard import build
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board, read_table

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item
+from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
+from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
+from metacog_pipeline.conformance.case import small_study
 from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
 from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 
 CAPITAL = Item(
-    "sk-1",
-    "sample",
-    "all",
-    0,
+    item_id="sk-1",
+    dataset="sample",
+    split="all",
     questions=(
         ("en", "What is the capital of France?"),
         ("zh", "法国的首都是哪里？"),
@@ -29,18 +32,30 @@ CAPITAL = Item(
     question_id="1",
     event_id="france",
 )
-PLAIN = Item("sk-2", "sample", "all", 1, (("en", "Who wrote {question}? {0} 100%"),), (("en", ("Nobody",)),))
+PLAIN = Item(
+    item_id="sk-2",
+    dataset="sample",
+    split="all",
+    position=1,
+    questions=(("en", "Who wrote {question}? {0} 100%"),),
+    answers=(("en", ("Nobody",)),),
+)
 UNANSWERABLE = Item(
-    "sk-3", "mkqa", "all", 2, (("en", "When will it rain?"), ("es", "¿Lloverá?")), (("en", ()), ("es", ()))
+    item_id="sk-3",
+    dataset="mkqa",
+    split="all",
+    position=2,
+    questions=(("en", "When will it rain?"), ("es", "¿Lloverá?")),
+    answers=(("en", ()), ("es", ())),
 )
 ITEMS = (CAPITAL, PLAIN, UNANSWERABLE)
 
 
 class Listening:
-    """Answers every step with what the list has for it, and remembers what it was asked."""
+    """A chat that answers every step with what the list has for it, and remembers what it was asked."""
 
-    def __init__(self, **answers: str) -> None:
-        self.answers = answers
+    def __init__(self, mode: str = "text", spec: Any = None, **answers: str) -> None:
+        self.mode, self.spec, self.answers = mode, spec, answers
         self.calls: list[tuple[str, tuple[Message, ...], dict[str, Any]]] = []
 
     async def __call__(
@@ -107,6 +122,27 @@ def transcripts(*calls: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(calls), schema_overrides=strings, infer_schema_length=None)
 
 
+def bind(folder: Path = Path("nowhere"), **settings: Any) -> SelfKnowledge:
+    """Return the benchmark bound to a small study with these settings."""
+    found: SelfKnowledge = SelfKnowledge.of(small_study(SelfKnowledge, folder, settings))
+    return found
+
+
+def observe(
+    items: Sequence[Item],
+    frame: pl.DataFrame,
+    *,
+    conditions: Sequence[str],
+    rule: str = "inclusion",
+    yes_no: str = "default",
+) -> pl.DataFrame:
+    """Return the responses of one model and run."""
+    every = [(name, asked(items, name)) for name in conditions]
+    kept = frame.filter(~pl.col("superseded"))
+    benchmark = bind(matching=rule, yes_no=yes_no)
+    return read_responses(benchmark, kept, every, model="m", run=1, source="measured")
+
+
 @pytest.fixture
 def bench() -> Any:
     """Return the helpers above, by name."""
@@ -120,4 +156,6 @@ def bench() -> Any:
         Listening=Listening,
         call=call,
         transcripts=transcripts,
+        observe=observe,
+        bind=bind,
     )

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains
-from metacog_pipeline.benchmarks.selfknowledge.sloppy import ABSTENTIONS, ANSWERS, REFUSALS
+from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import ABSTENTIONS, ANSWERS, REFUSALS
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,24 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.selfknowledge.construction.files import (
-    ITEMS_SCHEMA,
-    items_path,
-    read_items,
-    write_items,
-)
+from metacog_pipeline.benchmark.item_files import items_path, read_rows, write_rows
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGES, Item, asked
 from metacog_pipeline.errors import SourceError
 
 ITEM = Item(
-    "sk-x-000000",
-    "x",
-    "all",
-    0,
-    (("en", "Who?"), ("ko", "누구?")),
-    (("en", ("Ada", "Ada Lovelace")), ("ko", ())),
+    item_id="sk-x-000000",
+    dataset="x",
+    split="all",
+    questions=(("en", "Who?"), ("ko", "누구?")),
+    answers=(("en", ("Ada", "Ada Lovelace")), ("ko", ())),
     source="x",
 )
+
+
+def replace(item: Item, **changed: object) -> Item:
+    return item.model_copy(update=changed)
+
 
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 
@@ -37,12 +35,12 @@ TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 def items(draw: st.DrawFn) -> Item:
     languages = draw(st.lists(st.sampled_from(LANGUAGES), min_size=1, unique=True))
     return Item(
-        draw(TEXT),
-        "x",
-        "all",
-        draw(st.integers(0, 99)),
-        tuple((language, draw(TEXT)) for language in languages),
-        tuple((language, tuple(draw(st.lists(TEXT, max_size=3)))) for language in languages),
+        item_id=draw(TEXT),
+        dataset="x",
+        split="all",
+        position=draw(st.integers(0, 99)),
+        questions=tuple((language, draw(TEXT)) for language in languages),
+        answers=tuple((language, tuple(draw(st.lists(TEXT, max_size=3)))) for language in languages),
         question_id=draw(TEXT),
         topic=draw(TEXT),
     )
@@ -77,23 +75,24 @@ def test_items_come_back_from_disk_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, made: list[Item]
 ) -> None:
     path = tmp_path_factory.mktemp("items") / "items.parquet"
-    write_items(path, made)
-    assert read_items(path) == made
+    write_rows(path, made, Item, "")
+    assert read_rows(path, Item) == made
 
 
 def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = items_path(tmp_path)
-    with pytest.raises(SourceError, match="no items yet"):
-        read_items(path)
-    write_items(path, [ITEM])
-    rows = pq.read_table(path).to_pylist()
+    path = items_path(tmp_path, "selfknowledge")
+    with pytest.raises(SourceError, match="not built yet"):
+        read_rows(path, Item)
+    write_rows(path, [ITEM], Item, "")
+    table = pq.read_table(path)
+    rows = table.to_pylist()
     rows[0]["answers"] = [("en", ["Grace"]), ("ko", [])]
-    pq.write_table(pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
     with pytest.raises(SourceError, match="sk-x-000000 was changed by hand"):
-        read_items(path)
+        read_rows(path, Item)
     pq.write_table(pa.table({"item_id": ["a"]}), path)
     with pytest.raises(SourceError, match="not those of this version"):
-        read_items(path)
+        read_rows(path, Item)
     path.write_bytes(b"PAR1 torn")
     with pytest.raises(SourceError, match="cannot be read"):
-        read_items(path)
+        read_rows(path, Item)

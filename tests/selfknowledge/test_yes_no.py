@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.parsing import language_of, read_yes_no, says_yes
-from metacog_pipeline.benchmarks.selfknowledge.sloppy import NEITHER, NO, REFUSALS, YES
+from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import NEITHER, NO, REFUSALS, YES
 
 LANGUAGES = tuple(YES_NO)
 REPLIES: dict[str, dict[str, list[str]]] = tomllib.loads(

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.selfknowledge.construction import fields, files
+from metacog_pipeline.benchmark.item_files import read_rows
+from metacog_pipeline.benchmarks.selfknowledge.construction import fields
+from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.sources import Line, read_lines
@@ -44,7 +46,7 @@ def load_questions(source: str, language: str = "en") -> list[Question]:
     if source.endswith(".parquet"):
         found = [
             Question(item.item_id, text, dict(item.answers).get(language, ()))
-            for item in files.read_items(Path(source))
+            for item in read_rows(Path(source), Item)
             if (text := dict(item.questions).get(language)) is not None
         ]
     else:

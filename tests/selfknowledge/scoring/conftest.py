@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmark.contract import Scored
+from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
+from metacog_pipeline.benchmarks.selfknowledge.curves import curves
+from metacog_pipeline.conformance.case import Tried, small_study
+from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.schemas import response_schema
 
 Rows = Callable[..., pl.DataFrame]
+SCHEMA = response_schema(SelfKnowledge)
+
+
+class Scoring:
+    """Scores responses made by hand, as the engine scores those it has read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def groups(self, responses: pl.DataFrame, *, by_run: bool = False, **settings: object) -> Any:
+        benchmark = SelfKnowledge.of(small_study(SelfKnowledge, self.folder, settings))
+        cluster = pl.coalesce("event_id", "question_id", "item_id")
+        tried = Tried(benchmark, (0, 0))
+        return benchmark, groups_of(
+            benchmark, tried.derived(responses.with_columns(cluster=cluster)), by_run=by_run
+        )
+
+    def score(self, responses: pl.DataFrame, **settings: object) -> pl.DataFrame:
+        return estimates(*self.groups(responses, by_run=True, **settings))
+
+    def pool(self, responses: pl.DataFrame) -> pl.DataFrame:
+        return estimates(*self.groups(responses))
+
+    def compare(self, responses: pl.DataFrame) -> pl.DataFrame:
+        return comparisons(*self.groups(responses))
+
+    def curves(self, responses: pl.DataFrame) -> pl.DataFrame:
+        benchmark, groups = self.groups(responses)
+        return curves(benchmark, Scored(responses, groups, None, pl.DataFrame()))
+
+
+@pytest.fixture
+def scoring(tmp_path: Path) -> Scoring:
+    """Return what scores responses."""
+    return Scoring(tmp_path)
 
 
 @pytest.fixture
@@ -43,9 +86,9 @@ def rows() -> Rows:
         if given["condition"] == "idk":
             given |= {"abstained": [None if each is None else 1 - each for each in yes], "status": "ok"}
             given |= {"yes": None, "yes_strict": None, "yes_reference": None} | more
-        columns = {name: given.get(name) for name in OBSERVATION_SCHEMA}
+        columns = {name: given.get(name) for name in SCHEMA}
         spread = {name: value if isinstance(value, list) else [value] * n for name, value in columns.items()}
-        return pl.DataFrame(spread, schema=OBSERVATION_SCHEMA)
+        return pl.DataFrame(spread, schema=SCHEMA)
 
     return make
 

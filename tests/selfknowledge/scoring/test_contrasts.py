@@ -3,50 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.comparisons import COMPARISON_SCHEMA, compare
-from metacog_pipeline.benchmarks.selfknowledge.curves import curves
-from metacog_pipeline.benchmarks.selfknowledge.layout import CURVE_SCHEMA
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.selfknowledge import contrasts
+from metacog_pipeline.benchmarks.selfknowledge.curves import Curve
+from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats.paired import mcnemar_from_data
 
 Make = Callable[..., pl.DataFrame]
 
 
-def compared(*frames: pl.DataFrame) -> pl.DataFrame:
-    return compare(pl.concat(frames), seed=1, n_boot=1000)
+@pytest.fixture
+def compared(scoring: Any, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Return ``compared(*responses)``: every test, from fewer draws."""
+    monkeypatch.setattr(contrasts, "N_DRAWS", 1000)
+    return lambda *frames: scoring.compare(pl.concat(frames))
 
 
 def row(frame: pl.DataFrame, family: str, measure: str) -> dict[str, object]:
     return frame.filter(family=family, measure=measure).row(0, named=True)
 
 
-def test_a_model_that_knows_more_is_told_apart(observer: Make) -> None:
+def test_a_model_that_knows_more_is_told_apart(observer: Make, compared: Make) -> None:
     found = compared(observer(800, 0.5, 0.3, 1), observer(800, 0.5, 1.5, 2, model="beta"))
     made = row(found, "models_paired", "d_type2")
     assert (made["a"], made["b"], made["verdict"]) == ("alpha", "beta", "significant")
-    assert made["difference"] == pytest.approx(-1.2, abs=0.35)
-    assert made["low"] < made["difference"] < made["high"] < 0  # type: ignore[operator]
+    assert made["value"] == pytest.approx(-1.2, abs=0.35)
+    assert made["low"] < made["value"] < made["high"] < 0  # type: ignore[operator]
     assert row(found, "models_paired", "auroc2")["verdict"] == "significant"
-    assert found.schema == COMPARISON_SCHEMA
+    assert found.schema == COMPARISON
     assert set(found["n"]) == {800}
 
 
-def test_equal_answers_differ_in_nothing(observer: Make) -> None:
+def test_equal_answers_differ_in_nothing(observer: Make, compared: Make) -> None:
     one = observer(100, 0.5, 1.0)
     found = compared(one, one.with_columns(model=pl.lit("beta")))
     paired = found.filter(family="models_paired")
-    assert paired["difference"].to_list() == [0.0] * paired.height
+    assert paired["value"].to_list() == [0.0] * paired.height
     assert paired["verdict"].to_list() == [
         None if m == "auroc2" else "not_significant" for m in paired["measure"]
     ]
     assert row(found, "mcnemar", "accuracy")["status"] == "no item on which they differ"
 
 
-def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer: Make) -> None:
+def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer: Make, compared: Make) -> None:
     one, two = observer(200, 0.5, 1.0, 1), observer(200, 0.7, 1.0, 2, model="beta")
     made = row(compared(one, two), "mcnemar", "accuracy")
     expected = mcnemar_from_data(one["correct"].to_numpy(), two["correct"].to_numpy())
@@ -55,23 +60,25 @@ def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer: Mak
     assert compared(one, two, *again).filter(family="mcnemar").is_empty()
 
 
-def test_only_shared_items_are_compared(rows: Make) -> None:
+def test_only_shared_items_are_compared(rows: Make, compared: Make) -> None:
     one = rows([1, 1, 0, 0], [1, 1, 0, 0])
     two = rows([1, 0, 1], [1, 0, 1], model="beta", item_id=["q00000", "q00001", "other"])
     made = row(compared(one, two), "models_paired", "accuracy")
-    assert (made["n"], made["difference"]) == (2, 0.5)
+    assert (made["n"], made["value"]) == (2, 0.5)
     apart = compared(one, two.with_columns(item_id=pl.lit("x-") + pl.col("item_id")))
     assert row(apart, "models_paired", "accuracy")["status"] == "no shared items"
 
 
-def test_simulated_observers_meet_no_model_and_unfinished_ones_nobody(observer: Make) -> None:
+def test_simulated_observers_meet_no_model_and_unfinished_ones_nobody(observer: Make, compared: Make) -> None:
     real, made_up = observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 2, model="sim", source="simulated")
     assert compared(real, made_up).is_empty()
     status = ["not_run"] + ["ok"] * 49
     assert compared(real, observer(50, 0.5, 1.0, 3, model="beta", status=status)).is_empty()
 
 
-def test_languages_of_a_model_and_ways_of_asking_are_compared(observer: Make, rows: Make) -> None:
+def test_languages_of_a_model_and_ways_of_asking_are_compared(
+    observer: Make, rows: Make, compared: Make
+) -> None:
     dual = observer(300, 0.6, 1.5, 1)
     chinese = observer(300, 0.3, 0.2, 2, condition="dual_zh", language="zh")
     right = dual["correct"].to_list()
@@ -88,21 +95,21 @@ def test_languages_of_a_model_and_ways_of_asking_are_compared(observer: Make, ro
     alignment = row(found, "dual_idk", "raw_alignment")
     assert (alignment["a"], alignment["b"], alignment["model"]) == ("dual", "idk", "alpha")
     share = np.mean(np.array(right) == dual["yes"].to_numpy()) - np.mean(right)
-    assert alignment["difference"] == pytest.approx(share)
-    assert row(found, "dual_idk", "accuracy")["difference"] == 0.0
+    assert alignment["value"] == pytest.approx(share)
+    assert row(found, "dual_idk", "accuracy")["value"] == 0.0
     assert "hardly ever right" in str(row(found, "dual_idk", "d_type2")["note"])
     assert found.filter(family="dual_idk", measure="nfr").is_empty()
     assert "idk" not in set(found.filter(family="languages_paired")["b"])
 
 
-def test_under_idk_models_are_compared_in_its_own_measures(rows: Make) -> None:
+def test_under_idk_models_are_compared_in_its_own_measures(rows: Make, compared: Make) -> None:
     dual, idk = rows([1, 0] * 20, [1, 0] * 20), rows([1, 0] * 20, [1, 1] * 20, condition="idk")
     other = [each.with_columns(model=pl.lit("beta")) for each in (dual, idk)]
     found = compared(dual, idk, *other).filter(condition="idk", family="models_paired")
     assert set(found["measure"]) == {"idk_accuracy", "idk_d_type2", "idk_alignment", "all_alignment"}
 
 
-def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer: Make) -> None:
+def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer: Make, compared: Make) -> None:
     found = compared(*(observer(150, 0.5, 1.0, i, model=f"m{i}") for i in range(3)))
     one = found.filter(family="models_paired", measure="accuracy")
     assert one.height == 3
@@ -110,10 +117,10 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer: Make) -> No
     assert (one["p_adjusted"] >= one["p"]).all()
 
 
-def test_curves_hold_the_spoken_yes_and_the_graded_one(observer: Make, rows: Make) -> None:
+def test_curves_hold_the_spoken_yes_and_the_graded_one(observer: Make, rows: Make, scoring: Any) -> None:
     frame = pl.concat([observer(400, 0.5, 1.0), rows([1, 0, 1, 0], [1, 0, 1, 1], model="mute")])
-    found = curves(frame)
-    assert found.schema == CURVE_SCHEMA
+    found = scoring.curves(frame)
+    assert found.schema == schema_of(Curve)
     assert set(found.filter(model="mute")["curve"]) == {"said"}
     assert found.filter(model="mute").select("x", "y").row(0) == (0.5, 1.0)
     own = found.filter(model="alpha")

@@ -13,7 +13,7 @@ from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
 from metacog_pipeline.benchmarks.selfknowledge.matching import matches
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains, read_yes_no
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps, load_wording, messages
-from metacog_pipeline.benchmarks.selfknowledge.simulate import Responder
+from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, OneOf, Sampling
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -23,7 +23,7 @@ WORDS = load_wording()
 Z = NormalDist().inv_cdf
 NAMES = [f"thing of {number}." for number in range(N)]
 MANY = [
-    Item(f"i{n}", "sample", "all", n, (("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")),
+    Item(item_id=f"i{n}", dataset="sample", split="all", position=n, questions=(("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")), answers=
          (("en", (f"maker {n:05d}",)), ("es", (f"autor {n:05d}",))))
     for n, name in enumerate(NAMES)
 ]  # fmt: skip
@@ -39,7 +39,7 @@ def text(said: str | Completion) -> str:
 
 def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return who was right, who said yes (NaN: neither), and D."""
-    respond, language = Responder(MANY, observer), LANGUAGE_OF[condition]
+    respond, language = SimulatedRespondent(MANY, observer), LANGUAGE_OF[condition]
     right, yes, shares = [], [], []
     for item in MANY:
         right.append(matches(text(respond(request(item, condition, "direct"))), item.accepted(language)))
@@ -73,7 +73,7 @@ def test_less_is_known_in_other_languages() -> None:
 
 
 def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
-    respond = Responder(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, sloppiness=0.3))
+    respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, sloppiness=0.3))
     said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
     withheld = np.array([abstains(reply) for reply in said])
     right = np.array([matches(reply, item.accepted()) for reply, item in zip(said, MANY, strict=True)])
@@ -83,26 +83,26 @@ def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
 
 def test_answers_are_the_same_again_and_resemble_those_of_another_run() -> None:
     observer = ObserverSpec()
-    first, second = Responder(MANY, observer), Responder(MANY, observer)
+    first, second = SimulatedRespondent(MANY, observer), SimulatedRespondent(MANY, observer)
 
-    def answers(respond: Responder, seed: int) -> list[str]:
+    def answers(respond: SimulatedRespondent, seed: int) -> list[str]:
         return [text(respond(request(item, "dual", "meta", seed=seed))) for item in MANY[:600]]
 
     assert answers(first, 1) == answers(second, 1)
     alike = np.mean([a == b for a, b in zip(answers(first, 1), answers(second, 2), strict=True)])
     assert 0.65 < alike < 0.95
-    other = Responder(MANY, ObserverSpec(seed=9))
+    other = SimulatedRespondent(MANY, ObserverSpec(seed=9))
     assert answers(other, 1) != answers(first, 1)
 
 
 def test_what_no_answer_is_accepted_of_is_never_right(bench: Any) -> None:
-    respond = Responder(bench.ITEMS, ObserverSpec(accuracy=1.0))
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(accuracy=1.0))
     assert respond(request(bench.UNANSWERABLE, "dual", "direct")) in ("Paris", "Nobody", "?")
     assert respond(request(bench.CAPITAL, "dual_ko", "direct")) in ("파리", "?")
 
 
 def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> None:
-    respond = Responder(bench.ITEMS, ObserverSpec())
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
     for item, condition in ((bench.CAPITAL, "dual_zh"), (bench.PLAIN, "dual"), (bench.PLAIN, "idk")):
         for step in condition_steps(condition):
             assert respond.knows(request(item, condition, step))
@@ -111,14 +111,14 @@ def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> No
 
 
 def test_a_choice_is_kept_to(bench: Any) -> None:
-    respond = Responder(bench.ITEMS, ObserverSpec(sloppiness=1.0, refusal=1.0))
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(sloppiness=1.0, refusal=1.0))
     (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
     said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
     assert said in ("예", "아니요")
 
 
 def test_log_probabilities_are_given_where_asked_for_only(bench: Any) -> None:
-    respond = Responder(bench.ITEMS, ObserverSpec())
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
     assert isinstance(respond(request(bench.CAPITAL, "dual", "meta")), str)
     assert isinstance(respond(request(bench.CAPITAL, "dual", "direct", top_logprobs=5)), str)
     said = respond(request(bench.CAPITAL, "dual", "meta", top_logprobs=5))
@@ -126,6 +126,6 @@ def test_log_probabilities_are_given_where_asked_for_only(bench: Any) -> None:
 
 
 def test_a_refusing_observer_claims_no_knowledge(bench: Any) -> None:
-    respond = Responder(bench.ITEMS, ObserverSpec(refusal=1.0))
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0))
     assert read_yes_no(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es").value == 0
     assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.selfknowledge import scoring
-from metacog_pipeline.benchmarks.selfknowledge.layout import ESTIMATE_SCHEMA
+from metacog_pipeline.benchmark import groups
 from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
-from metacog_pipeline.benchmarks.selfknowledge.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 Make = Callable[..., pl.DataFrame]
@@ -24,15 +24,18 @@ def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:
     return {row["measure"]: row for row in frame.filter(**only).iter_rows(named=True)}
 
 
-def estimates(frame: pl.DataFrame, **more: object) -> dict[str, dict[str, object]]:
-    return values(scoring.score(frame, seed=1, n_boot=400, **more))  # type: ignore[arg-type]
+@pytest.fixture
+def estimates(scoring: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, dict[str, object]]]:
+    """Return ``estimates(responses, …)``: measure → row, from fewer draws."""
+    monkeypatch.setattr(groups, "N_DRAWS", 400)
+    return lambda frame, **settings: values(scoring.score(frame, **settings))
 
 
 # One "yes" in 1,797 answers, to a right one.
 ONE_YES = ([1] * 918 + [0] * 879, [1] + [0] * 1796)
 
 
-def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make) -> None:
+def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make, estimates: Any) -> None:
     found = estimates(rows(*ONE_YES))
     assert found["d_type2_clip"]["estimate"] == pytest.approx(0.654, abs=5e-4)
     assert "made by the clip" in str(found["d_type2_clip"]["status"])
@@ -44,7 +47,7 @@ def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make) -> None:
     assert headline["high"] - headline["low"] > 1.5  # type: ignore[operator]
 
 
-def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make) -> None:
+def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make, estimates: Any) -> None:
     for correct, yes, why in (
         (
             [1] * 5,
@@ -66,7 +69,7 @@ def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make) -> None:
             assert found[measure]["status"] == status
 
 
-def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make) -> None:
+def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make, scoring: Any) -> None:
     frame = pl.concat(
         [
             rows([1], [1]),
@@ -74,8 +77,8 @@ def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make) -> Non
             rows([0, 1], [None, 1], model="c", condition="idk"),
         ]
     )
-    for made in (scoring.score(frame, seed=1, n_boot=200), scoring.pool(frame, seed=1, n_boot=200)):
-        assert made.schema == ESTIMATE_SCHEMA
+    for made in (scoring.score(frame), scoring.pool(frame)):
+        assert made.schema == ESTIMATE
         assert made.select(pl.col("estimate", "low", "high", "sem").is_nan().any()).row(0) in (
             (False,) * 4,
             (None,) * 4,
@@ -84,16 +87,16 @@ def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make) -> Non
         assert made["method"].null_count() == 0
 
 
-def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows: Make) -> None:
+def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows: Make, estimates: Any) -> None:
     found = estimates(rows([1, 0, 1, 0], [1, 0, None, None]))
     assert (found["accuracy"]["estimate"], found["accuracy"]["n"]) == (0.5, 4)
     assert (found["raw_alignment"]["estimate"], found["raw_alignment"]["n"]) == (1.0, 2)
     assert found["invalid_share"]["estimate"] == 0.5
-    assert found["accuracy"]["n_unparsable"] == 2
+    assert found["accuracy"]["n_unreadable"] == 2
     assert found["coverage"]["estimate"] == 0.5
 
 
-def test_failed_calls_are_never_scored(rows: Make) -> None:
+def test_failed_calls_are_never_scored(rows: Make, estimates: Any) -> None:
     frame = rows([1, 0, 1, 0], [1, 0, 1, 0], status=["ok", "ok", "transport_error", "not_run"])
     withheld = estimates(frame)
     assert withheld["accuracy"]["estimate"] is None
@@ -107,12 +110,12 @@ def test_failed_calls_are_never_scored(rows: Make) -> None:
     assert shown["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
 
 
-def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows: Make) -> None:
+def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows: Make, estimates: Any) -> None:
     found = estimates(rows([1, 0, 0, 0], [1, 0, 0, 0], answerable=[1, 1, 0, 0]))
     assert (found["accuracy"]["estimate"], found["accuracy_answerable"]["estimate"]) == (0.25, 0.5)
 
 
-def test_the_published_readings_need_the_published_matching_rule(rows: Make) -> None:
+def test_the_published_readings_need_the_published_matching_rule(rows: Make, estimates: Any) -> None:
     frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1])
     assert estimates(frame)["d_type2_reference"]["n"] == 4
     other = estimates(frame.with_columns(matching=pl.lit("token_boundary")))["d_type2_reference"]
@@ -120,7 +123,9 @@ def test_the_published_readings_need_the_published_matching_rule(rows: Make) -> 
     assert "token_boundary" in str(other["status"])
 
 
-def test_without_log_probabilities_the_graded_measures_say_so(rows: Make, observer: Make) -> None:
+def test_without_log_probabilities_the_graded_measures_say_so(
+    rows: Make, observer: Make, estimates: Any
+) -> None:
     bare = estimates(rows([1, 0], [1, 0]))
     assert bare["auroc2"]["estimate"] is None
     assert "log-probabilities" in str(bare["auroc2"]["status"])
@@ -129,61 +134,61 @@ def test_without_log_probabilities_the_graded_measures_say_so(rows: Make, observ
     assert graded["d_type2_threshold"]["estimate"] == graded["d_type2"]["estimate"]
 
 
-def test_a_tie_of_yes_and_no_is_a_no(rows: Make) -> None:
+def test_a_tie_of_yes_and_no_is_a_no(rows: Make, estimates: Any) -> None:
     found = estimates(rows([1, 0, 1], [1, 1, 1], confidence=[0.5, 0.5, 0.9]))
     assert found["yes_ratio_threshold"]["estimate"] == pytest.approx(1 / 3)
 
 
-def test_all_alignment_joins_each_question_with_itself(rows: Make) -> None:
+def test_all_alignment_joins_each_question_with_itself(rows: Make, scoring: Any) -> None:
     dual = rows([1, 1, 0, 0], [1, 0, 0, 1])
     idk = rows([1, 1, 0, 1], [1, 1, 0, 1], condition="idk").reverse()
-    found = values(scoring.score(pl.concat([dual, idk]), seed=1, n_boot=50), condition="idk")
+    found = values(scoring.score(pl.concat([dual, idk])), condition="idk")
     assert found["all_alignment"]["estimate"] == 0.5  # the first and the third
     assert found["idk_alignment"]["estimate"] == 1.0
     assert found["idk_rate"]["estimate"] == 0.25
-    alone = values(scoring.score(idk, seed=1, n_boot=50))
+    alone = values(scoring.score(idk))
     assert alone["all_alignment"]["status"] == "not asked under dual as well"
 
 
-def test_all_alignment_waits_for_the_dual_answers(rows: Make) -> None:
+def test_all_alignment_waits_for_the_dual_answers(rows: Make, scoring: Any) -> None:
     dual = rows([1, 0], [1, 0], status=["ok", "transport_error"])
     idk = rows([1, 0], [1, 0], condition="idk")
-    found = values(scoring.score(pl.concat([dual, idk]), seed=1, n_boot=50), condition="idk")
+    found = values(scoring.score(pl.concat([dual, idk])), condition="idk")
     assert found["idk_alignment"]["estimate"] == 1.0
     assert found["all_alignment"]["estimate"] is None
     assert "under dual" in str(found["all_alignment"]["status"])
 
 
-def test_runs_that_agree_add_no_certainty(observer: Make) -> None:
+def test_runs_that_agree_add_no_certainty(observer: Make, scoring: Any) -> None:
     one = observer(300, 0.6, 1.0)
     both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
-    alone, pooled = (values(scoring.pool(each, seed=1, n_boot=2000)) for each in (one, both))
+    alone, pooled = (values(scoring.pool(each)) for each in (one, both))
     for measure in ("accuracy", "d_type2", "auroc2", "ece", "brier", "rmi"):
         assert pooled[measure]["estimate"] == pytest.approx(alone[measure]["estimate"], rel=0.01)
         width = [each[measure]["high"] - each[measure]["low"] for each in (alone, pooled)]  # type: ignore[operator]
         assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
-def test_questions_about_one_event_are_drawn_together(observer: Make) -> None:
+def test_questions_about_one_event_are_drawn_together(observer: Make, scoring: Any) -> None:
     one = observer(200, 0.6, 1.0)
     copies = [
         one.with_columns(item_id=pl.col("item_id") + f"-{i}", event_id=pl.col("item_id")) for i in range(3)
     ]
-    alone, tied = (values(scoring.pool(each, seed=1, n_boot=2000)) for each in (one, pl.concat(copies)))
+    alone, tied = (values(scoring.pool(each)) for each in (one, pl.concat(copies)))
     width = [each["d_type2"]["high"] - each["d_type2"]["low"] for each in (alone, tied)]  # type: ignore[operator]
     assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
-def test_the_same_seed_gives_the_same_table(observer: Make) -> None:
+def test_the_same_seed_gives_the_same_table(observer: Make, scoring: Any) -> None:
     frame = observer(80, 0.5, 1.0)
-    again = scoring.score(frame.sample(fraction=1.0, shuffle=True, seed=3), seed=7, n_boot=200)
-    assert scoring.score(frame, seed=7, n_boot=200).equals(again)
+    again = scoring.score(frame.sample(fraction=1.0, shuffle=True, seed=3))
+    assert scoring.score(frame).equals(again)
 
 
-def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Make) -> None:
+def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Make, scoring: Any) -> None:
     held = 0
     for seed in range(20):
-        found = values(scoring.score(observer(400, 0.5, 1.0, seed), seed=1, n_boot=500))["d_type2"]
+        found = values(scoring.score(observer(400, 0.5, 1.0, seed)))["d_type2"]
         held += bool(found["low"] <= 1.0 <= found["high"])  # type: ignore[operator]
     assert held >= 16
 
@@ -205,35 +210,18 @@ def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None
         assert found.false_alarm_rate[0] == pytest.approx(said * yfr / (1 - acc))
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=25))
-def test_all_alignment_never_exceeds_raw_alignment(answers: list[tuple[bool, bool, bool, bool]]) -> None:
-    columns = [[int(each) for each in column] for column in zip(*answers, strict=True)]
-    correct, yes, idk_correct, abstained = columns
-    n = len(correct)
-    shared = {"benchmark": "selfknowledge", "dataset": "sample", "model": "alpha", "run": 1, "status": "ok"}
-    shared |= {"answerable": 1, "matching": "inclusion", "source": "measured"}
-    items = [f"q{i}" for i in range(n)]
-    frames = [
-        pl.DataFrame(
-            [
-                {**dict.fromkeys(OBSERVATION_SCHEMA), **shared, "item_id": items[i], **own(i)}
-                for i in range(n)
-            ],
-            schema=OBSERVATION_SCHEMA,
-        )
-        for own in (
-            lambda i: {
-                "condition": "dual",
-                "correct": correct[i],
-                "correct_strict": correct[i],
-                "yes": yes[i],
-            },
-            lambda i: {"condition": "idk", "correct": idk_correct[i], "abstained": abstained[i]},
-        )
-    ]
-    made = scoring.score(pl.concat(frames), seed=1, n_boot=20)
-    dual, idk = values(made, condition="dual"), values(made, condition="idk")
-    assert idk["all_alignment"]["estimate"] <= dual["raw_alignment"]["estimate"]  # type: ignore[operator]
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(answers=st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=25))
+def test_all_alignment_never_exceeds_raw_alignment(
+    rows: Make, scoring: Any, answers: list[tuple[bool, bool, bool, bool]]
+) -> None:
+    correct, yes, idk_correct, abstained = ([int(x) for x in column] for column in zip(*answers, strict=True))
+    idk = rows(idk_correct, [1 - each for each in abstained], condition="idk")
+    made = scoring.score(pl.concat([rows(correct, yes), idk]))
+    raw, both = (
+        values(made, condition="dual")["raw_alignment"],
+        values(made, condition="idk")["all_alignment"],
+    )
+    assert both["estimate"] <= raw["estimate"]  # type: ignore[operator]
     expected = np.mean([c == y == 1 - k for c, y, k in zip(correct, yes, abstained, strict=True)])
-    assert idk["all_alignment"]["estimate"] == pytest.approx(expected)
+    assert both["estimate"] == pytest.approx(expected)

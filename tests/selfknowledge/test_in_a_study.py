@@ -1,0 +1,271 @@
+"""A study of self-knowledge from its file to its numbers, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.serving import respondents
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.llm.server.running import ServerThread
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import OneOf
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.scoring import files
+from metacog_pipeline.study import Study, load_study
+
+MODEL = """
+[[models]]
+name = "knowing"
+provider = "simulated"
+observer = { accuracy = 0.6, d_type2 = 3.0 }
+"""
+EVERY = 'languages = ["en", "zh", "ko", "es"]'
+
+
+def study(folder: Path, section: str = "", models: str = MODEL) -> Study:
+    path = folder / "study.toml"
+    head = '[study]\nname = "s"\n\n[benchmarks.selfknowledge]\n'
+    path.write_text(f"{head}{section}\n{models}", "utf-8")
+    return load_study(path)
+
+
+def of(asked: Study) -> SelfKnowledge:
+    found = bound(asked, "selfknowledge")
+    assert isinstance(found, SelfKnowledge)
+    return found
+
+
+def ask(asked: Study) -> Partition:
+    """Build the items and ask the study's only model."""
+    benchmark = of(asked)
+    construction.build(benchmark)
+    (partition,) = tasks.partitions(benchmark)
+    spec = partition.spec
+    query_partition(
+        partition,
+        tasks.tasks(benchmark, spec),
+        benchmark.modes(spec),
+        fingerprint=tasks.fingerprint(benchmark, partition),
+        respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
+    )
+    return partition
+
+
+def read(partition: Partition) -> pl.DataFrame:
+    return files.read(of(partition.study), partition).frame
+
+
+def requests(partition: Partition) -> list[dict[str, Any]]:
+    """Return what was sent, from the journals."""
+    paths = sorted(partition.folder.glob("journal-*.jsonl"))
+    records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(record["request_json"]) for record in records if "request_json" in record]
+
+
+def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
+    asked = study(tmp_path, f"{EVERY}\nlimit = 12")
+    assert tasks.expected(of(asked)) == 0 and not construction.items_current(of(asked))
+    assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 1)
+    partition = ask(asked)
+    assert partition.manifest()["state"] == "complete"
+    found = files.read(of(asked), partition)
+    assert found.frame.height == found.expected == 12 * 5
+    assert set(found.frame["status"]) == {"ok"} and set(found.frame["source"]) == {"simulated"}
+    dual = found.frame.filter(pl.col("condition") != "idk")
+    assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
+    assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
+    assert files.score(of(asked), partition).height
+    assert files.stale(of(asked), partition) == ()
+    assert files.pool(of(asked)) == {"models": 1, "models pooled anew": 1}
+    assert files.pool(of(asked))["models pooled anew"] == 0
+    assert files.compare(of(asked)).failures == ()
+    assert plan_study(asked).rows[0].to_ask == 0
+
+
+def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path: Path) -> None:
+    untidy = MODEL.replace("d_type2 = 3.0", "sloppiness = 1.0")
+    first = ask(study(tmp_path, "limit = 10", untidy))
+    files.read(of(first.study), first)
+    files.score(of(first.study), first)
+    sent = len(requests(first))
+    for rules in ('yes_no = "reference"', 'yes_no = "strict"', 'matching = "exact_match"'):
+        asked = study(tmp_path, f"limit = 10\n{rules}", untidy)
+        (other,) = tasks.partitions(of(asked))
+        assert files.stale(of(asked), other) == ("responses", "run_estimates")
+        frame = read(other)
+        assert set(frame["yes_no" if "yes_no" in rules else "matching"]) == {rules.split('"')[1]}
+        assert len(requests(other)) == sent
+
+
+def test_other_words_decoding_or_length_ask_again(tmp_path: Path) -> None:
+    first = ask(study(tmp_path, "limit = 2"))
+    assert {
+        (each["sampling"]["temperature"], each["sampling"]["max_tokens"]) for each in requests(first)
+    } == {(0.0, 32)}
+    (tmp_path / "words.toml").write_text("[en]\ndirect = 'Say: {question}'\n", "utf-8")
+    worded = requests(ask(study(tmp_path, 'limit = 2\nwording = "words.toml"')))
+    new = [each for each in worded if str(each["messages"][0][1]).startswith("Say: ")]
+    assert len(new) == 2 and len(worded) == len(requests(first))
+    shipped = ask(study(tmp_path, 'limit = 2\ndecoding = "checkpoint"'))
+    assert requests(shipped)[-1]["sampling"]["temperature"] is None
+    longer = ask(study(tmp_path, "limit = 2", MODEL.replace('"simulated"', '"simulated"\nmax_tokens = 64')))
+    assert requests(longer)[-1]["sampling"]["max_tokens"] == 64
+
+
+def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path: Path) -> None:
+    section = 'limit = 6\nlanguages = ["en", "ko"]'
+    here = ask(study(tmp_path, section))
+    inside = read(here)
+    simulated = here.study
+    observers = respondents(simulated)
+    with ServerThread(lambda model, request: observers["knowing"](request)) as server:
+        there = tmp_path / "http"
+        there.mkdir()
+        row = MODEL.split("observer")[0].replace('"simulated"', '"openai"')
+        row += f'model = "knowing"\nbase_url = "{server.url}/v1"\nprice_in = 0\nprice_out = 0\n'
+        asked = study(there, section, row)
+        outside = read(ask(asked))
+    kept = [
+        "item_id",
+        "condition",
+        "output",
+        "meta_output",
+        "correct",
+        "yes",
+        "abstained",
+        "confidence",
+        "status",
+    ]
+    assert outside.select(kept).equals(inside.select(kept))
+
+
+def test_a_larger_limit_only_adds(tmp_path: Path) -> None:
+    names = []
+    for limit in (3, 6):
+        asked = study(tmp_path, f"limit = {limit}")
+        construction.build(of(asked))
+        names.append([item.item_id for item in of(asked).items])
+    assert names[1][:3] == names[0] or set(names[0]) < set(names[1])
+
+
+def test_conditions_follow_languages_and_idk(tmp_path: Path) -> None:
+    def conditions(section: str) -> tuple[str, ...]:
+        return tuple(each.name for each in of(study(tmp_path, section)).conditions())
+
+    assert conditions("") == ("dual", "idk")
+    assert conditions("idk = false") == ("dual",)
+    assert conditions('languages = ["ko", "en"]') == ("dual_ko", "dual", "idk")
+    assert conditions('languages = ["zh", "es"]') == ("dual_zh", "dual_es")
+
+
+def test_own_words_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="cannot be read"):
+        _ = of(study(tmp_path, 'wording = "none.toml"')).wording
+
+
+def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path: Path) -> None:
+    first = of(study(tmp_path, "limit = 20"))
+    with pytest.raises(SourceError, match="not built yet"):
+        _ = first.items
+    built = construction.build(first)
+    assert built.facts["rows"] == len(first.items) == 20 and all(
+        each.passed for each in built.checks.values()
+    )
+    assert construction.items_current(of(study(tmp_path, 'limit = 20\nlanguages = ["en", "ko"]')))
+    for other in ("limit = 21", 'limit = 20\nsplit = "train"'):
+        assert not construction.items_current(of(study(tmp_path, other)))
+
+
+def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path: Path) -> None:
+    def write(n: int) -> None:
+        rows = [{"question": f"q {k}", "answer": [f"answer {k}"] if k else []} for k in range(n)]
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "mine" / "NQ-open.dev.jsonl").write_text(text)
+
+    write(6)
+    own = of(study(tmp_path, 'dataset = "nq_open"\nfolder = "mine"'))
+    assert own.needed_sources() == ()
+    built = construction.build(own)
+    assert built.facts["dataset"] == "nq_open-local" and built.facts["unanswerable_en"] == 1
+    assert construction.items_current(own)
+    write(7)
+    assert not construction.items_current(own)
+
+
+def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path: Path) -> None:
+    away = of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "all"'))
+    assert away.needed_sources() == ("trivia_qa_train", "trivia_qa")
+    with pytest.raises(SourceError, match="metacog fetch trivia_qa_train"):
+        away.parts()
+    with pytest.raises(StudyError, match="not published"):
+        construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))
+
+
+def test_each_step_is_asked_alone_and_told_how(bench: Any, tmp_path: Path) -> None:
+    def calls(condition: str, mode: str = "text", section: str = "", **fields: object) -> Any:
+        spec = ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
+        chat = bench.Listening(mode, spec, direct="Paris", meta="Yes")
+        asyncio.run(of(study(tmp_path, section)).ask(bench.CAPITAL, condition, chat))
+        return chat.calls
+
+    both = calls("dual_es")
+    assert [step for step, _, _ in both] == ["direct", "meta"]
+    for _, messages, _ in both:
+        (message,) = messages
+        assert message.role == "user" and "Paris" not in message.content
+        assert "¿Cuál es la capital de Francia?" in message.content
+    assert [how["top_logprobs"] for _, _, how in both] == [0, None]
+    assert [step for step, _, _ in calls("idk")] == ["idk"]
+    assert {how["max_tokens"] for _, _, how in both} == {32}
+    assert {how["max_tokens"] for _, _, how in calls("dual", max_tokens=8)} == {8}
+    assert [how["constraint"] for _, _, how in both] == [None, None]
+    assert [how["constraint"] for _, _, how in calls("dual_ko", "choice")] == [None, OneOf(("예", "아니요"))]
+    assert {how["send_temperature"] for _, _, how in both} == {True}
+    free = calls("dual", section='decoding = "checkpoint"')
+    assert {how["send_temperature"] for _, _, how in free} == {False}
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ('dataset = "trivia"', "trivia_qa"),
+        ('languages = ["en", "fr"]', "languages"),
+        ('languages = ["en", "en"]', "twice"),
+        ("languages = []", "languages"),
+        ('languages = ["zh"]\nidk = true', "English only"),
+        ('dataset = "nq_open"\nlanguages = ["ko"]', "English questions only"),
+        ('matching = "fuzzy"', "token_boundary"),
+        ('yes_no = "lenient"', "strict"),
+        ('decoding = "beam"', "checkpoint"),
+        ('idk = "no"', "idk"),
+        ('folder = "mine"', "comes with the package"),
+        ("limit = 0", "limit"),
+        ("limt = 3", 'did you mean "limit"'),
+    ],
+)
+def test_a_section_that_cannot_be_is_refused_in_one_line(section: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as refused:
+        study(tmp_path, section)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_models_answer_in_text_unless_their_row_asks_for_a_choice(tmp_path: Path) -> None:
+    modes = of(study(tmp_path)).modes
+
+    def row(**fields: object) -> ModelSpec:
+        return ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
+
+    assert modes(row()) == ("text",)
+    assert modes(row(answer_mode="json_schema")) == ("text",)
+    assert modes(row(answer_mode="choice")) == ("choice",)
