@@ -23,7 +23,8 @@ WORDS = load_wording()
 Z = NormalDist().inv_cdf
 NAMES = [f"thing of {number}." for number in range(N)]
 MANY = [
-    Item(item_id=f"i{n}", dataset="sample", split="all", position=n, questions=(("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")), answers=
+    Item(item_id=f"i{n}", dataset="sample", split="all", position=n, questions=(("en", f"Who made {name}?"), ("es", f"¿Quién hizo {name}?")),
+         answers=
          (("en", (f"maker {n:05d}",)), ("es", (f"autor {n:05d}",))))
     for n, name in enumerate(NAMES)
 ]  # fmt: skip
