@@ -323,6 +323,9 @@ class Measure:
     part
         What it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
         and completeness and coverage are those of the part.
+    only
+        The responses it rests on where those are not all of the group, as (column, its values); what is asked, answered
+        and readable is counted among them.
     """
 
     name: str
@@ -339,6 +342,7 @@ class Measure:
     conditions: Callable[[str], bool] = always
     needs: tuple[str, str] | None = None
     part: str | None = None
+    only: tuple[str, tuple[str, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,8 +363,8 @@ class Comparison:
 
     family: str
     measure: str
-    a: str
-    b: str
+    a: str | None = None
+    b: str | None = None
     dataset: str | None = None
     task: str | None = None
     condition: str | None = None

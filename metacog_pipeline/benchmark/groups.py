@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 N_DRAWS = (
     10_000  # resamples of a group's clusters: the ends of a 95 % interval vary by about 1 % of its width
 )
+UNPARSABLE = "unparsable"  # status of a response whose reader failed
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +155,16 @@ class Group:
     def everything(self) -> Group:
         """The same group with unanswered responses among its rows."""
         return replace(self, rows=self.frame)
+
+    def among(self, column: str, values: Sequence[str]) -> Group:
+        """Return the group with the responses that have one of ``values`` in ``column``, counted anew."""
+        here = pl.col(column).is_in(list(values))
+        rows, frame = self.rows.filter(here), self.frame.filter(here)
+        unreadable = rows.filter(pl.col("status").is_in((*self.benchmark.unreadable, UNPARSABLE))).height
+        failed = frame.height - rows.height
+        return replace(
+            self, rows=rows, frame=frame, asked=frame.height, n_failed=failed, n_unreadable=unreadable
+        )
 
     def only(self, rows: pl.DataFrame) -> Group:
         """Return the group with these of its rows."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.benchmark.schema import arrow_schema_of, json_text, kept_as_json
+from metacog_pipeline.benchmark.schema import FROM_FILE, arrow_schema_of, json_text, kept_as_json
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.study.frames import MARK
@@ -101,7 +101,7 @@ def _digest(path: Path, changed: int, row: type[Item]) -> str:
 def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     noted = value.pop(HASH, None)
     try:
-        made = row.model_validate({name: value[name] for name in row.model_fields})
+        made = row.model_validate({name: value[name] for name in row.model_fields}, context=FROM_FILE)
         unchanged = not isinstance(made, Item) or made.item_hash == noted
     except (ValidationError, ValueError, TypeError, RecursionError):
         unchanged = False

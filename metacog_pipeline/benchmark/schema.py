@@ -21,17 +21,27 @@ Flag = Annotated[int | None, pl.Int8]
 Small = Annotated[int | None, pl.Int32]
 
 
+FROM_FILE = "from a file"  # validation context of rows that are read back
+
+
+@dataclasses.dataclass(frozen=True)
 class AsJson:
     """Marks a field that is kept as JSON text: ``Annotated[tuple[Claim, ...], AsJson()]``. Read from it or from its value.
 
-    For parts whose shape only their source knows, and for numbers that must stay as they are written: 9 is not 9.0.
+    For parts whose shape only their source knows, and for numbers that must stay as they are written: 9 is not 9.0. A field
+    whose value may be a text itself says ``holds_text``: then only the text of a file is parsed.
     """
+
+    holds_text: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Parse text before the field is validated."""
-        return core_schema.no_info_before_validator_function(
-            lambda value: json.loads(value) if isinstance(value, str) else value, handler(source)
-        )
+
+        def parsed(value: Any, info: core_schema.ValidationInfo) -> Any:
+            told = isinstance(value, str) and (info.context == FROM_FILE or not self.holds_text)
+            return json.loads(value) if told else value
+
+        return core_schema.with_info_before_validator_function(parsed, handler(source))
 
 
 def kept_as_json(row: type[BaseModel]) -> frozenset[str]:

@@ -130,15 +130,21 @@ def _rows(
         whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
         values = {COVERAGE.name: whole, **values}
     coverage = values[COVERAGE.name].value
+    among: dict[tuple[str, tuple[str, ...]], Group] = {}
     for name, estimate in values.items():
-        missing = None if name == COVERAGE.name else _missing(group, known.get(name))
+        measure = known.get(name)
+        own = group
+        if measure is not None and measure.only is not None:
+            own = among.get(measure.only) or among.setdefault(measure.only, group.among(*measure.only))
+        missing = None if name == COVERAGE.name else _missing(own, measure)
         if missing is not None and not benchmark.settings.allow_incomplete:
             estimate = unavailable(estimate.n, WITHHELD, missing)
         # A value of an incomplete run says so; one that cannot be formed says why.
         status = missing if missing is not None and estimate.value is not None else estimate.status
-        part = known[name].part if name in known else None
-        covered = coverage if part is None else _coverage_of(group, part)
-        yield _row(benchmark, group, name, estimate, status, covered)
+        covered = coverage if own is group else own.coverage
+        if measure is not None and measure.part is not None:
+            covered = _coverage_of(own, measure.part)
+        yield _row(benchmark, own, name, estimate, status, covered)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
