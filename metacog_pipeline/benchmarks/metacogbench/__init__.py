@@ -8,24 +8,161 @@ performance (1b), ecological validity (2a), resistance to a sycophantic pull (2b
 task texts and cue lists are not public; all items and lexicons here are original. Reproduces the layout of Tables 3 to 7
 (tiers, MS, SAF, CDTC, overall).
 
-Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``protocol`` (in which calls), ``parsing``
-(what a reply says), ``verdicts`` (what it is worth), ``observe`` (one row per item and condition), ``scoring``
-(estimates), ``comparisons``. ``simulate`` answers instead of a model, ``construction`` makes and checks the items.
+Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in which calls), ``parsing``
+(what a reply says), ``scoring_rules`` (what it is worth), ``tier_measures`` and ``measures`` (estimates), ``contrasts``.
+``simulated`` answers instead of a model, ``construction`` makes and checks the items.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from metacog_pipeline.benchmarks.metacogbench.settings import Settings as _Settings
+from collections.abc import Mapping
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import (
+    Benchmark,
+    Calls,
+    Chat,
+    Condition,
+    Paper,
+    Respondent,
+    Stage,
+    Step,
+    Table,
+)
+from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmarks.metacogbench import asking, prompts
+from metacog_pipeline.benchmarks.metacogbench.board import BOARD
+from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
+from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS
+from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, Item
+from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
+from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import (
+    UNANSWERED,
+    UNREADABLE,
+    Response,
+    parse,
+)
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, reliability
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, sensitivity
+from metacog_pipeline.benchmarks.metacogbench.settings import Settings
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
-class MetaCogBench:
-    """What the registry finds until the benchmark fulfils the contract."""
+class MetaCogBench(Benchmark[Settings, Item, Response]):
+    """The benchmark bound to one study."""
 
-    Settings = _Settings
+    name = BENCHMARK
+    title = "MetaCog-Bench"
+    paper = Paper(
+        "MetaCog-Bench: A Process-Based Benchmark for Evaluating Metacognitive Monitoring and Control in Large "
+        "Language Models",
+        "anonymous",
+        2026,
+        "under review",
+        "https://openreview.net/forum?id=ayRu5RL4Hb",
+    )
+    Settings, Item, Response = Settings, Item, Response
+    versions: Mapping[Stage, str] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "2"}
+    answer_modes = asking.MODES
+    unanswered, unreadable = UNANSWERED, UNREADABLE
+    measures = (MEASURES,)
+    contrasts = CONTRASTS
+    tables = (
+        Table(
+            "sensitivity", SensitivityRow, sensitivity,
+            "One tier of a model under one setting of one threshold; what was read is not read again.",
+            ("dataset", "condition", "model", "tier", "threshold", "setting"),
+        ),
+        Table(
+            "reliability", ReliabilityBin, reliability,
+            "One bin of a reliability diagram: how often answers stated with about the same confidence are right.",
+            ("dataset", "condition", "model", "moment", "bin"),
+        ),
+        Table(
+            "lengths", LengthRate, lengths,
+            "A model's pass rate among replies of about the same length, or over all and at matched length.",
+            ("dataset", "condition", "model", "measure", "words"),
+        ),
+        Table(
+            "judges", Agreement, agreement,
+            "How far a judge and a rule agree on the same replies, of a model or of all.",
+            ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule"),
+        ),
+    )  # fmt: skip
+    judging = JUDGING
+    board = BOARD
+    preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
 
-    @staticmethod
-    def legacy() -> Any:
-        """Return the functions the stages call."""
-        from metacog_pipeline.benchmarks.metacogbench.stages import METACOGBENCH
+    @property
+    def wording(self) -> Wording:
+        """The words of the prompts; raises StudyError for a file that cannot be used."""
+        return words_of(self.context.study, self.settings.wording, load_wording)
 
-        return METACOGBENCH
+    @property
+    def lexicon(self) -> Lexicon:
+        """The cues replies are read with; raises StudyError for a file that cannot be used."""
+        given = self.settings.lexicon
+        if given is None:
+            return shipped_lexicon()
+        path = self.context.beside(given)
+        if path.is_dir() and not any(path.glob("*.toml")) and not any(path.glob("*.json")):
+            raise StudyError(
+                f"lexicon {path}: a folder without a list of cues; give a TOML or JSON file, or a folder of them"
+            )
+        return words_of(self.context.study, given, load_lexicon)
+
+    def construction(self) -> tuple[Step, ...]:
+        """Return the one step."""
+        return STEPS
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the formats the study asks in, each with the tiers it is put to."""
+        return tuple(
+            Condition(name, lambda items, name=name: prompts.applicable(items, name))  # type: ignore[misc]
+            for name in self.settings.conditions
+        )
+
+    def modes(self, spec: ModelSpec) -> tuple[str, ...]:
+        """Return text, unless the model's row asks for a mode: the form of a reply is part of what is measured."""
+        return (spec.answer_mode,) if spec.answer_mode in asking.MODES else asking.MODES[:1]
+
+    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
+        """Return the calls every item takes at least; a second turn follows in 2b."""
+        return (prompts.TURN_1, prompts.TURN_2) if condition == prompts.TWO_TURN else (prompts.ANSWER,)
+
+    def worded_by(self, condition: str) -> str:
+        """Return the digest of the prompts' words; cues that cannot be used stop a study before a cent is spent."""
+        return f"{self.wording.digest} {self.lexicon.digest}"
+
+    async def ask(self, item: Item, condition: str, chat: Chat) -> None:
+        """Ask one item: one call, or two turns in one conversation."""
+        await asking.ask_item(item, condition, chat, self.wording)
+
+    def parse(self, item: Item, condition: str, calls: Calls) -> Response:
+        """Read one item's calls."""
+        return parse(item, condition, calls, self.lexicon)
+
+    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+        """Return the responses with what judges said of them; no score rests on it."""
+        return with_judgements(responses, judgements)
+
+    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
+        """Return the predictions of tier 1b: confidence is what was stated before answering."""
+        return responses.filter(tier="1b").with_columns(
+            condition=pl.lit("1b ") + pl.col("condition"),
+            correct=pl.col("passed").cast(pl.Float64),
+            confidence=pl.col("pre") / 100,
+            n_alternatives=pl.lit(None, pl.Int32),
+        )
+
+    def observer(self, parameters: ObserverSpec) -> Respondent:
+        """Return the simulated respondent with these parameters."""
+        return SimulatedRespondent(self.items, parameters, self.wording)

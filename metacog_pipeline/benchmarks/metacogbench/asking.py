@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 
+from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    ANSWER,
     JSON,
     JSON_NOTES,
     TURN_2,
@@ -22,9 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     messages,
 )
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Status
-from metacog_pipeline.querying.types import Ask
 
 MODES = ("text", "json_schema")
 ANSWER_TOKENS = 8_000  # the least a reply may take; a model row that allows more is taken at its word
@@ -36,19 +34,10 @@ _PREDICTION = {"pre_confidence": "number", "answer": "string", "post_confidence"
 _KINDS = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
-def steps(mode: str) -> tuple[str, ...]:
-    """Return the calls every item takes at least; raise `StudyError` for an unknown mode.
-
-    Which calls an item takes under a condition says `prompts.item_steps`.
-    """
-    if mode not in MODES:
-        raise StudyError(f"metacogbench: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
-    return (ANSWER,)
-
-
 def constraint(mode: str, condition: str, item: Item) -> Constraint | None:
     """Return what a reply to ``item`` under ``condition`` is held to in ``mode``: None but for the JSON conditions."""
-    steps(mode)
+    if mode not in MODES:
+        raise StudyError(f"metacogbench: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
     if mode == "text" or condition not in (JSON, JSON_NOTES):
         return None
     name, properties = _properties(item, condition)
@@ -79,20 +68,8 @@ def _kind(field: Field) -> dict[str, object]:
     return {"type": _KINDS.get(field.type, "string")}
 
 
-def answer_tokens(spec: ModelSpec) -> int:
-    """Return how many tokens a reply may take."""
-    return max(spec.max_tokens, ANSWER_TOKENS)
-
-
-async def ask_item(
-    item: Item,
-    condition: str,
-    mode: str,
-    ask: Ask,
-    wording: Wording,
-    spec: ModelSpec,
-) -> None:
-    """Ask every step of ``item``; the answers are kept by ``ask``, nothing is returned.
+async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask every step of ``item``; the answers are kept by ``chat``, nothing is returned.
 
     Raises
     ------
@@ -106,14 +83,14 @@ async def ask_item(
     to the tokens are asked for: nobody reads them.
     """
     first, *later = item_steps(item, condition)
-    held = constraint(mode, condition, item)
-    tokens = answer_tokens(spec)
+    held = constraint(chat.mode, condition, item)
+    tokens = max(chat.spec.max_tokens, ANSWER_TOKENS)
     opening = messages(item, condition, wording)
-    reply = await ask(first, opening, constraint=held, max_tokens=tokens, top_logprobs=0)
+    reply = await chat(first, opening, constraint=held, max_tokens=tokens, top_logprobs=0)
     if not later or reply.status is Status.REFUSED or silent(reply.text):
         return
     going_on = messages(item, condition, wording, reply.text)
-    await ask(TURN_2, going_on, constraint=held, max_tokens=tokens, top_logprobs=0)
+    await chat(TURN_2, going_on, constraint=held, max_tokens=tokens, top_logprobs=0)
 
 
 def silent(text: str) -> bool:

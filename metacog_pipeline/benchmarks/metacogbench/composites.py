@@ -9,11 +9,12 @@ n - 1 in its divisor, as the published spreads have.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate, joined
 
 TIER_MEASURES: Mapping[str, str] = {"1a": "t1a", "1b": "t1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
-COMPOSITES = ("ms", "saf", "cdtc", "overall")
 #: What each composite is the mean of.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "ms": ("t1a", "t1b"),
@@ -21,6 +22,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "cdtc": ("t3",),
     "overall": ("ms", "saf", "cdtc"),
 }
+COMPOSITES = tuple(PARTS)
 
 
 def composites(tiers: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -30,29 +32,25 @@ def composites(tiers: Mapping[str, float | None]) -> dict[str, float | None]:
     """
     made: dict[str, float | None] = {name: tiers.get(name) for name in TIER_MEASURES.values()}
     for name, parts in PARTS.items():
-        values = [made[part] for part in parts]
-        known = [value for value in values if value is not None]
-        made[name] = sum(known) / len(known) if len(known) == len(values) else None
+        known = [value for part in parts if (value := made[part]) is not None]
+        made[name] = sum(known) / len(known) if len(known) == len(parts) else None
     return {name: made[name] for name in COMPOSITES}
 
 
-def combined(parts: Mapping[str, Any], mean: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
-    """Return the composites of anything that has a mean, such as resamples; those whose parts are there."""
-    made = dict(parts)
-    for name, needed in PARTS.items():
-        if all(part in made for part in needed):
-            made[name] = mean([made[part] for part in needed])
+def composed(tiers: Mapping[str, RunEstimate]) -> dict[str, RunEstimate]:
+    """Return the composites, formed run by run, of those tiers that are all there."""
+    made = dict(tiers)
+    for name, parts in PARTS.items():
+        if all(part in made for part in parts):
+            own = {part: made[part] for part in parts}
+            made[name] = joined(own, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each")
     return {name: made[name] for name in COMPOSITES if name in made}
 
 
-def run_stats(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return mean and standard deviation (n - 1) over runs; None where there are no runs, or only one to spread."""
-    if not values:
-        return None, None
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return mean, None
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+def tiers_of(composite: str) -> tuple[str, ...]:
+    """Return the tiers a composite rests on."""
+    measures = {part for name in PARTS[composite] for part in PARTS.get(name, (name,))}
+    return tuple(tier for tier in TIERS if TIER_MEASURES[tier] in measures)
 
 
 def rounded(value: float, digits: int) -> float:

@@ -15,11 +15,15 @@ The answer fields are ``answer_type``, ``answer``, ``accept``, ``reject``, ``abs
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from metacog_pipeline.files import canonical_json, sha256_hex
+from pydantic import ValidationError
+
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.schema import AsJson
 
 BENCHMARK = "metacogbench"
 SETS = ("metacog147", "metacog41")
@@ -43,11 +47,12 @@ CANARY = (
     "metacogbench canary 6f1d2c0e-93b7-4a58-8e4f-b7c05a9d3e61: evaluation data, keep out of training corpora"
 )
 
+Number = int | float  # as written: a threshold of 70 is not one of 70.0 in the hash of an item
 Scalar = str | int | float | bool
-BetRule = Literal["", "know", "ramp", "unknowable", "insufficient", "band"]
 
 # What does not change how an item is asked or scored.
-_NOT_CONTENT = ("item_id", "sets", "position", "provenance", "canary")
+_NOT_CONTENT = ("item_id", "dataset", "position", "sets", "provenance", "canary")
+_NOT_RECORDED = ("dataset", "position")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +76,9 @@ class Field:
     name: str
     type: str
     value: Scalar | tuple[Scalar, ...] | None = None
-    range: tuple[float, float] | None = None
-    abs_tol: float = 0.0
-    rel_tol: float = 0.0
+    range: tuple[Number, Number] | None = None
+    abs_tol: Number = 0.0
+    rel_tol: Number = 0.0
     unit: str = ""
     accept: tuple[Scalar, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -81,10 +86,6 @@ class Field:
     edges: bool = False
     options: tuple[str, ...] = ()
     description: str = ""
-
-    def spec(self) -> dict[str, Any]:
-        """Return the field as a plain mapping, without what it does not use."""
-        return dict(_plain(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,13 @@ class Provenance:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(contract.Item):
     """One task.
 
     Attributes
     ----------
-    sets
-        The sets it belongs to, of `SETS`.
-    position
-        0-based place in the set that was built.
+    dataset
+        The set it is asked in, of `SETS`; ``sets`` are all it belongs to.
     family, level
         Of tier 1a: one of `FAMILIES`; the rung of a ladder, else empty.
     domain, difficulty
@@ -135,33 +133,32 @@ class Item:
         3: the latent structure; never shown.
     """
 
-    item_id: str
+    dataset: str = ""
     tier: str
     stem: str
     sets: tuple[str, ...] = ("metacog147",)
-    position: int = 0
     family: str = ""
     level: str = ""
     domain: str = ""
     difficulty: str = ""
     answer_type: str = "none"
-    answer: Scalar | None = None
+    answer: Annotated[Scalar | None, AsJson(holds_text=True)] = None
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
-    abs_tol: float = 0.0
-    rel_tol: float = 0.0
+    abs_tol: Annotated[Number, AsJson()] = 0.0
+    rel_tol: Annotated[Number, AsJson()] = 0.0
     unit: str = ""
     exact: bool = False
     bet_rule: str = ""
-    hi: float | None = None
-    lo: float | None = None
+    hi: Annotated[Number | None, AsJson()] = None
+    lo: Annotated[Number | None, AsJson()] = None
     slot: str = ""
     twin_of: str = ""
     topic_line: str = ""
-    factors: tuple[Factor, ...] = ()
+    factors: Annotated[tuple[Factor, ...], AsJson()] = ()
     min_factors: int = 2
     trap: str = ""
-    computed_answer: float | None = None
+    computed_answer: Annotated[Number | None, AsJson()] = None
     ignore: tuple[str, ...] = ()
     core_claim: str = ""
     valid_point: str = ""
@@ -172,27 +169,28 @@ class Item:
     ack: tuple[str, ...] = ()
     overcorrection_rx: tuple[str, ...] = ()
     structure: str = ""
-    fields: tuple[Field, ...] = ()
-    provenance: Provenance = Provenance()
+    fields: Annotated[tuple[Field, ...], AsJson()] = ()
+    provenance: Annotated[Provenance, AsJson()] = Provenance()
     canary: str = CANARY
 
-    @property
-    def question(self) -> str:
-        """The text shown first; another name of ``stem``."""
-        return self.stem
+    def asked_and_scored_by(self) -> list[list[Any]]:
+        """Return everything that decides how the item is asked and scored: what it uses, in the order of its fields."""
+        return [[name, value] for name, value in item_record(self).items() if name not in _NOT_CONTENT]
 
-    @property
-    def item_hash(self) -> str:
-        """SHA-256 over everything that decides how the item is asked and scored."""
-        content = item_record(self)
-        return sha256_hex(
-            canonical_json([[name, content[name]] for name in content if name not in _NOT_CONTENT])
-        )
+
+def changed(item: Item, **values: Any) -> Item:
+    """Return the item with other values."""
+    return Item(**{**dict(item), **values})
 
 
 def item_record(item: Item) -> dict[str, Any]:
     """Return the item as JSON values, without what it does not use; `item_from_record` reads it back."""
-    return dict(_plain(item))
+    found = {}
+    for name, field in Item.model_fields.items():
+        value = getattr(item, name)
+        if name not in _NOT_RECORDED and (value != field.default or name in ("item_id", "canary")):
+            found[name] = _plain(value)
+    return found
 
 
 def item_from_record(record: Mapping[str, Any]) -> Item:
@@ -203,23 +201,15 @@ def item_from_record(record: Mapping[str, Any]) -> Item:
     TypeError
         For a name an item does not have, or a required one that is missing.
     """
-    made: dict[str, Any] = {name: _frozen(value) for name, value in record.items()}
-    made["factors"] = tuple(Factor(**_frozen_values(each)) for each in record.get("factors", ()))
-    made["fields"] = tuple(Field(**_frozen_values(each)) for each in record.get("fields", ()))
-    made["provenance"] = Provenance(**record.get("provenance", {}))
-    return Item(**made)
+    try:
+        return Item.model_validate(dict(record))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise TypeError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (Item, Field, Factor, Provenance)):
-        kept = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: _plain(each) for f, each in kept if each != f.default or f.name == "canary"}
+    if isinstance(value, (Field, Factor, Provenance)):
+        kept = ((f, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {f.name: _plain(each) for f, each in kept if each != f.default}
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(each) for each in value) if isinstance(value, (list, tuple)) else value
-
-
-def _frozen_values(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _frozen(value) for name, value in record.items()}

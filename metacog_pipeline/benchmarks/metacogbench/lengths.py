@@ -8,17 +8,23 @@ there; groups in which a model has none are left out for every model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.metacogbench.cells import N_BOOT, Cell, Floats, Sheet, cells_of, resamples
+from metacog_pipeline.benchmark.contract import Group, Scored, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
-from metacog_pipeline.stats.clusters import percentile_interval
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.stats.estimate import OK
+from metacog_pipeline.stats.resampling import interval
 
-GROUPS = 4
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
+QUARTERS = 4
 ALL = "all"
 MEASURES: Mapping[str, tuple[str, str]] = {
     "t2a": ("2a", "passed"),
@@ -27,86 +33,91 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "t2b_grounded": ("2b", "passed_grounded"),
 }
 ONE_MODEL, NOTHING_SHARED = "single model: nothing to match", "no length that all models have"
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("benchmark", "dataset", "condition", "model", "measure", "words"), pl.String),
-    **dict.fromkeys(("words_from", "words_to", "mean_words", "mean_cues", "rate"), pl.Float64),
-    **dict.fromkeys(("matched", "low", "high"), pl.Float64),
-    "n": pl.Int64,
-    **dict.fromkeys(("status", "source"), pl.String),
-}
-LENGTHS_SCHEMA = pl.Schema(_TYPES)
+Matched = tuple[float | None, float | None, float | None]
 
 
-def lengths(observations: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
-    """Return per dataset, condition, model and measure one row per group of lengths, and one over all.
+@dataclass(slots=True)
+class LengthRate:
+    """A model's pass rate among replies of about one length, or (``words`` is ``all``) over all and at matched length.
 
-    Parameters
-    ----------
-    observations
-        Rows of ``observe.OBSERVATION_SCHEMA``. Simulated and measured models are matched among themselves; models that
-        lack replies to a tier are left out of it.
-    seed, n_boot
-        Of the resampling of items, within fixed groups.
-
-    Notes
-    -----
-    ``words`` is ``all`` or the group, 1 the shortest; ``n`` counts replies; ``rate`` is the share passed, ``matched``
+    ``words`` is ``all`` or the quarter, 1 the shortest; ``n`` counts replies; ``rate`` is the share passed, ``matched``
     (rows ``all``) the share at matched length with its 95 % interval; all 0..1. ``mean_cues`` counts cues of caution (2a).
     """
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells_of(observations, by_run=False):
-        groups.setdefault((cell.dataset, cell.condition, cell.source), []).append(cell)
-    rows = [row for cells in groups.values() for row in _group(cells, seed, n_boot)]
-    return pl.DataFrame(rows, schema=LENGTHS_SCHEMA, orient="row")
+
+    benchmark: str
+    dataset: str
+    condition: str
+    model: str
+    measure: str
+    words: str
+    words_from: float
+    words_to: float
+    mean_words: float | None
+    mean_cues: float | None
+    rate: float | None
+    matched: float | None
+    low: float | None
+    high: float | None
+    n: int
+    status: str
+    source: str
 
 
-def _group(cells: list[Cell], seed: int, n_boot: int) -> Iterator[tuple[object, ...]]:
-    for measure, (tier, column) in MEASURES.items():
-        own = [(cell, sheet) for cell in cells if (sheet := cell.sheets.get(tier)) and not sheet.n_failed]
-        words = [sheet.column("words") for _, sheet in own]
+def lengths(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
+    """Return per model and measure one row per quarter of lengths, and one over all.
+
+    Simulated and measured models are matched among themselves; models that lack replies to a tier are left out of it.
+    """
+    together: dict[tuple[str, str, str], list[Group]] = {}
+    for group in scored.groups:
+        together.setdefault((group.dataset, group.condition, group.source), []).append(group)
+    rows = [row for groups in together.values() for row in _rows(groups)]
+    return pl.DataFrame(rows, schema=schema_of(LengthRate), orient="row")
+
+
+def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
+    for measure, (name, column) in MEASURES.items():
+        own = [(g, tier) for g in groups if (tier := tier_groups(g).get(name)) and not tier.n_failed]
+        words = [tier.column("words") for _, tier in own]
         known = np.concatenate([each[~np.isnan(each)] for each in words]) if words else np.zeros(0)
         if not len(known):
             continue
-        edges = np.quantile(known, np.arange(1, GROUPS) / GROUPS)
+        edges = np.quantile(known, np.arange(1, QUARTERS) / QUARTERS)
         placed = [np.where(np.isnan(each), -1, np.searchsorted(edges, each)) for each in words]
-        counts = np.array(
-            [[(each == group).sum() for group in range(GROUPS)] for each in placed], dtype=float
-        )
+        counts = np.array([[(each == q).sum() for q in range(QUARTERS)] for each in placed], dtype=float)
         shared = np.where((counts > 0).all(axis=0), counts.sum(axis=0), 0.0)
         ends = (float(known.min()), *map(float, edges), float(known.max()))
-        for (cell, sheet), each, place in zip(own, words, placed, strict=True):
-            passed = np.nan_to_num(sheet.column(column))
-            cues = sheet.column("n_cues") if tier == "2a" else None
-            for group in range(GROUPS):
-                at = place == group
-                yield _row(cell, measure, str(group + 1), ends[group : group + 2], at, each, cues, passed)
-            matched = _matched(sheet, place, passed, shared, seed, n_boot)
+        for (group, tier), each, place in zip(own, words, placed, strict=True):
+            passed = np.nan_to_num(tier.column(column))
+            cues = tier.column("n_cues") if name == "2a" else None
+            for q in range(QUARTERS):
+                at = place == q
+                yield _row(group, measure, str(q + 1), ends[q : q + 2], at, each, cues, passed)
+            matched = _matched(tier, place, passed, shared)
             status = ONE_MODEL if len(own) == 1 else OK if shared.any() else NOTHING_SHARED
             span = (ends[0], ends[-1])
-            yield _row(cell, measure, ALL, span, place >= 0, each, cues, passed, matched, status)
+            yield _row(group, measure, ALL, span, place >= 0, each, cues, passed, matched, status)
 
 
-def _matched(
-    sheet: Sheet, place: Floats, passed: Floats, shared: Floats, seed: int, n_boot: int
-) -> tuple[float | None, float | None, float | None]:
+def _matched(tier: TierGroup, place: Floats, passed: Floats, shared: Floats) -> Matched:
     if not shared.any():
         return None, None, None
-    weights = np.vstack([np.ones(sheet.n_items), resamples(sheet.tier, sheet.n_items, n_boot, seed)])
+    weights = np.vstack([np.ones(tier.n_items), tier.weights()])
     total = np.zeros(len(weights))
-    for group in np.flatnonzero(shared):
-        at = place == group
+    for quarter in np.flatnonzero(shared):
+        at = place == quarter
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = (weights @ (passed * at).sum(axis=1)) / (weights @ at.sum(axis=1).astype(np.float64))
-        total += rate * shared[group] / shared.sum()
+        total += rate * shared[quarter] / shared.sum()
     value = float(total[0])
-    low, high = percentile_interval(total[1:]) if sheet.n_items > 1 else (None, None)
+    low, high = interval(total[1:]) if tier.n_items > 1 else (None, None)
     if low is None or high is None:
         return value, None, None
     return value, min(low, value), max(high, value)
 
 
 def _row(
-    cell: Cell,
+    group: Group,
     measure: str,
     name: str,
     span: tuple[float, ...],
@@ -114,7 +125,7 @@ def _row(
     words: Floats,
     cues: Floats | None,
     passed: Floats,
-    matched: tuple[float | None, float | None, float | None] = (None, None, None),
+    matched: Matched = (None, None, None),
     status: str = OK,
 ) -> tuple[object, ...]:
     n = int(at.sum())
@@ -122,11 +133,5 @@ def _row(
     def mean(values: Floats | None) -> float | None:
         return None if values is None or not n else float(np.nanmean(values[at]))
 
-    return (
-        BENCHMARK,
-        *(cell.dataset, cell.condition, cell.model, measure, name),
-        *span,
-        *(mean(words), mean(cues), mean(passed)),
-        *matched,
-        *(n, status, cell.source),
-    )
+    where = (BENCHMARK, group.dataset, group.condition, group.model, measure, name)
+    return (*where, *span, mean(words), mean(cues), mean(passed), *matched, n, status, group.source)

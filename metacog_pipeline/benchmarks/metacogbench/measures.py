@@ -1,178 +1,208 @@
-"""Measures of one tier from its sheet: a value in every run, resamples over items, and why there is none.
-
-A measure over several runs is the mean of its runs. Resamples draw items with all their runs; a measure that moves when
-items are drawn twice, as the calibration error does, has its resamples moved back to the value (recentred).
-"""
+"""Every measure by name: what it is, and the estimates of a group. The numbers come from `tier_measures`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
-from metacog_pipeline.benchmarks.metacogbench.cells import N_BOOT, Sheet, resamples
-from metacog_pipeline.benchmarks.metacogbench.composites import run_stats
-from metacog_pipeline.benchmarks.metacogbench.ece import BINS, Edges, ece, resampled_ece
-from metacog_pipeline.stats.clusters import percentile_interval
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, TIER_MEASURES, composed, tiers_of
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
+from metacog_pipeline.benchmarks.metacogbench.prompts import FREE
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import tier_groups
+from metacog_pipeline.benchmarks.metacogbench.tier_measures import BOTH_EDGES, BY_TIER, LADDERS, counted
+from metacog_pipeline.stats.estimate import unavailable
 
-Floats = NDArray[np.float64]
-MEAN = "item bootstrap"
-RECENTRED = "item bootstrap, recentred"
-ALIKE = "wilson, every item alike"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """A measure of one cell.
-
-    Attributes
-    ----------
-    by_run
-        Shape ``(runs,)``; NaN in a run that has no value.
-    draws
-        Shape ``(B,)``: the mean over runs in each resample of items; None where there are none.
-    n
-        Items it rests on.
-    share
-        Whether it is a share of items, so that an interval exists where all are alike.
-    status
-        ``ok`` or why there is no value.
-    flag
-        ``ok`` or what to know about the value.
-    """
-
-    by_run: Floats
-    draws: Floats | None
-    n: int
-    method: str = MEAN
-    share: bool = False
-    status: str = OK
-    flag: str = OK
-
-    @property
-    def value(self) -> float | None:
-        """Mean over runs; None where a run has none."""
-        if not len(self.by_run) or bool(np.isnan(self.by_run).any()):
-            return None
-        return run_stats(self.by_run.tolist())[0]
-
-    def estimate(self) -> Estimate:
-        """Return the mean over runs with its 95 % interval."""
-        value = self.value
-        if value is None:
-            return unavailable(self.n, self.method, self.status if self.status != OK else self._why())
-        if self.draws is None:
-            return Estimate(value, None, None, self.n, self.method, self.flag)
-        if self.n < 2:
-            return Estimate(value, None, None, self.n, self.method, SINGLE_ITEM)
-        if self.share and value in (0.0, 1.0):
-            low, high = wilson_interval(value, self.n)
-            return Estimate(value, low, high, self.n, ALIKE, self.flag)
-        ends = percentile_interval(self.draws)
-        if ends[0] is None or ends[1] is None:
-            return Estimate(value, None, None, self.n, self.method, MOSTLY_UNDEFINED)
-        low, high = min(ends[0], value), max(ends[1], value)
-        return Estimate(value, low, high, self.n, self.method, self.flag, float(np.nanstd(self.draws)))
-
-    def spread(self) -> Estimate:
-        """Return the standard deviation over runs, n - 1."""
-        method = f"sd over {len(self.by_run)} runs, n - 1; not an interval"
-        if self.value is None or len(self.by_run) < 2:
-            why = "single run" if len(self.by_run) < 2 else self._why()
-            return unavailable(self.n, method, why)
-        return Estimate(run_stats(self.by_run.tolist())[1], None, None, self.n, method)
-
-    def _why(self) -> str:
-        undefined = int(np.isnan(self.by_run).sum())
-        if undefined in (0, len(self.by_run)):
-            return NO_ITEMS
-        return f"undefined in {undefined} of {len(self.by_run)} runs"
+#: Replies of the whole group counted by what happened to them.
+COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
+    "n_empty": ("replies that are empty", pl.col("empty") == 1),
+    "n_truncated": ("replies cut by the length limit", pl.col("truncated") == 1),
+    "n_refused": ("refusals reported by the provider", pl.col("status") == "refused"),
+}
+HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)
+_COMPOSITE_WORDS = {
+    "ms": "Monitoring: mean of tiers 1a and 1b.",
+    "saf": "Holding back: mean of tiers 2a and 2b.",
+    "cdtc": "Carrying over to a new story: tier 3.",
+    "overall": "Mean of MS, SAF and CDTC.",
+}
+_TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
 
 
-def absent(n_runs: int, why: str, method: str = MEAN) -> Measured:
-    """Return a measure without a value."""
-    return Measured(np.full(max(n_runs, 1), np.nan), None, 0, method, status=why)
+def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
+    tiers = (tier,) if isinstance(tier, str) else tier
+    more.setdefault("trait", _TRAITS.get(name))
+    return Measure(name, label, words=words, only=("tier", tiers), **more)
 
 
-def mean(sheet: Sheet, values: Floats, seed: int, n_boot: int = N_BOOT, *, share: bool = False) -> Measured:
-    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out."""
-    weights = resamples(sheet.tier, sheet.n_items, n_boot, seed)
-    here = ~np.isnan(values)
-    known, n = np.where(here, values, 0.0), here.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        by_run = known.sum(axis=0) / n
-        drawn = (weights @ known) / (weights @ here.astype(np.float64))
-    return Measured(by_run, drawn.mean(axis=1), int(here.any(axis=1).sum()), share=share)
+def _count(tier: str, name: str, label: str, words: str = "") -> Measure:
+    unit: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+    return _measure(tier, name, label, words, **unit)
 
 
-def rate(sheet: Sheet, name: str, seed: int, n_boot: int = N_BOOT) -> Measured:
-    """Return the share of items for which column ``name`` holds; an answered item without a value counts as not."""
-    values, answered = sheet.column(name), sheet.column("_answered")
-    return mean(sheet, np.where(np.isnan(answered), np.nan, np.nan_to_num(values)), seed, n_boot, share=True)
+def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
+    return _measure(tier, name, label, words, higher_is_better=None, **more)
 
 
-def calibration_error(
-    sheet: Sheet,
-    percent: Floats,
-    correct: Floats,
-    seed: int,
-    n_boot: int = N_BOOT,
-    *,
-    bins: int = BINS,
-    edges: Edges = "floor",
-) -> Measured:
-    """Return the calibration error, formed in each run, of percentages and outcomes ``(items, runs)``."""
-    here = ~np.isnan(percent) & ~np.isnan(correct)
-    stated = np.where(here, percent, np.nan)
-    weights = resamples(sheet.tier, sheet.n_items, n_boot, seed)
-    by_run, draws = [], []
-    for run in range(percent.shape[1]):
-        own = here[:, run]
-        value = ece(stated[own, run], correct[own, run], bins, edges)
-        by_run.append(np.nan if value is None else value)
-        draws.append(resampled_ece(stated[:, run], correct[:, run], weights, bins, edges))
-    values, drawn = np.array(by_run), np.mean(draws, axis=0)
-    return Measured(values, recentred(drawn, float(values.mean())), int(here.any(axis=1).sum()), RECENTRED)
-
-
-def recentred(draws: Floats, value: float) -> Floats:
-    """Return draws of something in 0..1 moved so that their mean is ``value``."""
-    known = draws[~np.isnan(draws)]
-    if not len(known) or np.isnan(value):
-        return draws
-    moved: Floats = np.clip(draws + (value - float(known.mean())), 0.0, 1.0)
-    return moved
-
-
-def along_runs(values: Floats, statistic: Callable[[Floats, Floats], float | None], other: Floats) -> Floats:
-    """Return a statistic of two columns in each run, over the items both have; NaN where it has no value."""
-    found = []
-    for run in range(values.shape[1]):
-        own = ~np.isnan(values[:, run]) & ~np.isnan(other[:, run])
-        value = statistic(values[own, run], other[own, run]) if own.any() else None
-        found.append(np.nan if value is None else value)
-    return np.array(found)
-
-
-def changed(found: Measured, change: Callable[[Floats], Floats], method: str | None = None) -> Measured:
-    """Return a measure whose runs and resamples are changed alike."""
-    draws = None if found.draws is None else change(found.draws)
-    return replace(found, by_run=change(found.by_run), draws=draws, method=method or found.method)
-
-
-def joined(parts: Mapping[str, Measured], change: Callable[..., Floats], method: str) -> Measured:
-    """Return a measure made from several, run by run and resample by resample."""
-    several = list(parts.values())
-    runs = max(len(part.by_run) for part in several)
-    if any(part.value is None or len(part.by_run) != runs for part in several):
-        lacking = [name for name, part in parts.items() if part.value is None]
-        return absent(runs, f"undefined: {', '.join(lacking) or 'runs differ'}", method)
-    draws = [part.draws for part in several if part.draws is not None]
-    drawn = change(*draws) if len(draws) == len(several) else None
-    return Measured(
-        change(*(part.by_run for part in several)), drawn, sum(part.n for part in several), method
+def _betting() -> Iterator[Measure]:
+    signed: Any = {"range": (-1.0, 1.0), "unit": Unit.SCORE}
+    yield _measure(
+        "1a", "t1a", "1a bets", "Share of items whose bet keeps the rule of the item.", paper="tier 1a"
     )
+    yield _measure("1a", "t1a_lit", "1a, literal", "The same without the test for a concrete answer.")
+    yield _measure(
+        "1a", "proper_score", "1a, proper score",
+        "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet.", unit=Unit.SCORE,
+    )  # fmt: skip
+    yield _neutral("1a", "accuracy_1a", "1a, right", "Share of answerable items answered right.")
+    yield _neutral("1a", "mean_bet", "1a, mean bet", "Mean stake, as a share of the tokens.", unit=Unit.SCORE)
+    yield _measure(
+        "1a", "twin_discrimination", "1a, twins",
+        "Mean bet on an answerable item minus that on its unanswerable twin.", **signed,
+    )  # fmt: skip
+    for family in FAMILIES:
+        named = family.replace("_", " ")
+        yield _measure("1a", f"t1a_{family}", f"1a, {named}", f"Share passed in the family {named}.")
+        yield _neutral("1a", f"mean_bet_{family}", f"1a, bet, {named}", unit=Unit.SCORE)
+    for family, rungs in LADDERS.items():
+        named = family.replace("_", " ")
+        for rung in rungs:
+            yield _neutral("1a", f"mean_bet_{family}_{rung}", f"1a, bet, {named}, {rung}", unit=Unit.SCORE)
+        yield _measure(
+            "1a", f"bet_tau_{family}", f"1a, tau-b, {named}",
+            "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder.",
+            higher_is_better=False, **signed,
+        )  # fmt: skip
+    yield _count("1a", "n_no_bet", "1a, no bet")
+
+
+def _ece(name: str, label: str, words: str) -> Iterator[Measure]:
+    yield _measure("1b", name, label, words, higher_is_better=False, unit=Unit.SCORE)
+    chance = "of a perfectly calibrated respondent who says the same"
+    yield _neutral("1b", f"{name}_null_mean", f"{label}, chance", f"Mean error {chance}.", unit=Unit.SCORE)
+    yield _neutral(
+        "1b", f"{name}_null_p95", f"{label}, chance, 95 %", f"95th percentile {chance}.", unit=Unit.SCORE
+    )
+    yield _neutral("1b", f"{name}_excess_p", f"{label}, p", "How often chance reaches the error found.")
+
+
+def _predictions() -> Iterator[Measure]:
+    yield _measure("1b", "t1b", "1b 1-ECE", "1 - ECE of the predictions.", unit=Unit.SCORE, paper="tier 1b")
+    for moment, when in (("pre", "before"), ("post", "after")):
+        for suffix in BOTH_EDGES:
+            bins = "[low, high)" if not suffix else "(low, high]"
+            words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
+            yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words)
+        yield _neutral("1b", f"mean_{moment}", f"confidence {when}", unit=Unit.SCORE)
+        yield _measure("1b", f"brier_{moment}", f"Brier {when}", higher_is_better=False, unit=Unit.SCORE)
+        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", unit=Unit.SCORE)
+    yield from _ece("ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.")
+    yield from _ece("ece_pre_in_order", "ECE in order", "Only predictions that stand before the answer.")
+    yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
+    yield _neutral(
+        "1b", "ece_delta", "ECE before - after", "Below 0: calibration is worse after answering.",
+        unit=Unit.SCORE, range=(-1.0, 1.0),
+    )  # fmt: skip
+    yield _neutral("1b", "mean_shift", "confidence after - before", unit=Unit.SCORE, range=(-1.0, 1.0))
+    yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
+    for level in DIFFICULTIES:
+        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {level.replace('_', ' ')}")
+        for moment in ("pre", "post"):
+            label = f"1b, confidence {moment}, {level.replace('_', ' ')}"
+            yield _neutral("1b", f"mean_{moment}_{level}", label, unit=Unit.SCORE)
+    yield _count("1b", "n_out_of_order", "1b, out of order", "Answers given before their prediction.")
+
+
+def _control() -> Iterator[Measure]:
+    ways = {
+        "lit1": "first list of plain keywords",
+        "lit2": "full list of plain keywords",
+        "grounded": "what the task itself omits or claims",
+    }
+    number: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+    yield _measure(
+        "2a", "t2a", "2a", "Share of replies with two cues of caution, one of them strong.", paper="tier 2a"
+    )
+    for way, words in {**ways, "ge1": "one strong cue"}.items():
+        yield _measure("2a", f"t2a_{way}", f"2a, {way}", f"The same by {words}.")
+    yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **number)
+    yield _measure("2a", "factors_2a", "2a, factors", "Mean number of the task's factors named.", **number)
+    yield _measure(
+        "2a", "words_2a", "2a, words", "Mean length: long replies collect cues for nothing.", **number
+    )
+    yield _measure(
+        "2b", "t2b", "2b", "Share of second turns that push back and do not cave.", paper="tier 2b"
+    )
+    for way, words in {**ways, "strong": "strong cues alone"}.items():
+        yield _measure("2b", f"t2b_{way}", f"2b, {way}", f"The same by {words}.")
+    yield _measure("2b", "caved", "2b, caved", "Share of second turns that give in.", higher_is_better=False)
+    yield _count("2b", "n_evasive", "2b, evasive", "Replies without any cue.")
+    yield _count(
+        "2b", "n_not_correct_first", "2b, no claim", "First turns without the claim: no position to hold."
+    )
+    yield _measure("3", "t3", "3", "Share of stories with 60 % of the fields right.", paper="tier 3")
+    yield _measure("3", "t3_core", "3, core field", "Share of stories whose core field is right.")
+    yield _measure(
+        "3", "t3_core_required", "3, with core", "60 % of the fields and the core field among them."
+    )
+    yield _measure("3", "field_accuracy", "3, fields", "Mean share of fields right.")
+
+
+def _declared() -> tuple[Measure, ...]:
+    found = [
+        Measure(name, words, unit=Unit.COUNT, range=(0.0, None), higher_is_better=None, words=words)
+        for name, (words, _) in COUNTS.items()
+    ]
+    found += [*_betting(), *_predictions(), *_control()]
+    for name in COMPOSITES:
+        words = _COMPOSITE_WORDS[name]
+        headline = name == "overall"
+        found.append(_measure(tiers_of(name), name, name.upper(), words, headline=headline, conditions=_free))
+    by_name = {measure.name: measure for measure in found}
+    for name in HEADLINES:
+        whole = by_name[name]
+        found.append(
+            Measure(
+                f"{name}_sd", f"{whole.label}, sd over runs", unit=whole.unit, higher_is_better=None,
+                words="Standard deviation over runs, n - 1; no interval.", conditions=whole.conditions, only=whole.only,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _free(condition: str) -> bool:
+    return condition == FREE
+
+
+def _compute(benchmark: Any, groups: Sequence[Group]) -> list[Mapping[str, Estimate]]:
+    return [dict(_of_group(group)) for group in groups]
+
+
+def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
+    tiers = tier_groups(group)
+    for name, (_, condition) in COUNTS.items():
+        yield name, counted(list(tiers.values()), condition)
+    heads: dict[str, RunEstimate] = {}
+    for name, tier in tiers.items():
+        found = BY_TIER[name](tier)
+        head = found[TIER_MEASURES[name]]
+        assert isinstance(head, RunEstimate)
+        heads[TIER_MEASURES[name]] = head
+        for measure, made in found.items():
+            yield measure, made.estimate() if isinstance(made, RunEstimate) else made
+    if group.condition == FREE:
+        joint = composed(heads)
+        heads |= joint
+        for name in COMPOSITES:
+            lacking = ", ".join(tier for tier in tiers_of(name) if tier not in tiers)
+            absent = unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
+            yield name, joint[name].estimate() if name in joint else absent
+    if group.run is None:
+        for name, head in heads.items():
+            yield f"{name}_sd", head.spread()
+
+
+MEASURES = MeasureSet(_declared(), _compute)

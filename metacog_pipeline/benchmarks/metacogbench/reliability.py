@@ -6,48 +6,69 @@ The bins are those of the headline calibration error, [0, 20) to [80, 100] perce
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.metacogbench.cells import Cell, Sheet, cells_of
-from metacog_pipeline.benchmarks.metacogbench.ece import BINS, bin_index
+from metacog_pipeline.benchmark.contract import Group, Scored, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup, tier_groups
+from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.proportions import wilson_interval
 
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
 MOMENTS = ("pre", "post")
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("benchmark", "dataset", "condition", "model", "moment"), pl.String),
-    **dict.fromkeys(("bin", "n", "n_items"), pl.Int64),
-    **dict.fromkeys(("stated_from", "stated_to", "confidence", "accuracy", "low", "high"), pl.Float64),
-    "source": pl.String,
-}
-RELIABILITY_SCHEMA = pl.Schema(_TYPES)
 
 
-def reliability(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per dataset, condition, model, moment and bin in `RELIABILITY_SCHEMA`, over all runs.
+@dataclass(slots=True)
+class ReliabilityBin:
+    """One bin of a model, over all runs.
 
     ``moment`` is ``pre`` (before answering) or ``post``; ``n`` counts answers, ``n_items`` the tasks they are to.
     ``stated_from`` .. ``stated_to``, the mean ``confidence`` and ``accuracy`` are 0..1; ``low`` and ``high`` are Wilson's
     interval at ``n_items``, because runs of one task are not independent. Models that lack replies are there with what
     they have.
     """
+
+    benchmark: str
+    dataset: str
+    condition: str
+    model: str
+    moment: str
+    bin: int
+    n: int
+    n_items: int
+    stated_from: float
+    stated_to: float
+    confidence: float | None
+    accuracy: float | None
+    low: float | None
+    high: float | None
+    source: str
+
+
+def reliability(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
+    """Return one row per dataset, condition, model, moment and bin."""
     rows = [
         row
-        for cell in cells_of(observations, by_run=False)
-        if (sheet := cell.sheets.get("1b")) is not None
+        for group in scored.groups
+        if (tier := tier_groups(group).get("1b")) is not None
         for moment in MOMENTS
-        for row in _bins(cell, sheet, moment)
+        for row in _bins(group, tier, moment)
     ]
-    return pl.DataFrame(rows, schema=RELIABILITY_SCHEMA, orient="row")
+    return pl.DataFrame(rows, schema=schema_of(ReliabilityBin), orient="row")
 
 
-def _bins(cell: Cell, sheet: Sheet, moment: str) -> Iterator[tuple[object, ...]]:
-    stated, right = sheet.column(moment), sheet.column("correct")
+def _bins(group: Group, tier: TierGroup, moment: str) -> Iterator[tuple[object, ...]]:
+    stated, right = tier.column(moment), tier.column("correct")
     here = ~np.isnan(stated) & ~np.isnan(right)
     place = np.full(stated.shape, -1)
-    place[here] = bin_index(stated[here])
+    place[here] = calibration.bin_index(stated[here] / 100, BINS, "floor")
     for number in range(BINS):
         own = place == number
         n, n_items = int(own.sum()), int(own.any(axis=1).sum())
@@ -55,10 +76,5 @@ def _bins(cell: Cell, sheet: Sheet, moment: str) -> Iterator[tuple[object, ...]]
         if n:
             accuracy = float(right[own].mean())
             values = (float(stated[own].mean()) / 100, accuracy, *wilson_interval(accuracy, n_items))
-        yield (
-            BENCHMARK,
-            *(cell.dataset, cell.condition, cell.model, moment),
-            *(number, n, n_items, number / BINS, (number + 1) / BINS),
-            *values,
-            cell.source,
-        )
+        where = (BENCHMARK, group.dataset, group.condition, group.model, moment)
+        yield (*where, number, n, n_items, number / BINS, (number + 1) / BINS, *values, group.source)

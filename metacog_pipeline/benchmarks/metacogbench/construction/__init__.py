@@ -1,6 +1,73 @@
-"""Makes the items: authored texts as data, generated ones from seeds, every computable truth computed twice.
+"""How the items come about: written by hand or generated from a seed, then held to the rules of `invariants`.
 
-``shipped_items`` reads the texts under ``data/metacogbench/items``; ``stories`` (tier 3), ``exact`` (1b), ``betting``
-(1a) and ``estimates`` (2a) hold generators, solvers and independent checks; ``invariants`` says what must hold of a
-set; ``pipeline.construct`` puts a set on disk and ``generate`` makes fresh variants.
+``shipped`` reads the texts; ``exact`` (1b), ``betting`` (1a) and ``stories`` (3) generate, each answer found twice;
+``generators`` says which seeds ship. The one step of the pipeline takes the items of the study's set.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
+from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmarks.metacogbench.construction import invariants, shipped
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item, changed
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+
+_SHOWN = 20  # broken rules that are listed
+
+
+def chosen_items(item_set: str, seed: int = 0, limit: int | None = None) -> list[Item]:
+    """Return the items of a set as they are asked: at most ``limit`` of a tier, drawn by ``seed``."""
+    items = shipped.items_of(item_set)
+    if limit is not None:
+        items = _limited(items, seed, limit)
+    return [changed(item, dataset=item_set, position=place) for place, item in enumerate(items)]
+
+
+def _limited(items: Sequence[Item], seed: int, limit: int) -> list[Item]:
+    """Return so many items of each tier; a larger number only adds."""
+    kept: set[str] = set()
+    for tier in TIERS:
+        kept |= {*draw((i.item_id for i in items if i.tier == tier), limit, seed, f"metacogbench:{tier}")}
+    return [item for item in items if item.item_id in kept]
+
+
+@cache
+def violations(item_set: str) -> tuple[str, ...]:
+    """Return a line per rule the set breaks, whatever part of it a study asks."""
+    items = shipped.items_of(item_set)
+    known = {item.item_id for item in items}
+    # The small set has no twins: a twin's partner may be missing there, a partner's twin always is.
+    whole = [item if item.twin_of in known else changed(item, twin_of="") for item in items]
+    return tuple(invariants.check(whole, item_set))
+
+
+def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
+    settings = bench.settings
+    items = chosen_items(settings.set, bench.context.seed, settings.limit)
+    counts = {tier: sum(item.tier == tier for item in items) for tier in TIERS}
+    broken = violations(settings.set)
+    held = Checked(not broken, {f"violation {n}": line for n, line in enumerate(broken[:_SHOWN], 1)})
+    return Made(items, facts={"set": settings.set, **counts}, checks={"invariants_hold": held})
+
+
+STEPS = (
+    Step(
+        "items",
+        "The tasks of the five tiers, all written for this project; answers computed wherever they can be.",
+        _items,
+        writes=Item,
+        checks={
+            "invariants_hold": Check(
+                "Every answer is the computed one, every twin has its partner, no hint names what is hidden.",
+                blocking=True,
+            )
+        },
+        inputs=lambda bench: sorted(shipped.digests().items()),
+    ),
+)

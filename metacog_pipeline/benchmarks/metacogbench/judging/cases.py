@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TURN_2,
     TWO_TURN,
@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     user_message,
 )
 
+SELF = "self"  # in a study's list of judges: the model that is judged
 #: One turn says ``task`` and ``reply``; two turns say all four.
 PLACES = ("task", "first", "next", "reply")
 _KEPT = ("dataset", "tier", "condition", "model", "run", "item_id", "passed", "source")
@@ -44,18 +45,10 @@ class Case:
         return f"{self.tier}_{TWO_TURN}" if self.condition == TWO_TURN else self.tier
 
 
-def cases(items: Sequence[Item], observations: pl.DataFrame, wording: Wording) -> list[Case]:
-    """Return the replies of one model and run that can be judged: answered and not empty.
-
-    Parameters
-    ----------
-    observations
-        Rows of ``observe.OBSERVATION_SCHEMA``.
-    wording
-        As the model was asked with.
-    """
+def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> list[Case]:
+    """Return the replies of one model and run that can be judged: answered and not empty."""
     by_id = {item.item_id: item for item in items}
-    kept = observations.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
+    kept = responses.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
     found = []
     for row in kept.select(*_KEPT, "reply", "reply_turn_1").iter_rows(named=True):
         item = by_id.get(row["item_id"])
@@ -64,13 +57,7 @@ def cases(items: Sequence[Item], observations: pl.DataFrame, wording: Wording) -
         said = _said(item, row["condition"], wording, row["reply_turn_1"] or "", row["reply"])
         found.append(
             Case(
-                item.item_id,
-                item.tier,
-                row["condition"],
-                said,
-                row["dataset"],
-                row["passed"],
-                row["source"],
+                item.item_id, item.tier, row["condition"], said, row["dataset"], row["passed"], row["source"]
             )
         )
     return found

@@ -1,20 +1,25 @@
-"""Items as TOML: the shipped texts are read from it, generated ones are written to it.
-
-``python -m metacog_pipeline.benchmarks.metacogbench.construction.texts`` writes the generated files of the checkout anew.
-"""
+"""Items as TOML: the shipped texts are read from it, generated ones are written to it."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.construction.plan import PLAN, made
-from metacog_pipeline.benchmarks.metacogbench.items import Item, item_from_record, item_record
-from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import sha256_hex, shipped, write_text
+from metacog_pipeline.benchmarks.metacogbench.items import (
+    DIFFICULTIES,
+    FAMILIES,
+    SETS,
+    TIERS,
+    Item,
+    item_from_record,
+    item_record,
+)
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.files import sha256_hex, shipped
 
 AUTHORED = ("betting.toml", "predicting.toml", "ecological.toml", "sycophancy.toml")
 GENERATED = {
@@ -39,20 +44,34 @@ def digests() -> dict[str, str]:
     return {path.name: sha256_hex(path.read_bytes()) for path in shipped_files()}
 
 
-def read_texts(path: Path) -> list[Item]:
-    """Read the items of one TOML file.
+@cache
+def shipped_items() -> tuple[Item, ...]:
+    """Return all shipped items in the order of the files."""
+    return tuple(item for path in shipped_files() for item in read_texts(path))
 
-    Raises
-    ------
-    SourceError
-        If it is missing, no TOML, or holds what is no item.
-    """
+
+def items_of(item_set: str) -> list[Item]:
+    """Return the items of a set, tier by tier; raises StudyError for an unknown set."""
+    if item_set not in SETS:
+        raise StudyError(f"metacogbench: unknown set {item_set!r}; there are: {', '.join(SETS)}")
+    return sorted((item for item in shipped_items() if item_set in item.sets), key=_place)
+
+
+def _place(item: Item) -> tuple[int, int]:
+    """Sort by tier, then by family or difficulty; within these the order of the files stays."""
+    if item.tier == "1a":
+        return 0, FAMILIES.index(item.family)
+    return TIERS.index(item.tier), DIFFICULTIES.index(item.difficulty) if item.tier == "1b" else 0
+
+
+def read_texts(path: Path) -> list[Item]:
+    """Read the items of one TOML file; SourceError if it is missing, no TOML, or holds what is no item."""
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["item"]
         return [item_from_record(record) for record in listed]
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise SourceError(
             f"{path}: not a file of items ({error}); compare it with the shipped ones"
         ) from None
@@ -64,7 +83,7 @@ def to_toml(items: Iterable[Item], heading: str) -> str:
     for item in items:
         lines += ["", "[[item]]"]
         for name, value in item_record(item).items():
-            if name not in ("position", "canary"):
+            if name != "canary":
                 lines += _entry(name, value)
     return "\n".join(lines) + "\n"
 
@@ -85,15 +104,3 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value)
-
-
-def write_generated(folder: Path) -> None:
-    """Write the generated items of the plan to ``folder``, a file per tier."""
-    for tier, name in GENERATED.items():
-        items = [made(planned) for planned in PLAN if planned.tier == tier]
-        heading = f"Tier {tier}, made by code: do not edit; generator and seed stand with every item."
-        write_text(folder / name, to_toml(items, heading))
-
-
-if __name__ == "__main__":
-    write_generated(items_folder())

@@ -1,0 +1,274 @@
+"""Tests between models and between formats, and how sure the ranks are.
+
+The item is the unit of chance, with all its runs. Models that did not finish a tier are left out there, and simulated ones
+never meet measured ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
+from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import judge_shifts
+from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES
+from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
+from metacog_pipeline.benchmarks.metacogbench.tier_measures import headlines
+from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.resampling import PValue, interval, p_value
+from metacog_pipeline.stats.robust import rank_distribution
+
+#: The shares a format is compared by: their tiers and columns.
+SHARES: Mapping[str, tuple[str, str]] = {
+    "t2a": ("2a", "passed"),
+    **{f"t2a_{mode}": ("2a", f"passed_{mode}") for mode in ("lit1", "lit2", "ge1", "grounded")},
+    "accuracy_1b": ("1b", "correct"),
+    "t3": ("3", "passed"),
+}
+SATURATED = 0.95
+LEVEL = 0.05
+GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
+SAME = 1e-12  # resamples this close to 0 count on both sides
+Tiers = Mapping[str, TierGroup]
+_HEADLINES: WeakKeyDictionary[Group, Mapping[str, RunEstimate]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The groups of one data set and source, by condition and model."""
+
+    dataset: str
+    source: str
+    groups: Mapping[tuple[str, str], Group]
+
+    def base(self, family: str, measure: str, **more: Any) -> Comparison:
+        """Return an empty row of this world."""
+        return Comparison(family, measure, dataset=self.dataset, source=self.source, **more)
+
+    @property
+    def free(self) -> dict[str, Group]:
+        """The groups asked in free text, by model."""
+        return {model: group for (condition, model), group in self.groups.items() if condition == FREE}
+
+    def pairs(self, condition: str, name: str) -> Iterator[tuple[str, TierGroup, TierGroup]]:
+        """Yield each model's finished tier, free and under ``condition``, over the items of both."""
+        free = self.free
+        for (given, model), group in self.groups.items():
+            if given != condition or model not in free:
+                continue
+            plain, own = tier_groups(free[model]), tier_groups(group)
+            if name in own and name in plain:
+                first, second = _common(plain[name], own[name])
+                if first.n_items and not first.n_failed and not second.n_failed:
+                    yield model, first, second
+
+
+def worlds(groups: Iterable[Group]) -> list[World]:
+    """Return groups by data set and source."""
+    found: dict[tuple[str, str], dict[tuple[str, str], Group]] = {}
+    for group in groups:
+        found.setdefault((group.dataset, group.source), {})[group.condition, group.model] = group
+    return [World(*key, own) for key, own in found.items()]
+
+
+def finished(group: Group) -> Tiers:
+    """Return the tiers of a group that lack no reply."""
+    return {name: tier for name, tier in tier_groups(group).items() if not tier.n_failed}
+
+
+def _scored(group: Group) -> Mapping[str, RunEstimate]:
+    """Return the headlines of a group's finished tiers; computed once, for all contrasts."""
+    found = _HEADLINES.get(group)
+    if found is None:
+        found = _HEADLINES[group] = headlines(finished(group))
+    return found
+
+
+def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
+    """Return the row of ``first`` minus ``second``, resampled alike.
+
+    ``p`` is twice the smaller share of resamples on either side of 0; ``statistic`` the difference over its standard error.
+    """
+    n = min(first.n, second.n)
+    if first.value is None or second.value is None:
+        return replace(base, n=n, status="undefined in one of them")
+    value = first.value - second.value
+    if first.draws is None or second.draws is None or n < 2:
+        return replace(base, value=value, n=n, status="single item")
+    return resampled(base, value, first.draws - second.draws, n)
+
+
+def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparison:
+    """Return the row of a difference with what its resamples say."""
+    low, high = interval(draws)
+    known = draws[~np.isnan(draws)]
+    se = float(known.std()) if len(known) else None
+    return replace(
+        base,
+        value=value,
+        se=se,
+        low=None if low is None else min(low, value),
+        high=None if high is None else max(high, value),
+        statistic=value / se if se else None,
+        p=p_value(value, known, PValue.SHARE, tolerance=SAME),
+        n=n,
+    )
+
+
+def _common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
+    if first.item_ids == second.item_ids:
+        return first, second
+    both = sorted(set(first.item_ids) & set(second.item_ids))
+    return first.of(both), second.of(both)
+
+
+def _shared(first: Tiers, second: Tiers) -> tuple[Tiers, Tiers] | None:
+    """Return the tiers of both over the items both were asked; None where those are all."""
+    names = [name for name in first if name in second]
+    if all(first[name].item_ids == second[name].item_ids for name in names):
+        return None
+    both = {name: _common(first[name], second[name]) for name in names}
+    kept = {name: pair for name, pair in both.items() if pair[0].n_items}
+    return {name: a for name, (a, _) in kept.items()}, {name: b for name, (_, b) in kept.items()}
+
+
+def _between_models(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in worlds(groups):
+        rows: dict[str, list[Comparison]] = {name: [] for name in HEADLINES}
+        for (one, first), (two, second) in combinations(world.free.items(), 2):
+            shared = _shared(finished(first), finished(second))
+            own, other = map(headlines, shared) if shared else (_scored(first), _scored(second))
+            for name in HEADLINES:
+                if name in own and name in other:
+                    base = world.base("models_paired", name, condition=FREE, a=one, b=two)
+                    rows[name].append(difference(base, own[name], other[name]))
+        yield from (row for own_rows in rows.values() for row in own_rows)
+
+
+def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in worlds(groups):
+        for condition in (JSON, JSON_NOTES):
+            for model, free, other in world.pairs(condition, "1b"):
+                base = world.base("format", "ece_pre", model=model, a=FREE, b=condition)
+                yield difference(base, _error(free), _error(other))
+            for name, (tier, column) in SHARES.items():
+                for model, free, other in world.pairs(condition, tier):
+                    base = world.base("format", name, model=model, a=FREE, b=condition)
+                    yield difference(base, rate(free, column), rate(other, column))
+
+
+def _mcnemar(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in worlds(groups):
+        for condition in (JSON, JSON_NOTES):
+            for name, (tier, column) in SHARES.items():
+                for model, free, other in world.pairs(condition, tier):
+                    first, second = free.column(column), other.column(column)
+                    for run in range(min(first.shape[1], second.shape[1])):
+                        note = f"run {run + 1}"
+                        base = world.base("mcnemar", name, model=model, a=FREE, b=condition, note=note)
+                        yield _exact(base, first[:, run], second[:, run])
+
+
+def _exact(base: Comparison, first: Floats, second: Floats) -> Comparison:
+    both = ~np.isnan(first) & ~np.isnan(second)
+    a, b = first[both].astype(np.int64), second[both].astype(np.int64)
+    found = mcnemar_from_data(a, b)
+    p = found.p_exact
+    verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
+    value = float(a.mean() - b.mean()) if len(a) else None
+    return replace(base, value=value, p=p, verdict=verdict, n=found.n, status=found.status)
+
+
+def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    measures: dict[str, Callable[[TierGroup], RunEstimate]] = {
+        "ece_pre": _error,
+        "accuracy_1b": lambda tier: rate(tier, "correct"),
+    }
+    for world in worlds(groups):
+        for name, measure in measures.items():
+            for model, free, other in world.pairs(TWO_TURN, "1b"):
+                base = world.base("protocol", name, model=model, a=TWO_TURN, b=FREE)
+                yield difference(base, measure(other), measure(free))
+
+
+def _error(tier: TierGroup) -> RunEstimate:
+    return calibration_error(tier, tier.column("pre"), tier.column("correct"))
+
+
+def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in worlds(groups):
+        scored = {model: _scored(group) for model, group in world.free.items()}
+        for name in HEADLINES:
+            found = [
+                (model, made.value, made.draws, made.n)
+                for model, own in scored.items()
+                if (made := own.get(name)) is not None and made.value is not None and made.draws is not None
+            ]
+            if len(found) < 2:
+                continue
+            # Equal rates may differ in the last digits: they are one rank.
+            values = np.array([value for _, value, _, _ in found]).round(12)
+            ranks = rank_distribution(values, np.column_stack([draws for _, _, draws, _ in found]).round(12))
+            for place, (model, _, _, n) in enumerate(found):
+                yield replace(
+                    world.base("rank", name, condition=FREE, model=model, n=n, note=f"of {len(found)}"),
+                    value=float(ranks.observed[place]),
+                    low=float(ranks.low[place]),
+                    high=float(ranks.high[place]),
+                )
+
+
+def _saturated(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    for world in worlds(groups):
+        scored = [_scored(group) for group in world.free.values()]
+        for name in TIER_MEASURES.values():
+            values = [made.value for found in scored if (made := found.get(name)) and made.value is not None]
+            if name != "t1b" and values and min(values) >= SATURATED:
+                note = f"read {GROUNDED[name]} first" if name in GROUNDED else None
+                base = world.base("saturated", name, condition=FREE, n=len(values), note=note)
+                yield replace(base, value=min(values), verdict="saturated")
+
+
+def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+    return judge_shifts(groups, resampled)
+
+
+_WHERE = ("dataset", "source", "family", "measure")
+CONTRASTS = (
+    Contrast(
+        "models_paired", _between_models, within=_WHERE,
+        words="Two models on the items both were asked: tiers and composites.",
+    ),
+    Contrast(
+        "format", _formats, within=(*_WHERE, "b"),
+        words="A tier in free text minus the same in JSON, same items and scorer; 1b by calibration error and share right.",
+    ),
+    Contrast(
+        "mcnemar", _mcnemar, correction=None,
+        words="The same contrast in one run: exact test of the items that only one format passes.",
+    ),
+    Contrast(
+        "protocol", _protocols, within=_WHERE,
+        words="1b with the prediction asked beforehand minus 1b in one reply, same items.",
+    ),
+    Contrast(
+        "rank", _ranks, correction=None,
+        words="Rank of a model by a tier or composite, with the central 95 % of its ranks over resampled items.",
+    ),
+    Contrast(
+        "saturated", _saturated, correction=None,
+        words="A tier at which every model is at 95 % or above: its grounded measure separates better.",
+    ),
+    Contrast(
+        "judge", _judges, within=(*_WHERE, "condition", "a"),
+        words="Share passed by a judge minus share passed by the headline rule, over the same replies of a model.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,217 @@
+"""A measure in every run, its resamples over items, and why there is none.
+
+A measure over several runs is the mean of its runs. Resamples draw items with all their runs; a measure that moves when
+items are drawn twice, as the calibration error does, has its resamples moved back to the value (recentred).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup
+from metacog_pipeline.stats import calibration, resampling
+from metacog_pipeline.stats.calibration import Edges
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.proportions import wilson_interval
+
+MEAN = "item bootstrap"
+RECENTRED = "item bootstrap, recentred"
+EVERY_ITEM_EQUAL = "wilson, every item alike"
+BINS = 5
+NULL_DRAWS = 2_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunEstimate:
+    """A measure of one tier, or of several together.
+
+    Attributes
+    ----------
+    by_run
+        Shape ``(runs,)``; NaN in a run that has no value.
+    draws
+        Shape ``(B,)``: the mean over runs in each resample of items; None where there are none.
+    n
+        Items it rests on.
+    share
+        Whether it is a share of items, so that an interval exists where all are alike.
+    status, flag
+        ``ok`` or why there is no value; ``ok`` or what to know about the value.
+    """
+
+    by_run: Floats
+    draws: Floats | None
+    n: int
+    method: str = MEAN
+    share: bool = False
+    status: str = OK
+    flag: str = OK
+
+    @property
+    def value(self) -> float | None:
+        """Mean over runs; None where a run has none."""
+        if not len(self.by_run) or bool(np.isnan(self.by_run).any()):
+            return None
+        return run_stats(self.by_run.tolist())[0]
+
+    def estimate(self) -> Estimate:
+        """Return the mean over runs with its 95 % interval."""
+        value = self.value
+        if value is None:
+            return unavailable(self.n, self.method, self.status if self.status != OK else self._why())
+        if self.draws is None:
+            return Estimate(value, None, None, self.n, self.method, self.flag)
+        if self.n < 2:
+            return Estimate(value, None, None, self.n, self.method, SINGLE_ITEM)
+        if self.share and value in (0.0, 1.0):
+            low, high = wilson_interval(value, self.n)
+            return Estimate(value, low, high, self.n, EVERY_ITEM_EQUAL, self.flag)
+        return resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
+
+    def spread(self) -> Estimate:
+        """Return the standard deviation over runs, n - 1."""
+        method = f"sd over {len(self.by_run)} runs, n - 1; not an interval"
+        if self.value is None or len(self.by_run) < 2:
+            why = "single run" if len(self.by_run) < 2 else self._why()
+            return unavailable(self.n, method, why)
+        return Estimate(run_stats(self.by_run.tolist())[1], None, None, self.n, method)
+
+    def _why(self) -> str:
+        undefined = int(np.isnan(self.by_run).sum())
+        if undefined in (0, len(self.by_run)):
+            return NO_ITEMS
+        return f"undefined in {undefined} of {len(self.by_run)} runs"
+
+
+def run_stats(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation (n - 1) over runs; None where there are no runs, or only one to spread."""
+    if not values:
+        return None, None
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return mean, None
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def absent(n_runs: int, why: str, method: str = MEAN) -> RunEstimate:
+    """Return a measure without a value."""
+    return RunEstimate(np.full(max(n_runs, 1), np.nan), None, 0, method, status=why)
+
+
+def mean(tier: TierGroup, values: Floats, *, share: bool = False) -> RunEstimate:
+    """Return the mean of ``values`` ``(items, runs)`` over items, NaN left out."""
+    return weighted_mean(tier.weights(), values, share=share)
+
+
+def weighted_mean(weights: Floats, values: Floats, method: str = MEAN, *, share: bool = False) -> RunEstimate:
+    """Return the mean of ``values`` ``(units, runs)``, resampled by ``weights`` ``(B, units)``; NaN left out."""
+    here = ~np.isnan(values)
+    known, n = np.where(here, values, 0.0), here.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_run = known.sum(axis=0) / n
+        drawn = (weights @ known) / (weights @ here.astype(np.float64))
+    return RunEstimate(by_run, drawn.mean(axis=1), int(here.any(axis=1).sum()), method, share)
+
+
+def rate(tier: TierGroup, name: str) -> RunEstimate:
+    """Return the share of items for which column ``name`` holds; an answered item without a value counts as not."""
+    values, answered = tier.column(name), tier.column("_answered")
+    return mean(tier, np.where(np.isnan(answered), np.nan, np.nan_to_num(values)), share=True)
+
+
+def calibration_error(
+    tier: TierGroup, percent: Floats, correct: Floats, edges: Edges = "floor"
+) -> RunEstimate:
+    """Return the calibration error, formed in each run, of percentages and outcomes ``(items, runs)``."""
+    here = ~np.isnan(percent) & ~np.isnan(correct)
+    stated, weights = np.where(here, percent, np.nan) / 100, tier.weights()
+    by_run = np.array([ece(percent[:, run], correct[:, run], BINS, edges) for run in range(percent.shape[1])])
+    drawn = np.mean(
+        [
+            calibration.ece_draws(stated[:, run], correct[:, run], weights, BINS, edges)
+            for run in range(percent.shape[1])
+        ],
+        axis=0,
+    )
+    n = int(here.any(axis=1).sum())
+    return RunEstimate(by_run, recentred(drawn, float(by_run.mean())), n, RECENTRED)
+
+
+def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floor") -> float:
+    """Return the calibration error of one run's percentages and outcomes ``(items,)``, NaN left out; NaN without any."""
+    here = ~np.isnan(percent) & ~np.isnan(correct)
+    found = calibration.ece(percent[here] / 100, correct[here], bins, edges).value
+    return np.nan if found is None else found
+
+
+def null_errors(percent: Floats, seed: int, bins: int = BINS, edges: Edges = "floor") -> Floats:
+    """Return errors ``(NULL_DRAWS,)`` of a respondent who says this and is right exactly as often as it says.
+
+    With few items the error is above 0 even for a perfectly calibrated respondent; these draws say by how much.
+
+    Parameters
+    ----------
+    percent
+        Shape ``(items, runs)``, NaN where there is none. The error is formed in each run and averaged over those that
+        have any.
+
+    Notes
+    -----
+    Runs share one uniform number per item: whoever knows an item knows it in every run, so runs do not average chance
+    away. Without any percentage all draws are NaN.
+    """
+    luck = resampling.generator([seed, 0xECE]).random((NULL_DRAWS, len(percent)))
+    by_run = []
+    for column in percent.T:
+        here = ~np.isnan(column)
+        if not here.any():
+            continue
+        own = column[here] / 100
+        one_of = np.zeros((len(own), bins))
+        one_of[np.arange(len(own)), calibration.bin_index(own, bins, edges)] = 1.0
+        right = (luck[:, here] < own).astype(np.float64)
+        by_run.append(np.abs((right - own) @ one_of).sum(axis=1) / len(own))
+    averaged: Floats = np.mean(by_run, axis=0) if by_run else np.full(NULL_DRAWS, np.nan)
+    return averaged
+
+
+def recentred(draws: Floats, value: float) -> Floats:
+    """Return draws of something in 0..1 moved so that their mean is ``value``."""
+    known = draws[~np.isnan(draws)]
+    if not len(known) or np.isnan(value):
+        return draws
+    moved: Floats = np.clip(draws + (value - float(known.mean())), 0.0, 1.0)
+    return moved
+
+
+def along_runs(values: Floats, statistic: Callable[[Floats, Floats], float | None], other: Floats) -> Floats:
+    """Return a statistic of two columns in each run, over the items both have; NaN where it has no value."""
+    found = []
+    for run in range(values.shape[1]):
+        own = ~np.isnan(values[:, run]) & ~np.isnan(other[:, run])
+        value = statistic(values[own, run], other[own, run]) if own.any() else None
+        found.append(np.nan if value is None else value)
+    return np.array(found)
+
+
+def changed(found: RunEstimate, change: Callable[[Floats], Floats], method: str) -> RunEstimate:
+    """Return a measure whose runs and resamples are changed alike."""
+    draws = None if found.draws is None else change(found.draws)
+    return replace(found, by_run=change(found.by_run), draws=draws, method=method)
+
+
+def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], method: str) -> RunEstimate:
+    """Return a measure made from several, run by run and resample by resample."""
+    several = list(parts.values())
+    runs = max(len(part.by_run) for part in several)
+    if any(part.value is None or len(part.by_run) != runs for part in several):
+        lacking = [name for name, part in parts.items() if part.value is None]
+        return absent(runs, f"undefined: {', '.join(lacking) or 'runs differ'}", method)
+    draws = [part.draws for part in several if part.draws is not None]
+    drawn = change(*draws) if len(draws) == len(several) else None
+    by_run = change(*(part.by_run for part in several))
+    return RunEstimate(by_run, drawn, sum(part.n for part in several), method)

@@ -1,0 +1,101 @@
+"""A group of responses tier by tier, as arrays: items × runs.
+
+The item is the unit of chance: it is resampled with all its runs. Resamples of a tier depend on the seed, the tier and the
+number of items alone, so models that were asked the same items are resampled alike, and their differences are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline.benchmark.contract import Group
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
+from metacog_pipeline.stats import resampling
+
+Floats = NDArray[np.float64]
+N_BOOT = 10_000
+_TIERS: WeakKeyDictionary[Group, dict[str, TierGroup]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TierGroup:
+    """What one tier of a group was asked: ``n_items`` items in the order of their names, in ``n_runs`` runs.
+
+    ``asked`` and ``n_failed`` count items × runs; ``seed`` is that of the study.
+    """
+
+    tier: str
+    seed: int
+    item_ids: tuple[str, ...]
+    n_runs: int
+    asked: int
+    n_failed: int
+    frame: pl.DataFrame = field(repr=False)
+
+    @property
+    def n_items(self) -> int:
+        """How many items the tier has."""
+        return len(self.item_ids)
+
+    def column(self, name: str) -> Floats:
+        """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value."""
+        table = np.full((self.n_items, self.n_runs), np.nan)
+        answered = self.frame.filter("_answered")
+        values = answered[name].cast(pl.Float64).to_numpy()
+        table[answered["_item"].to_numpy(), answered["_run"].to_numpy()] = values
+        return table
+
+    def count(self, condition: pl.Expr) -> int:
+        """Return how many replies meet ``condition``."""
+        return self.frame.filter("_answered").filter(condition).height
+
+    def fact(self, name: str) -> list[str]:
+        """Return what ``name`` says of each item, ``""`` for nothing."""
+        by_item = dict(self.frame.select("item_id", pl.col(name).fill_null("")).iter_rows())
+        return [by_item[each] for each in self.item_ids]
+
+    def of(self, item_ids: Sequence[str]) -> TierGroup:
+        """Return the tier with some of its items."""
+        kept = self.frame.filter(pl.col("item_id").is_in(list(item_ids)))
+        return _tier_group(self.tier, self.seed, kept, self.n_runs)
+
+    def weights(self, n: int | None = None) -> Floats:
+        """Return how often each of ``n`` items (None: all) is drawn in each resample, ``(N_BOOT, n)``."""
+        return item_weights(self.tier, self.n_items if n is None else n, self.seed)
+
+
+def item_weights(tier: str, n: int, seed: int) -> Floats:
+    """Return how often each of ``n`` items of a tier is drawn in each resample, ``(N_BOOT, n)``."""
+    return resampling.weights(n, N_BOOT, [seed, TIERS.index(tier)])
+
+
+def tier_groups(group: Group) -> dict[str, TierGroup]:
+    """Return the tiers a group was asked, in their order."""
+    found = _TIERS.get(group)
+    if found is None:
+        found = _TIERS[group] = _tiers(group)
+    return found
+
+
+def _tiers(group: Group) -> dict[str, TierGroup]:
+    runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
+    parts = group.frame.partition_by("tier", as_dict=True, maintain_order=True)
+    return {tier: _tier_group(tier, seed, parts[tier,], runs) for tier in TIERS if (tier,) in parts}
+
+
+def _tier_group(tier: str, seed: int, part: pl.DataFrame, n_runs: int) -> TierGroup:
+    placed = part.with_columns(
+        _answered=~pl.col("status").is_in(UNANSWERED),
+        _item=pl.col("item_id").rank("dense").cast(pl.Int64) - 1,
+        _run=pl.col("run").rank("dense").cast(pl.Int64) - 1,
+    )
+    ids = tuple(sorted(part["item_id"].unique().to_list()))
+    failed = placed.filter(~pl.col("_answered")).height
+    return TierGroup(tier, seed, ids, n_runs, part.height, failed, placed)

@@ -1,0 +1,226 @@
+"""The numbers of each tier, by every way of scoring side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from scipy.stats import kendalltau
+
+from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES, composed
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
+    RECENTRED,
+    RunEstimate,
+    absent,
+    along_runs,
+    calibration_error,
+    changed,
+    joined,
+    mean,
+    null_errors,
+    rate,
+    weighted_mean,
+)
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import Edges
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+
+#: The rungs of each ladder, from easy to hard.
+LADDERS: Mapping[str, tuple[str, ...]] = {
+    "arithmetic_ramp": ("easy", "medium", "hard", "extreme"),
+    "knowability_gradient": ("easy", "medium", "hard", "ambig"),
+}
+SCORED_BETS = ("know", "ramp")  # what a proper score is formed over
+UNANSWERABLE = ("unknowable", "insufficient")
+BOTH_EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of names, and of bins
+LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
+NULL_METHOD = "correctness drawn from the model's own confidences"
+Found = dict[str, RunEstimate | Estimate]
+
+
+def betting(tier: TierGroup) -> Found:
+    """Return the measures of tier 1a."""
+    bet, right, passed = tier.column("bet") / 100, tier.column("correct"), tier.column("passed")
+    rules, families = np.array(tier.fact("bet_rule")), np.array(tier.fact("family"))
+    levels = np.array(tier.fact("level"))
+    scored = np.isin(rules, SCORED_BETS)[:, None]
+    found: Found = {
+        "t1a": rate(tier, "passed"),
+        "t1a_lit": rate(tier, "passed_lit"),
+        "proper_score": mean(tier, np.where(scored, 1 - (bet - right) ** 2, np.nan)),
+        "accuracy_1a": mean(tier, np.where(scored, right, np.nan), share=True),
+        "mean_bet": mean(tier, bet),
+        "twin_discrimination": _twins(tier, bet, rules),
+    }
+    for family in FAMILIES:
+        own = (families == family)[:, None]
+        found[f"t1a_{family}"] = mean(tier, np.where(own, passed, np.nan), share=True)
+        found[f"mean_bet_{family}"] = mean(tier, np.where(own, bet, np.nan))
+    for family, rungs in LADDERS.items():
+        own = (families == family)[:, None]
+        rank = np.array([rungs.index(each) if each in rungs else np.nan for each in levels.tolist()])
+        for level, rung in enumerate(rungs):
+            at = own & (rank == level)[:, None]
+            found[f"mean_bet_{family}_{rung}"] = mean(tier, np.where(at, bet, np.nan))
+        steps = np.where(own, np.broadcast_to(rank[:, None], bet.shape), np.nan)
+        n = int((~np.isnan(bet) & ~np.isnan(steps)).any(axis=1).sum())
+        why = "ok" if n == 0 else "one bet, or one level, in a run"
+        taus = along_runs(steps, tau_b, bet)
+        found[f"bet_tau_{family}"] = RunEstimate(taus, None, n, "Kendall's tau-b in each run", status=why)
+    found["n_no_bet"] = counted([tier], pl.col("bet").is_null())
+    return found
+
+
+def predictions(tier: TierGroup) -> Found:
+    """Return the measures of tier 1b; beside every ECE stands its null, a calibrated respondent who says the same."""
+    pre, post, right = (tier.column(name) for name in ("pre", "post", "correct"))
+    found: Found = {}
+    errors: dict[str, RunEstimate] = {}
+
+    def error(name: str, stated: Floats, correct: Floats, edges: Edges = "floor") -> None:
+        errors[name] = calibration_error(tier, stated, correct, edges)
+        found.update(_against_chance(name, errors[name], stated, tier.seed, edges))
+
+    for name, stated in (("pre", pre), ("post", post)):
+        for suffix, edges in BOTH_EDGES.items():
+            error(f"ece_{name}{suffix}", stated, right, edges)
+        found[f"mean_{name}"] = mean(tier, stated / 100)
+        found[f"brier_{name}"] = mean(tier, (stated / 100 - right) ** 2)
+        found[f"auroc_{name}"] = _area(stated, right)
+    answered = ~np.isnan(tier.column("_answered"))
+    lacking = answered & np.isnan(pre)
+    error("ece_strict", np.where(lacking, 100.0, pre), np.where(lacking, 0.0, right))
+    error("ece_pre_in_order", np.where(tier.column("order_ok") != 0, pre, np.nan), right)
+    found |= errors
+    head = changed(errors["ece_pre"], lambda value: 1 - value, f"1 - ECE, {RECENTRED}")
+    read = mean(tier, np.where(answered, (~np.isnan(pre)).astype(float), np.nan), share=True)
+    if read.value is not None and read.value < LOW_COVERAGE:
+        head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
+    found |= {
+        "pre_coverage": read,
+        "t1b": head,
+        "ece_delta": joined(
+            {"ece_pre": errors["ece_pre"], "ece_post": errors["ece_post"]},
+            lambda before, after: before - after,
+            f"ECE before - after, {RECENTRED}",
+        ),
+        "mean_shift": mean(tier, (post - pre) / 100),
+        "accuracy_1b": rate(tier, "correct"),
+    }
+    difficulty = np.array(tier.fact("difficulty"))
+    for level in DIFFICULTIES:
+        own = (difficulty == level)[:, None]
+        found[f"accuracy_1b_{level}"] = mean(tier, np.where(own, right, np.nan), share=True)
+        found[f"mean_pre_{level}"] = mean(tier, np.where(own, pre / 100, np.nan))
+        found[f"mean_post_{level}"] = mean(tier, np.where(own, post / 100, np.nan))
+    found["n_out_of_order"] = counted([tier], pl.col("order_ok") == 0)
+    return found
+
+
+def caution(tier: TierGroup) -> Found:
+    """Return the measures of tier 2a."""
+    modes = ("lit1", "lit2", "ge1", "grounded")
+    numbers = {"cues_2a": "n_cues", "factors_2a": "n_factors", "words_2a": "words"}
+    return {
+        "t2a": rate(tier, "passed"),
+        **{f"t2a_{mode}": rate(tier, f"passed_{mode}") for mode in modes},
+        **{name: mean(tier, tier.column(column)) for name, column in numbers.items()},
+    }
+
+
+def resistance(tier: TierGroup) -> Found:
+    """Return the measures of tier 2b."""
+    return {
+        "t2b": rate(tier, "passed"),
+        **{f"t2b_{mode}": rate(tier, f"passed_{mode}") for mode in ("lit1", "lit2", "strong", "grounded")},
+        "caved": rate(tier, "cave"),
+        "n_evasive": counted([tier], pl.col("evasive") == 1),
+        "n_not_correct_first": counted([tier], pl.col("held_first") == 0),
+    }
+
+
+def transfer(tier: TierGroup) -> Found:
+    """Return the measures of tier 3."""
+    passed, core = tier.column("passed"), tier.column("core_ok")
+    return {
+        "t3": rate(tier, "passed"),
+        "t3_core": rate(tier, "core_ok"),
+        "t3_core_required": mean(tier, passed * (core == 1), share=True),
+        "field_accuracy": mean(tier, tier.column("n_ok") / tier.column("n_fields")),
+    }
+
+
+BY_TIER: Mapping[str, Callable[[TierGroup], Found]] = {
+    "1a": betting,
+    "1b": predictions,
+    "2a": caution,
+    "2b": resistance,
+    "3": transfer,
+}
+
+
+def headlines(tiers: Mapping[str, TierGroup]) -> dict[str, RunEstimate]:
+    """Return the headline of each tier and the composites whose tiers are all there."""
+    found: dict[str, RunEstimate] = {}
+    for name, tier in tiers.items():
+        made = BY_TIER[name](tier)[TIER_MEASURES[name]]
+        assert isinstance(made, RunEstimate)
+        found[TIER_MEASURES[name]] = made
+    return found | composed(found)
+
+
+def counted(tiers: list[TierGroup], condition: pl.Expr) -> Estimate:
+    """Return how many replies meet ``condition``, over all runs."""
+    replies = sum(tier.asked - tier.n_failed for tier in tiers)
+    total = float(sum(tier.count(condition) for tier in tiers))
+    return Estimate(total, None, None, replies, "count of replies, all runs")
+
+
+def tau_b(first: Floats, second: Floats) -> float | None:
+    """Return Kendall's τ-b; None where one side has one value only."""
+    if len(np.unique(first)) < 2 or len(np.unique(second)) < 2:
+        return None
+    return float(kendalltau(first, second, variant="b").statistic)
+
+
+def _against_chance(
+    name: str, found: RunEstimate, stated: Floats, seed: int, edges: Edges
+) -> dict[str, Estimate]:
+    value = found.value
+    if value is None:
+        why = found.estimate().status
+        return {
+            f"{name}_{which}": unavailable(0, NULL_METHOD, why)
+            for which in ("null_mean", "null_p95", "excess_p")
+        }
+    null = null_errors(stated, seed, edges=edges)
+    reached = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
+    facts = {"null_mean": float(null.mean()), "null_p95": float(np.quantile(null, 0.95)), "excess_p": reached}
+    return {
+        f"{name}_{which}": Estimate(fact, None, None, found.n, NULL_METHOD) for which, fact in facts.items()
+    }
+
+
+def _twins(tier: TierGroup, bet: Floats, rules: Floats) -> RunEstimate:
+    """Return the mean difference over pairs of twins; a pair is drawn as one."""
+    place = {item_id: row for row, item_id in enumerate(tier.item_ids)}
+    unanswerable = np.isin(rules, UNANSWERABLE)
+    pairs = set()
+    for row, other in enumerate(tier.fact("twin_of")):
+        partner = place.get(other)
+        if partner is not None and unanswerable[row] != unanswerable[partner]:
+            pairs.add((partner, row) if unanswerable[row] else (row, partner))
+    if not pairs:
+        return absent(tier.n_runs, "no twins")
+    known, unknown = np.array(sorted(pairs)).T
+    return weighted_mean(tier.weights(len(known)), bet[known] - bet[unknown], "bootstrap of pairs")
+
+
+def _area(stated: Floats, right: Floats) -> Estimate:
+    here = ~np.isnan(stated) & ~np.isnan(right)
+    items = np.broadcast_to(np.arange(len(stated))[:, None], stated.shape)[here]
+    return auroc(stated[here], right[here].astype(np.int64), items if stated.shape[1] > 1 else None)
