@@ -16,6 +16,8 @@ Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -31,35 +33,29 @@ from metacog_pipeline.benchmark.contract import (
     Table,
 )
 from metacog_pipeline.benchmarks.common.wording import words_of
-from metacog_pipeline.benchmarks.metacogbench import asking, prompts
+from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts
+from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD
 from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, Item
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
 from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import (
-    UNANSWERED,
-    UNREADABLE,
-    Response,
-    parse,
-)
+from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, reliability
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, sensitivity
-from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
-class MetaCogBench(Benchmark[Settings, Item, Response]):
+class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response]):
     """The benchmark bound to one study."""
 
-    name = BENCHMARK
+    name = items.BENCHMARK
     title = "MetaCog-Bench"
     paper = Paper(
         "MetaCog-Bench: A Process-Based Benchmark for Evaluating Metacognitive Monitoring and Control in Large "
@@ -69,10 +65,11 @@ class MetaCogBench(Benchmark[Settings, Item, Response]):
         "under review",
         "https://openreview.net/forum?id=ayRu5RL4Hb",
     )
-    Settings, Item, Response = Settings, Item, Response
-    versions: Mapping[Stage, str] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "2"}
+    Settings, Item, Response = settings_of.Settings, items.Item, response.Response
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "2"}
     answer_modes = asking.MODES
-    unanswered, unreadable = UNANSWERED, UNREADABLE
+    unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
+    monitored_under = ("1b free",)
     measures = (MEASURES,)
     contrasts = CONTRASTS
     tables = (
@@ -99,14 +96,15 @@ class MetaCogBench(Benchmark[Settings, Item, Response]):
     )  # fmt: skip
     judging = JUDGING
     board = BOARD
+    trial_settings: ClassVar = {"set": "metacog41", "limit": 4, "conditions": ["free", "json", "two_turn"]}
     preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
 
-    @property
+    @cached_property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError for a file that cannot be used."""
         return words_of(self.context.study, self.settings.wording, load_wording)
 
-    @property
+    @cached_property
     def lexicon(self) -> Lexicon:
         """The cues replies are read with; raises StudyError for a file that cannot be used."""
         given = self.settings.lexicon
@@ -142,13 +140,13 @@ class MetaCogBench(Benchmark[Settings, Item, Response]):
         """Return the digest of the prompts' words; cues that cannot be used stop a study before a cent is spent."""
         return f"{self.wording.digest} {self.lexicon.digest}"
 
-    async def ask(self, item: Item, condition: str, chat: Chat) -> None:
+    async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         """Ask one item: one call, or two turns in one conversation."""
         await asking.ask_item(item, condition, chat, self.wording)
 
-    def parse(self, item: Item, condition: str, calls: Calls) -> Response:
+    def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
         """Read one item's calls."""
-        return parse(item, condition, calls, self.lexicon)
+        return response.parse(item, condition, calls, self.lexicon)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with what judges said of them; no score rests on it."""
@@ -166,3 +164,10 @@ class MetaCogBench(Benchmark[Settings, Item, Response]):
     def observer(self, parameters: ObserverSpec) -> Respondent:
         """Return the simulated respondent with these parameters."""
         return SimulatedRespondent(self.items, parameters, self.wording)
+
+    @classmethod
+    def legacy(cls) -> Any:
+        """Return the functions today's stages call."""
+        from metacog_pipeline.benchmarks.legacy import legacy
+
+        return legacy(cls)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS
-from metacog_pipeline.benchmarks.metacogbench.observe import UNANSWERED
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import Estimate
@@ -107,7 +107,8 @@ def for_raters(sample: pl.DataFrame, tasks: Mapping[str, str]) -> list[tuple[obj
 
 def key_table(sample: pl.DataFrame, seed: int, judgements: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return the key: `KEY_COLUMNS`, and what each judge said, columns ``judge:NAME`` (pass, fail or empty)."""
-    key = sample.with_columns(seed=pl.lit(seed)).select(KEY_COLUMNS)
+    scored = pl.col("answer_ids").list.last()
+    key = sample.with_columns(seed=pl.lit(seed), answer_id=scored).select(KEY_COLUMNS)
     if judgements is None or judgements.is_empty():
         return key
     said = judgements.with_columns(

@@ -34,7 +34,8 @@ _TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "con
 
 def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
     tiers = (tier,) if isinstance(tier, str) else tier
-    more.setdefault("trait", _TRAITS.get(name))
+    if name in _TRAITS:
+        more |= {"trait": _TRAITS[name], "trait_under": (FREE,)}
     return Measure(name, label, words=words, only=("tier", tiers), **more)
 
 
@@ -66,17 +67,20 @@ def _betting() -> Iterator[Measure]:
     for family in FAMILIES:
         named = family.replace("_", " ")
         yield _measure("1a", f"t1a_{family}", f"1a, {named}", f"Share passed in the family {named}.")
-        yield _neutral("1a", f"mean_bet_{family}", f"1a, bet, {named}", unit=Unit.SCORE)
+        words = f"Mean stake in the family {named}."
+        yield _neutral("1a", f"mean_bet_{family}", f"1a, bet, {named}", words, unit=Unit.SCORE)
     for family, rungs in LADDERS.items():
         named = family.replace("_", " ")
         for rung in rungs:
-            yield _neutral("1a", f"mean_bet_{family}_{rung}", f"1a, bet, {named}, {rung}", unit=Unit.SCORE)
+            words = f"Mean stake on the rung {rung} of the ladder {named}."
+            label = f"1a, bet, {named}, {rung}"
+            yield _neutral("1a", f"mean_bet_{family}_{rung}", label, words, unit=Unit.SCORE)
         yield _measure(
             "1a", f"bet_tau_{family}", f"1a, tau-b, {named}",
             "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder.",
             higher_is_better=False, **signed,
         )  # fmt: skip
-    yield _count("1a", "n_no_bet", "1a, no bet")
+    yield _count("1a", "n_no_bet", "1a, no bet", "Replies without a bet.")
 
 
 def _ece(name: str, label: str, words: str) -> Iterator[Measure]:
@@ -96,9 +100,14 @@ def _predictions() -> Iterator[Measure]:
             bins = "[low, high)" if not suffix else "(low, high]"
             words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
             yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words)
-        yield _neutral("1b", f"mean_{moment}", f"confidence {when}", unit=Unit.SCORE)
-        yield _measure("1b", f"brier_{moment}", f"Brier {when}", higher_is_better=False, unit=Unit.SCORE)
-        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", unit=Unit.SCORE)
+        stated = f"confidence stated {when} answering"
+        yield _neutral("1b", f"mean_{moment}", f"confidence {when}", f"Mean {stated}.", unit=Unit.SCORE)
+        yield _measure(
+            "1b", f"brier_{moment}", f"Brier {when}", f"Mean squared error of {stated}.",
+            higher_is_better=False, unit=Unit.SCORE,
+        )  # fmt: skip
+        words = f"Chance that {stated} is higher on a right answer than on a wrong one."
+        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, unit=Unit.SCORE)
     yield from _ece("ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.")
     yield from _ece("ece_pre_in_order", "ECE in order", "Only predictions that stand before the answer.")
     yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
@@ -106,13 +115,22 @@ def _predictions() -> Iterator[Measure]:
         "1b", "ece_delta", "ECE before - after", "Below 0: calibration is worse after answering.",
         unit=Unit.SCORE, range=(-1.0, 1.0),
     )  # fmt: skip
-    yield _neutral("1b", "mean_shift", "confidence after - before", unit=Unit.SCORE, range=(-1.0, 1.0))
+    yield _neutral(
+        "1b",
+        "mean_shift",
+        "confidence after - before",
+        "Mean change of confidence by answering.",
+        unit=Unit.SCORE,
+        range=(-1.0, 1.0),
+    )
     yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
     for level in DIFFICULTIES:
-        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {level.replace('_', ' ')}")
+        named = level.replace("_", " ")
+        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {named}", f"Share right of {named} items.")
         for moment in ("pre", "post"):
-            label = f"1b, confidence {moment}, {level.replace('_', ' ')}"
-            yield _neutral("1b", f"mean_{moment}_{level}", label, unit=Unit.SCORE)
+            label = f"1b, confidence {moment}, {named}"
+            words = f"Mean confidence ({moment}) on {named} items."
+            yield _neutral("1b", f"mean_{moment}_{level}", label, words, unit=Unit.SCORE)
     yield _count("1b", "n_out_of_order", "1b, out of order", "Answers given before their prediction.")
 
 

@@ -20,9 +20,9 @@ from metacog_pipeline.benchmarks.metacogbench.composites import (
     PARTS,
     composites,
     rounded,
-    run_stats,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
 
 VERSION = "1"  # raised when the same tables would give another audit
 FILES = ("table_3.csv", "table_4.csv", "table_5.csv", "table_6.csv", "table_7.csv", "claims.csv")

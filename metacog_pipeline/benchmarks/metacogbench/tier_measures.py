@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from scipy.stats import kendalltau
 
 from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES, composed
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
@@ -184,6 +183,8 @@ def tau_b(first: Floats, second: Floats) -> float | None:
     """Return Kendall's τ-b; None where one side has one value only."""
     if len(np.unique(first)) < 2 or len(np.unique(second)) < 2:
         return None
+    from scipy.stats import kendalltau  # slow to import, and a study may not ask this benchmark
+
     return float(kendalltau(first, second, variant="b").statistic)
 
 

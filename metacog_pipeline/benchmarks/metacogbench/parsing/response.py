@@ -133,12 +133,13 @@ def parse(item: Item, condition: str, calls: Calls, lexicon: Lexicon | None = No
     steps = item_steps(item, condition)
     scored, first = calls.get(steps[-1]), calls.get(TURN_1) if len(steps) > 1 else None
     made = Response(
-        **{name: getattr(item, name) or None for name in _FROM_ITEM},
+        item.tier,
         min_factors=item.min_factors if item.tier == "2a" else None,
         reply=scored.text if scored else None,
         reply_turn_1=first.text if first else None,
     )
-    for name, value in {**thresholds(item), **_read(item, steps, calls, lexicon)}.items():
+    facts = {name: getattr(item, name) or None for name in _FROM_ITEM[1:]}
+    for name, value in {**facts, **thresholds(item), **_read(item, steps, calls, lexicon)}.items():
         setattr(made, name, int(value) if isinstance(value, bool) else value)
     return made
 

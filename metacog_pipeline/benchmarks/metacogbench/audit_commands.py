@@ -1,20 +1,19 @@
-"""``metacog audit``: have people label replies, and see how right the scorers of MetaCog-Bench are."""
+"""``metacog metacogbench audit``: have people label replies, and see how right the scorers are."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import read_frame
-from metacog_pipeline.benchmarks.common.scoring import observations_path
+from metacog_pipeline.asking.judging import judgements_path, responses_path
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.metacogbench import audit as auditing
-from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, read_items
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
-from metacog_pipeline.benchmarks.metacogbench.stages.judging import every_judgement
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
@@ -22,6 +21,7 @@ from metacog_pipeline.leaderboard.output import FORMATS, Format, render, to_csv
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.frames import read_frame
 
 _FIELD = 10_000_000  # characters of a cell; a reply is shorter
 
@@ -50,10 +50,15 @@ def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: 
     for path in (output, key):
         if path.exists():
             raise StudyError(f"{path}: exists already; choose another name")
-    drawn = auditing.draw(_observations(study), n, seed, tiers or auditing.TIERS_BY_CUES)
-    tasks = {item.item_id: item.stem for item in read_items(items_path(study.home.path))}
+    responses = _kept(study, responses_path)
+    if responses is None:
+        raise StudyError(
+            f"{study.path}: no scored replies of {BENCHMARK}; run metacog run {study.path} first"
+        )
+    drawn = auditing.draw(responses, n, seed, tiers or auditing.TIERS_BY_CUES)
+    tasks = {item.item_id: item.stem for item in bound(study, BENCHMARK).items}
     shown = Rows(auditing.FOR_RATERS, tuple(auditing.for_raters(drawn, tasks)))
-    truth = auditing.key_table(drawn, seed, every_judgement(study, drawn))
+    truth = auditing.key_table(drawn, seed, _kept(study, lambda each: judgements_path(study.home.path, each)))
     kept = Rows(tuple(truth.columns), tuple(truth.iter_rows()))
     try:
         write_text(output, to_csv(shown))
@@ -87,18 +92,11 @@ def key_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.key.csv")
 
 
-def _observations(study: Study) -> pl.DataFrame:
-    paths = [
-        observations_path(Partition(study, BENCHMARK, spec, run))
-        for spec in study.models
-        for run in study.runs
-    ]
-    found = [read_frame(path) for path in paths if path.exists()]
-    if not found:
-        raise StudyError(
-            f"{study.path}: no scored replies of {BENCHMARK}; run metacog run {study.path} first"
-        )
-    return pl.concat(found)
+def _kept(study: Study, path_of: Callable[[Partition], Path]) -> pl.DataFrame | None:
+    """Return what is kept of all models and runs; None where there is nothing."""
+    partitions = [Partition(study, BENCHMARK, spec, run) for spec in study.models for run in study.runs]
+    found = [read_frame(path) for path in map(path_of, partitions) if path.exists()]
+    return pl.concat(found) if found else None
 
 
 def _read(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""``metacogbench``: skim the items of MetaCog-Bench, make fresh ones."""
+"""``metacog metacogbench``: skim the items, make new ones, have people label replies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import generate as fresh_items
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
-from metacog_pipeline.benchmarks.metacogbench.construction.plan import GENERATORS
-from metacog_pipeline.benchmarks.metacogbench.construction.texts import to_toml
+from metacog_pipeline.benchmarks.metacogbench.audit_commands import audit
+from metacog_pipeline.benchmarks.metacogbench.construction import generators as making
+from metacog_pipeline.benchmarks.metacogbench.construction.generators import GENERATORS
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, to_toml
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, item_record
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
@@ -34,7 +34,10 @@ _TITLES = {
 
 @click.group()
 def metacogbench() -> None:
-    """Skim the items of MetaCog-Bench; make fresh ones from a seed."""
+    """Skim the items of MetaCog-Bench; make new ones from a seed; hold the scorers against people."""
+
+
+metacogbench.add_command(audit)
 
 
 @metacogbench.command(name="list")
@@ -80,7 +83,7 @@ def generate(tier: str, seed: int, generators: tuple[str, ...], output: Path | N
     metacog metacogbench generate --tier 3 --seed 7
     metacog metacogbench generate --tier 1b --seed 7 --generator collatz --format text
     """
-    items = fresh_items(tier, seed, generators=generators)
+    items = making.generate(tier, seed, generators=generators)
     if output is None:
         click.echo(_shown(items, form), nl=False)
         return
