@@ -89,24 +89,7 @@ class _Tally:
 
 
 class HttpChatModel:
-    """A `ChatModel` that asks a provider over HTTP. One event loop only.
-
-    Parameters
-    ----------
-    spec
-        The model's row of the study file.
-    key
-        The provider's key; kept out of ``repr``, logs, exceptions and completions.
-    http, limiter, budget, rates, retries
-        Shared parts: see `metacog_pipeline.llm.open`. ``http`` is not closed with the model. Without ``budget``
-        nothing is set aside, costs are still told.
-    halt
-        Gives up calls not sent yet; shared by the models of a process.
-    rng
-        Source of jitter.
-    now
-        The wall clock, for start times and for waits given as a date.
-    """
+    """A `ChatModel` that asks a provider over HTTP. One event loop only."""
 
     def __init__(
         self,
@@ -144,18 +127,7 @@ class HttpChatModel:
         """Do nothing: connections belong to the account, which other models may be using."""
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Answer ``request``; a call that went wrong is a ``failed`` completion.
-
-        Raises
-        ------
-        BudgetSpent
-            Nothing was sent, because the call could pass the budget. When the budget ends between two attempts, the
-            last failure is returned instead.
-        NotSent
-            Nothing was sent, because the halt was thrown; between two attempts the last failure is returned instead.
-        StoreError
-            Nothing was sent, because the ledger of spending cannot be written.
-        """
+        """Answer ``request``; a call that went wrong is a ``failed`` completion."""
         try:
             call = self._wire.build(self.spec, request, self._key)
         except UnsupportedConstraint as error:

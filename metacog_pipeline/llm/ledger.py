@@ -51,23 +51,7 @@ def nano(usd: float) -> int:
 
 
 class Ledger:
-    """One session of a study home's ledger. Not shared between processes or threads.
-
-    Parameters
-    ----------
-    home
-        The study home; ``<home>/ledger/`` is made when missing.
-    cap
-        The most the home may ever spend, in nano-dollars; ``None`` for no cap (spending is still recorded).
-    known_spent
-        What kept answers say was spent, in nano-dollars. Where the ledger knows of less (it was deleted, or the
-        answers came from another home), the difference is recorded as spent.
-
-    Raises
-    ------
-    StoreError
-        The folder or a record cannot be written or read.
-    """
+    """One session of a study home's ledger. Not shared between processes or threads."""
 
     def __init__(self, home: Path, cap: int | None, known_spent: int = 0) -> None:
         self._folder = home / FOLDER

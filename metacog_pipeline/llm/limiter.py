@@ -43,15 +43,7 @@ class Slot:
 
 
 class Limiter:
-    """The adaptive limit of one account. One event loop only.
-
-    Parameters
-    ----------
-    ceiling
-        The limit never grows above this many calls.
-    start
-        The first limit.
-    """
+    """The adaptive limit of one account. One event loop only."""
 
     def __init__(self, ceiling: int = 100, *, start: int = INITIAL_LIMIT) -> None:
         self.ceiling = max(1, ceiling)

@@ -85,17 +85,7 @@ def open_http(
     verify: ssl.SSLContext | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> httpx.AsyncClient:
-    """Return the one kind of HTTP client used here, for one event loop; close it with ``aclose``.
-
-    Parameters
-    ----------
-    timeout_s
-        Seconds without a byte of the answer after which a call has failed.
-    verify
-        Certificates to trust; the usual ones when not given. Building a context costs some 20 ms: share it.
-    transport
-        Takes the place of the network, for tests.
-    """
+    """Return the one kind of HTTP client used here, for one event loop; close it with ``aclose``."""
     if transport is None:
         context = verify or httpx.create_ssl_context()
         transport = AiohttpTransport(verify=context, client=lambda: _session(context))

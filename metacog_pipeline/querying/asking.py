@@ -8,18 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatModel,
-    ChatRequest,
-    Completion,
-    Constraint,
-    ErrorKind,
-    Message,
-    Sampling,
-    Status,
-    request_json,
-)
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -39,12 +29,12 @@ HINTS = {
 class StepFailed(Exception):
     """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
 
-    def __init__(self, completion: Completion) -> None:
+    def __init__(self, completion: types.Completion) -> None:
         super().__init__(_explained(completion))
         self.completion = completion
 
 
-def _explained(completion: Completion) -> str:
+def _explained(completion: types.Completion) -> str:
     """Return what the provider said, its HTTP status, and what to do about it where that is known."""
     said, status = completion.error_message or "", completion.http_status
     if status is None or status < HTTPStatus.BAD_REQUEST:
@@ -74,11 +64,11 @@ class Tally:
     current: set[str] = field(default_factory=set)
     simulated: bool = False
 
-    def count(self, completion: Completion) -> None:
+    def count(self, completion: types.Completion) -> None:
         """Add one finished call."""
         self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
         self.calls += 1
-        self.failed_calls += completion.status is Status.FAILED
+        self.failed_calls += completion.status is types.Status.FAILED
         self.input_tokens += completion.usage.input_tokens or 0
         self.output_tokens += completion.usage.output_tokens or 0
         self.cost_usd += completion.cost_usd or 0.0
@@ -92,7 +82,7 @@ class Session:
     spec: ModelSpec
     run: int
     seed: int
-    model: ChatModel
+    model: types.ChatModel
     store: PartitionStore
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
@@ -105,14 +95,14 @@ def sampling_for(
     max_tokens: int | None,
     top_logprobs: int | None,
     send_temperature: bool = True,
-) -> Sampling:
+) -> types.Sampling:
     """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity.
 
     ``top_logprobs`` None takes the model's own number; 0, from either, sends none.
     """
     dropped = profile.dropped
     wanted = (spec.top_logprobs if top_logprobs is None else top_logprobs) or None
-    return Sampling(
+    return types.Sampling(
         temperature=spec.temperature if send_temperature and "temperature" not in dropped else None,
         max_tokens=max_tokens or spec.max_tokens,
         seed=None if "seed" in dropped else seed,
@@ -133,27 +123,19 @@ class StepAsker:
     async def __call__(
         self,
         step: str,
-        messages: Sequence[Message],
+        messages: Sequence[types.Message],
         *,
-        constraint: Constraint | None = None,
+        constraint: types.Constraint | None = None,
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
         send_temperature: bool = True,
     ) -> Answer:
-        """Answer one step.
-
-        Raises
-        ------
-        StepFailed
-            If the call ended as ``failed``. The failure is journalled; the step will be asked again next time.
-        BudgetError
-            If the call could pass the budget; it was not sent.
-        """
+        """Answer one step."""
         session = self.session
         sampling = sampling_for(
             session.spec, self.profile, session.seed, max_tokens, top_logprobs, send_temperature
         )
-        request = ChatRequest(tuple(messages), sampling, constraint, step, session.run)
+        request = types.ChatRequest(tuple(messages), sampling, constraint, step, session.run)
         identity = answer_id(session.spec, request)
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)
@@ -163,7 +145,7 @@ class StepAsker:
             session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
-            return Answer(Status(stored.status), stored.text, stored.logprobs)
+            return Answer(types.Status(stored.status), stored.text, stored.logprobs)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         session.in_flight[identity] = future
         try:
@@ -172,16 +154,16 @@ class StepAsker:
             del session.in_flight[identity]
             future.cancel()
 
-    async def _ask(self, identity: str, request: ChatRequest) -> Answer:
+    async def _ask(self, identity: str, request: types.ChatRequest) -> Answer:
         session = self.session
         completion = await session.model.complete(request)
         session.tally.count(completion)
         await session.store.keep(self._record(identity, request, completion))
-        if completion.status is Status.FAILED:
+        if completion.status is types.Status.FAILED:
             raise StepFailed(completion)
         return Answer(completion.status, completion.text, completion.logprobs)
 
-    def _record(self, identity: str, request: ChatRequest, completion: Completion) -> Record:
+    def _record(self, identity: str, request: types.ChatRequest, completion: types.Completion) -> Record:
         session = self.session
         return Record(
             answer_id=identity,
@@ -197,7 +179,7 @@ class StepAsker:
             model_id=session.spec.model or session.spec.name,
             model_reported=completion.model_reported,
             mode=self.profile.mode,
-            request_json=request_json(request),
+            request_json=types.request_json(request),
             status=completion.status.value,
             text=completion.text,
             finish_reason=completion.finish_reason,
@@ -224,4 +206,4 @@ def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:
 
 def is_fatal(error: StepFailed) -> bool:
     """Whether every further call to this model would fail the same way."""
-    return error.completion.error_kind is ErrorKind.FATAL
+    return error.completion.error_kind is types.ErrorKind.FATAL

@@ -29,15 +29,7 @@ BLIND_DROPS: tuple[frozenset[str], ...] = (
 
 
 async def negotiate(session: Session, task: Task, modes: Sequence[str]) -> Profile:
-    """Return the first profile under which ``task`` goes through.
-
-    Raises
-    ------
-    StepFailed
-        If no profile works, or the call failed for another reason than its shape.
-    BudgetError
-        If the budget does not allow the first call.
-    """
+    """Return the first profile under which ``task`` goes through."""
     last: StepFailed | None = None
     for mode in modes:
         untried = [Profile(mode, dropped) for dropped in BLIND_DROPS]

@@ -15,19 +15,11 @@ from datetime import UTC, datetime
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import DryAsker, stored_answers
 from metacog_pipeline.querying.reported import other_models
-from metacog_pipeline.querying.session import (
-    INTERRUPTED,
-    Partition,
-    ask,
-    asked_as,
-    noted_profile,
-    profile_fields,
-    write_down,
-)
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.store import PartitionStore
 
@@ -45,7 +37,7 @@ class Panelist:
 
 
 def query_panel(
-    partition: Partition,
+    partition: session.Partition,
     panel: Sequence[Panelist],
     *,
     fingerprint: str,
@@ -82,23 +74,25 @@ def query_panel(
             if (found := other_models(panelist.spec, store.models_reported(one.tally.current)))
         ]
     notes = _notes(partition, panel, outcomes)
-    write_down(partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes)
+    session.write_down(
+        partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes
+    )
     return outcome
 
 
 def panel_asked_as(panel: Sequence[ModelSpec]) -> list[str]:
     """Return a digest per judge of what decides how it is asked."""
-    return [asked_as(spec) for spec in panel]
+    return [session.asked_as(spec) for spec in panel]
 
 
-def panel_profile(partition: Partition, judge: ModelSpec) -> Profile | None:
+def panel_profile(partition: session.Partition, judge: ModelSpec) -> Profile | None:
     """Return the answer mode an earlier session settled on with a judge, unless its spec has changed since."""
     noted = partition.manifest().get("judges")
     found = noted.get(judge.name) if isinstance(noted, dict) else None
-    return noted_profile(found, judge) if isinstance(found, dict) else None
+    return session.noted_profile(found, judge) if isinstance(found, dict) else None
 
 
-def panel_identities(partition: Partition, panel: Sequence[Panelist]) -> dict[str, frozenset[str]]:
+def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) -> dict[str, frozenset[str]]:
     """Return by judge the identities of every call its tasks take now; none for a judge that was never asked.
 
     Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
@@ -121,7 +115,7 @@ async def _worded(tasks: Sequence[Task], asker: DryAsker, mode: str) -> None:
 
 
 def _asked_in_turn(
-    partition: Partition,
+    partition: session.Partition,
     store: PartitionStore,
     panel: Sequence[Panelist],
     on_progress: Callable[[Progress], None] | None,
@@ -129,7 +123,7 @@ def _asked_in_turn(
     outcomes: list[SessionResult] = []
     for panelist in panel:
         tasks = panelist.tasks
-        if INTERRUPTED.is_set():
+        if session.INTERRUPTED.is_set():
             outcomes.append(
                 SessionResult(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code)
             )
@@ -138,7 +132,7 @@ def _asked_in_turn(
         asked = replace(partition, spec=panelist.spec)
         known = panel_profile(partition, panelist.spec)
         try:
-            asking = ask(asked, store, tasks, panelist.modes, panelist.respond, shown, known)
+            asking = session.ask(asked, store, tasks, panelist.modes, panelist.respond, shown, known)
             outcomes.append(asyncio.run(asking))
         except (BudgetError, ProviderError, StudyError) as error:
             outcomes.append(SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code))
@@ -201,15 +195,15 @@ def _together(
 
 
 def _notes(
-    partition: Partition, panel: Sequence[Panelist], outcomes: Sequence[SessionResult]
+    partition: session.Partition, panel: Sequence[Panelist], outcomes: Sequence[SessionResult]
 ) -> dict[str, dict[str, object]]:
     """Return what is written down of each judge; a profile that is known is not lost with a session that failed."""
     notes: dict[str, dict[str, object]] = {}
     for panelist, outcome in zip(panel, outcomes, strict=True):
         profile = outcome.profile or panel_profile(partition, panelist.spec)
         notes[panelist.spec.name] = {
-            "asked_as": asked_as(panelist.spec),
-            "profile": profile_fields(profile),
+            "asked_as": session.asked_as(panelist.spec),
+            "profile": session.profile_fields(profile),
             "family": panelist.spec.family,
             "source": source_of(panelist.spec),
             "n_expected": outcome.tasks,

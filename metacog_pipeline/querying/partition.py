@@ -63,18 +63,7 @@ def workers(max_concurrency: int) -> int:
 async def query_tasks(
     pool: WorkerPool, modes: Sequence[str], *, known: Profile | None = None
 ) -> SessionResult:
-    """Ask every task; a model over HTTP has at most ``spec.max_concurrency`` calls under way.
-
-    Parameters
-    ----------
-    pool
-        The workers of the partition: its session, tasks and counters.
-    modes
-        Answer modes to try on the first task, best first; one entry skips the trying.
-    known
-        The profile an earlier session of this partition settled on; if its mode is among ``modes``, nothing is
-        tried again.
-    """
+    """Ask every task; a model over HTTP has at most ``spec.max_concurrency`` calls under way."""
     profile = known if known is not None and known.mode in modes else None
     for task in pool.tasks[:PROBED_TASKS]:
         if profile is not None or pool.stopped is not None:

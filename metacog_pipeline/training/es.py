@@ -115,13 +115,7 @@ class Commit:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """Read it back, exactly.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            When it is no record of a commit.
-        """
+        """Read it back, exactly."""
         return cls(
             t=int(record["t"]),
             individuals=tuple(
@@ -143,15 +137,7 @@ def commit_of(settings: Settings, t: int, fitness: Sequence[float]) -> Commit:
 
 
 def objective(evaluate: Evaluate, items: int, settings: Settings) -> Objective:
-    """Return the fitness of a model at generation ``t``: its reward on the batch of that generation.
-
-    Parameters
-    ----------
-    evaluate
-        From model and positions of items to (correct, yes), 0/1 each of the length of the batch, failures left out.
-    items
-        Number of training items.
-    """
+    """Return the fitness of a model at generation ``t``: its reward on the batch of that generation."""
     reward = rewards.reward_named(settings.reward)
 
     @functools.lru_cache(maxsize=1)

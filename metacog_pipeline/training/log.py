@@ -106,13 +106,7 @@ class Log:
             os.fsync(file.fileno())
 
     def read(self) -> list[Generation]:
-        """Return all whole lines.
-
-        Raises
-        ------
-        StoreError
-            When a line that is not the last is no generation, or one is missing.
-        """
+        """Return all whole lines."""
         try:
             raw = self._path.read_bytes()
         except FileNotFoundError:

@@ -48,17 +48,7 @@ def name_key(name: str) -> int:
 
 
 def normals(seed: int, name: str, start: int, count: int, device: torch.device | str = "cpu") -> Tensor:
-    """Return elements ``start`` to ``start + count`` of the noise of one tensor, float32, shape ``(count,)``.
-
-    Parameters
-    ----------
-    seed
-        Of the individual, 0 to 2^64 - 1.
-    name
-        Of the tensor; its elements are numbered in row-major order.
-    device
-        Where the result lies; its values are the same everywhere.
-    """
+    """Return elements ``start`` to ``start + count`` of the noise of one tensor, float32, shape ``(count,)``."""
     first, skip = divmod(start, LANES)
     blocks = -(-(skip + count) // LANES)
     if torch.device(device).type == "cpu" and sys.byteorder == "little":

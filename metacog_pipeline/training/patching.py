@@ -24,13 +24,7 @@ _HALF, _LEVELS = 16, 1 << 16
 
 
 def change(base: Tensors, tuned: Tensors) -> dict[str, Tensor]:
-    """Return tuned minus base by name, in float32.
-
-    Raises
-    ------
-    ValueError
-        When the two do not have the same tensors.
-    """
+    """Return tuned minus base by name, in float32."""
     if base.keys() != tuned.keys() or any(base[n].shape != tuned[n].shape for n in base):
         raise ValueError("base and tuned model do not have the same tensors")
     return {name: tuned[name].float() - base[name].float() for name in tuned}
@@ -74,18 +68,7 @@ def find_cut(tensors: Iterable[Tensor], count: int) -> Cut | None:
 
 
 def masks(delta: Tensors, ratio: float, side: Side) -> tuple[int, dict[str, Tensor]]:
-    """Return how many entries the exact rule keeps and, by name, which.
-
-    Parameters
-    ----------
-    ratio
-        Share kept, 0 to 1, from either side.
-
-    Raises
-    ------
-    ValueError
-        For a ratio outside 0..1 or an unknown side.
-    """
+    """Return how many entries the exact rule keeps and, by name, which."""
     if not 0 <= ratio <= 1 or side not in ("top", "bottom"):
         raise ValueError(f"ratio {ratio} must lie in 0..1 and side {side!r} be top or bottom")
     total = sum(tensor.numel() for tensor in delta.values())

@@ -55,13 +55,7 @@ class RewardTable:
         return rewards
 
     def __call__(self, outcome: EpisodeReward) -> float:
-        """Return the mean reward of a batch.
-
-        Raises
-        ------
-        ValueError
-            When there are no items.
-        """
+        """Return the mean reward of a batch."""
         if outcome.n < 1:
             raise ValueError("a batch without items has no reward")
         alarms = outcome.yes - outcome.hits
@@ -94,11 +88,6 @@ def reward_named(text: str) -> Reward:
     """Return the reward called ``joint``, ``direct``, ``meta`` or ``dprime``, or given as four numbers.
 
     Four numbers, comma separated, are the rewards of correct and yes, correct and no, wrong and no, wrong and yes.
-
-    Raises
-    ------
-    StudyError
-        For anything else.
     """
     if text == DPRIME:
         return dprime

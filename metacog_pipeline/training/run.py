@@ -94,24 +94,7 @@ def train(
     from_checkpoint: int | None = None,
     done: Callable[[int], None] | None = None,
 ) -> Trained:
-    """Run all generations, or those that are missing.
-
-    Parameters
-    ----------
-    resume
-        Whether to go on with the run in the folder.
-    from_checkpoint
-        Go on from these weights although later ones are there; later generations are made again, and come out the same.
-    done
-        Told how many generations are finished.
-
-    Raises
-    ------
-    StudyError
-        When the folder holds a run and ``resume`` is off, or another run.
-    StoreError
-        When log, checkpoint and base do not belong together.
-    """
+    """Run all generations, or those that are missing."""
     log = Log(plan.folder)
     known = log.about()
     if known is None:

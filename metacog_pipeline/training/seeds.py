@@ -31,13 +31,7 @@ def hash64(kind: bytes, *numbers: int) -> int:
 
 
 def population(run_seed: int, t: int, size: int, antithetic: bool = False) -> tuple[Individual, ...]:
-    """Return the individuals of generation ``t``; antithetic ones come in pairs (+eps, -eps).
-
-    Raises
-    ------
-    ValueError
-        For fewer than two, or an odd number of antithetic ones.
-    """
+    """Return the individuals of generation ``t``; antithetic ones come in pairs (+eps, -eps)."""
     if size < 2 or (antithetic and size % 2):
         raise ValueError(f"population {size}: two or more needed, an even number of antithetic ones")
     if not antithetic:

@@ -17,13 +17,7 @@ TINY = 1e-8
 
 
 def zscores(fitness: ArrayLike) -> Floats:
-    """Return (F - mean) / (sd + 1e-8), sd with N - 1; exactly zero where all are equal.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two individuals, or a fitness that is no finite number.
-    """
+    """Return (F - mean) / (sd + 1e-8), sd with N - 1; exactly zero where all are equal."""
     values = _fitness(fitness)
     if values.max() == values.min():
         return np.zeros_like(values)
@@ -53,15 +47,7 @@ def step_size(alpha: float, schedule: Schedule, t: int, generations: int) -> flo
 
 
 def es_update(theta: ArrayLike, noise: ArrayLike, fitness: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
-    """Return z-scores and the next parameters by the closed form theta + alpha / N · Σ z_i eps_i.
-
-    Parameters
-    ----------
-    theta, noise, fitness
-        Shapes ``(P,)``, ``(N, P)`` and ``(N,)``.
-
-    Double precision throughout; what the streaming update in float32 is held to.
-    """
+    """Return z-scores and the next parameters by the closed form theta + alpha / N · Σ z_i eps_i."""
     z = zscores(fitness)
     eps = np.asarray(noise, dtype=np.float64)
     return z, np.asarray(theta, dtype=np.float64) + alpha / len(z) * (z @ eps)

@@ -75,13 +75,7 @@ def settings(study: Study) -> Settings:
 
 
 def make_base(study: Study, done: Progress | None = None) -> StepResult:
-    """Train the toy's base model where it is missing, or look at the model that is there.
-
-    Raises
-    ------
-    StudyError, ProviderError
-        When a model of one's own is not there or cannot be opened.
-    """
+    """Train the toy's base model where it is missing, or look at the model that is there."""
     from metacog_pipeline.training.weights import Weights
 
     chosen = section(study)

@@ -69,11 +69,5 @@ class Lazy(Mapping[str, Tensor]):
 
 
 def read_tensors(path: Path) -> Lazy:
-    """Open the tensors of a file.
-
-    Raises
-    ------
-    StoreError
-        When it is missing or torn.
-    """
+    """Open the tensors of a file."""
     return Lazy(path)

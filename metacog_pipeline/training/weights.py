@@ -60,22 +60,7 @@ def trainable(model: nn.Module) -> dict[str, Tensor]:
 
 
 class Weights:
-    """Perturb, restore and update the trainable tensors of ``model`` in place.
-
-    Parameters
-    ----------
-    model
-        Its parameters must be contiguous; their storage never moves.
-    scratch
-        A folder for the file with the master copy; None keeps it in memory.
-    block
-        Elements handled at once; None chooses by device. It changes no bit of what comes out.
-
-    Raises
-    ------
-    ValueError
-        For a model without trainable tensors, or with one that is not contiguous.
-    """
+    """Perturb, restore and update the trainable tensors of ``model`` in place."""
 
     def __init__(self, model: nn.Module, scratch: Path | None = None, block: int | None = None) -> None:
         tensors = trainable(model)
@@ -115,13 +100,7 @@ class Weights:
 
     @torch.no_grad()
     def update(self, steps: Sequence[tuple[int, float]]) -> None:
-        """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model.
-
-        Parameters
-        ----------
-        steps
-            Seed and weight of each noise; those of weight 0 are skipped.
-        """
+        """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model."""
         wanted = [(seed, _single(weight)) for seed, weight in steps if weight != 0.0]
         for each in self._blocks:
             master = self._held.read(each).to(self.device)
@@ -154,13 +133,7 @@ class Weights:
 
     @torch.no_grad()
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Set master and model from tensors by name.
-
-        Raises
-        ------
-        ValueError
-            When a tensor is missing or has another shape.
-        """
+        """Set master and model from tensors by name."""
         for name, shape in self.shapes.items():
             if name not in tensors or tuple(tensors[name].shape) != shape:
                 raise ValueError(f"tensor {name} of shape {shape} is missing or of another shape")

@@ -55,15 +55,7 @@ class Recipe(Protocol):
 
 
 class Worker:
-    """A trainee with its weights.
-
-    Parameters
-    ----------
-    recipe
-        Of the trainee.
-    scratch
-        A folder for the master copy of the weights; None keeps it in memory.
-    """
+    """A trainee with its weights."""
 
     def __init__(self, recipe: Recipe, scratch: Path | None = None) -> None:
         torch.set_num_threads(recipe.threads)
@@ -88,13 +80,7 @@ class Worker:
         return self.weights.digest()
 
     def replay(self, commits: Sequence[Commit]) -> str:
-        """Make updates made before and return the digest; one that is logged must come out again.
-
-        Raises
-        ------
-        StoreError
-            When the weights are not those of the log: another base, or a log that was changed.
-        """
+        """Make updates made before and return the digest; one that is logged must come out again."""
         for commit in commits:
             self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
         digest = self.weights.digest()

@@ -16,17 +16,8 @@ import pyarrow.parquet as pq
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.llm.types import Status
+from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.lines import decode_line
-from metacog_pipeline.transcripts.parquet import (
-    FILE_NAME,
-    Footer,
-    batch_of,
-    opened,
-    read_footer,
-    segment_sizes,
-    stored_rows,
-    without_surrogates,
-)
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.segments import read_segment, segments
 
@@ -72,15 +63,15 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
     Raises ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the
     older copy and the journals are then as before.
     """
-    path = folder / FILE_NAME
+    path = folder / parquet.FILE_NAME
     try:
         for abandoned in folder.glob(
-            f".{FILE_NAME}.*.tmp"
+            f".{parquet.FILE_NAME}.*.tmp"
         ):  # left by a process that was killed while compacting
             abandoned.unlink()
-        sizes = segment_sizes(folder)
+        sizes = parquet.segment_sizes(folder)
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
-        old = read_footer(path)
+        old = parquet.read_footer(path)
         if old is not None and _up_to_date(old, sizes, digest):
             return CompactResult(old.rows, old.superseded, path)
         return _rewrite(path, old, sizes, current, digest)
@@ -91,21 +82,27 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
         ) from error
 
 
-def _up_to_date(old: Footer, sizes: dict[str, int], digest: str) -> bool:
+def _up_to_date(old: parquet.Footer, sizes: dict[str, int], digest: str) -> bool:
     same = old.version == SCHEMA_VERSION and old.segments == sizes
     return same and digest in ("", old.current) and not (old.rows > 0 and not sizes and old.carried == 0)
 
 
 def _rewrite(
-    path: Path, old: Footer | None, sizes: dict[str, int], current: Collection[str] | None, digest: str
+    path: Path,
+    old: parquet.Footer | None,
+    sizes: dict[str, int],
+    current: Collection[str] | None,
+    digest: str,
 ) -> CompactResult:
     journals = segments(path.parent)
     keys = list(_journal_keys(journals))
     if old is not None and old.may_hold_more_than(sizes):
-        keys.extend(_key(record, len(journals), row, 0) for row, (record, _) in enumerate(stored_rows(path)))
+        keys.extend(
+            _key(record, len(journals), row, 0) for row, (record, _) in enumerate(parquet.stored_rows(path))
+        )
     rows = list(_once(keys, len(journals)))
     marked = _superseded(rows, current, path if old is not None and old.superseded else None)
-    footer = Footer(
+    footer = parquet.Footer(
         rows=len(rows),
         segments=sizes,
         carried=sum(row.origin == len(journals) for row in rows),
@@ -119,7 +116,7 @@ def _rewrite(
         done = 0
         for batch in _batches(rows):
             records, altered = _fetch(batch, journals, path)
-            writer.write_batch(batch_of(records, marked[done : done + len(batch)], altered))
+            writer.write_batch(parquet.batch_of(records, marked[done : done + len(batch)], altered))
             done += len(batch)
     return CompactResult(footer.rows, footer.superseded, path)
 
@@ -132,10 +129,10 @@ def _journal_keys(journals: Sequence[Path]) -> Iterator[_Key]:
 
 def _key(record: Record, origin: int, place: int, length: int) -> _Key:
     return _Key(
-        without_surrogates(record.item_id),
-        without_surrogates(record.condition),
-        without_surrogates(record.step),
-        without_surrogates(record.answer_id),
+        parquet.without_surrogates(record.item_id),
+        parquet.without_surrogates(record.condition),
+        parquet.without_surrogates(record.step),
+        parquet.without_surrogates(record.answer_id),
         record.started_at,
         origin,
         place,
@@ -172,7 +169,7 @@ def _superseded(rows: Sequence[_Key], current: Collection[str] | None, marks: Pa
     if marks is None:
         return [False] * len(rows)
     names = ["item_id", "condition", "step", "answer_id", "superseded"]
-    with opened(marks) as file:
+    with parquet.opened(marks) as file:
         before = {
             (row["item_id"], row["condition"], row["step"], row["answer_id"])
             for batch in file.iter_batches(columns=names)
@@ -200,7 +197,7 @@ def _fetch(batch: Sequence[_Key], journals: Sequence[Path], copy: Path) -> tuple
     for origin, group in groupby(by_place, key=lambda i: batch[i].origin):
         indices = list(group)
         if origin == len(journals):
-            wanted = stored_rows(copy, {batch[i].place for i in indices})
+            wanted = parquet.stored_rows(copy, {batch[i].place for i in indices})
             found.update(zip(indices, wanted, strict=True))
             continue
         with journals[origin].open("rb") as file:

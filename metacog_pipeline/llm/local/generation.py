@@ -8,23 +8,14 @@ from time import perf_counter
 from typing import Any
 
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.loading import Loaded
 from metacog_pipeline.llm.local.rules import Defaults, Row, choose, trie_of
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    ErrorKind,
-    JsonObject,
-    OneOf,
-    Status,
-    TokenBias,
-    Usage,
-)
 
 
-def answer_batch(loaded: Loaded, requests: Sequence[ChatRequest]) -> list[Completion]:
+def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[types.Completion]:
     """Return how each request ended. What one of them makes impossible fails alone; the others are answered."""
-    ended: dict[int, Completion] = {}
+    ended: dict[int, types.Completion] = {}
     prompts: dict[int, list[int]] = {}
     rows: dict[int, Row] = {}
     for place, request in enumerate(requests):
@@ -32,7 +23,7 @@ def answer_batch(loaded: Loaded, requests: Sequence[ChatRequest]) -> list[Comple
             prompts[place] = prompt_ids(loaded, request)
             rows[place] = _row(loaded, request, len(prompts[place]))
         except _CannotAsk as error:
-            ended[place] = _failed(ErrorKind.UNSUPPORTED, error.code, str(error))
+            ended[place] = _failed(types.ErrorKind.UNSUPPORTED, error.code, str(error))
     if rows:
         places = list(rows)
         done = _generated(loaded, [prompts[place] for place in places], [rows[place] for place in places])
@@ -46,7 +37,7 @@ class _CannotAsk(Exception):
         self.code = code
 
 
-def prompt_ids(loaded: Loaded, request: ChatRequest) -> list[int]:
+def prompt_ids(loaded: Loaded, request: types.ChatRequest) -> list[int]:
     """Return the tokens of a conversation: by the model's chat template where it has one, else the plain texts.
 
     The template is applied to every step alike, with its thinking switched off where it knows the word, and tokenised
@@ -67,7 +58,7 @@ def prompt_ids(loaded: Loaded, request: ChatRequest) -> list[int]:
     return list(found) or [_filler(loaded)]
 
 
-def _row(loaded: Loaded, request: ChatRequest, prompt: int) -> Row:
+def _row(loaded: Loaded, request: types.ChatRequest, prompt: int) -> Row:
     budget = request.sampling.max_tokens or 1024
     if loaded.context is not None:
         left = loaded.context - prompt
@@ -81,7 +72,7 @@ def _row(loaded: Loaded, request: ChatRequest, prompt: int) -> Row:
     match request.constraint:
         case None:
             pass
-        case OneOf(options):
+        case types.OneOf(options):
             tokens = [loaded.tokenizer(each, add_special_tokens=False)["input_ids"] for each in options]
             if not loaded.stop_ids or not all(tokens):
                 raise _CannotAsk(
@@ -89,17 +80,17 @@ def _row(loaded: Loaded, request: ChatRequest, prompt: int) -> Row:
                 )
             row.place = trie_of(tokens, loaded.stop_ids[0])
             row.budget = max(len(each) for each in tokens) + 1
-        case TokenBias(bias):
+        case types.TokenBias(bias):
             size = loaded.model.config.get_text_config().vocab_size
             if any(not 0 <= token < size for token, _ in bias):
                 raise _CannotAsk("unsupported_constraint", f"logit_bias names a token outside 0..{size - 1}")
             row.bias = {token: float(value) for token, value in bias}
-        case JsonObject():
+        case types.JsonObject():
             raise _CannotAsk("unsupported_constraint", "a local model takes no JSON schema")
     return row
 
 
-def _generated(loaded: Loaded, prompts: Sequence[list[int]], rows: Sequence[Row]) -> list[Completion]:
+def _generated(loaded: Loaded, prompts: Sequence[list[int]], rows: Sequence[Row]) -> list[types.Completion]:
     import torch
 
     started_at, begun = datetime.now(UTC), perf_counter()
@@ -145,16 +136,16 @@ def _stop_at_words(loaded: Loaded, rows: Sequence[Row]) -> None:
 
 def _completion(
     loaded: Loaded, row: Row, prompt_tokens: int, started_at: datetime, spent: float
-) -> Completion:
+) -> types.Completion:
     text = _text(loaded, row)
     for word in row.request.sampling.stop:
         text = text.partition(word)[0]
-    return Completion(
-        Status.OK if row.ended else Status.TRUNCATED,
+    return types.Completion(
+        types.Status.OK if row.ended else types.Status.TRUNCATED,
         text=text,
         finish_reason="stop" if row.ended else "length",
         model_reported=loaded.reported,
-        usage=Usage(prompt_tokens, len(row.tokens)),
+        usage=types.Usage(prompt_tokens, len(row.tokens)),
         cost_usd=0.0,
         logprobs=tuple(row.logprobs),
         started_at=started_at,
@@ -186,9 +177,9 @@ def _defaults(loaded: Loaded) -> Defaults:
     )
 
 
-def _failed(kind: ErrorKind, code: str, message: str) -> Completion:
-    return Completion(
-        Status.FAILED,
+def _failed(kind: types.ErrorKind, code: str, message: str) -> types.Completion:
+    return types.Completion(
+        types.Status.FAILED,
         cost_usd=0.0,
         started_at=datetime.now(UTC),
         error_kind=kind,

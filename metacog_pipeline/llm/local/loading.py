@@ -34,11 +34,6 @@ def load(spec: ModelSpec) -> Loaded:
     """Return the model of ``spec``; the one opened last is kept, as runs of a model follow each other.
 
     Only safetensors are read and no code from the folder is run.
-
-    Raises
-    ------
-    ProviderError
-        The extra is not installed, the folder holds no model, or the device is not there.
     """
     digest = weights_digest(spec.model)
     if digest is None:

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import json
 
-from metacog_pipeline.llm.server.dialects import (
-    BadRequest,
-    Dialect,
-    JsonDict,
-    Problem,
-    as_dict,
-    as_int,
-    as_list,
-    as_number,
-    as_strings,
-    joined_text,
-    prompt_tokens,
-    token_count,
-)
+from metacog_pipeline.llm.server import dialects
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Sampling, Status
 
 _TYPES = {
@@ -33,50 +20,50 @@ _TYPES = {
 
 
 def _message(entry: object) -> Message:
-    fields = as_dict(entry, "messages")
-    content = joined_text(fields.get("content"), "messages")
+    fields = dialects.as_dict(entry, "messages")
+    content = dialects.joined_text(fields.get("content"), "messages")
     match fields.get("role"):
         case "user":
             return Message("user", content)
         case "assistant":
             return Message("assistant", content)
         case _:
-            raise BadRequest("messages: role must be user or assistant", "messages")
+            raise dialects.BadRequest("messages: role must be user or assistant", "messages")
 
 
-def _constraint(body: JsonDict) -> JsonObject | None:
-    wanted = as_dict(body.get("output_config") or {}, "output_config").get("format")
+def _constraint(body: dialects.JsonDict) -> JsonObject | None:
+    wanted = dialects.as_dict(body.get("output_config") or {}, "output_config").get("format")
     if wanted is None:
         return None
-    schema = as_dict(wanted, "output_config").get("schema")
-    return JsonObject("", json.dumps(as_dict(schema, "output_config")))
+    schema = dialects.as_dict(wanted, "output_config").get("schema")
+    return JsonObject("", json.dumps(dialects.as_dict(schema, "output_config")))
 
 
 def read(path_model: str, body: object) -> tuple[str, ChatRequest]:
     """Read a Messages body. Raises ``BadRequest``."""
-    fields = as_dict(body, "body")
+    fields = dialects.as_dict(body, "body")
     model = fields.get("model")
     if not isinstance(model, str) or not model:
-        raise BadRequest("model must be a non-empty string", "model")
+        raise dialects.BadRequest("model must be a non-empty string", "model")
     if fields.get("stream"):
-        raise BadRequest("stream is not offered here", "stream")
-    limit = as_int(fields.get("max_tokens"), "max_tokens")
+        raise dialects.BadRequest("stream is not offered here", "stream")
+    limit = dialects.as_int(fields.get("max_tokens"), "max_tokens")
     if limit is None:
-        raise BadRequest("max_tokens is required", "max_tokens")
-    turns = tuple(_message(entry) for entry in as_list(fields.get("messages"), "messages"))
+        raise dialects.BadRequest("max_tokens is required", "max_tokens")
+    turns = tuple(_message(entry) for entry in dialects.as_list(fields.get("messages"), "messages"))
     if not turns:
-        raise BadRequest("messages must not be empty", "messages")
+        raise dialects.BadRequest("messages must not be empty", "messages")
     system = fields.get("system")
-    first = () if system is None else (Message("system", joined_text(system, "system")),)
+    first = () if system is None else (Message("system", dialects.joined_text(system, "system")),)
     sampling = Sampling(
-        temperature=as_number(fields.get("temperature"), "temperature"),
+        temperature=dialects.as_number(fields.get("temperature"), "temperature"),
         max_tokens=limit,
-        stop=as_strings(fields.get("stop_sequences"), "stop_sequences"),
+        stop=dialects.as_strings(fields.get("stop_sequences"), "stop_sequences"),
     )
     return model, ChatRequest((*first, *turns), sampling, _constraint(fields))
 
 
-def answer(model: str, request: ChatRequest, completion: Completion, number: int) -> JsonDict:
+def answer(model: str, request: ChatRequest, completion: Completion, number: int) -> dialects.JsonDict:
     """Word ``completion`` as a ``message`` object."""
     reasons = {Status.TRUNCATED: "max_tokens", Status.REFUSED: "refusal"}
     content = [{"type": "text", "text": completion.text, "citations": None}] if completion.text else []
@@ -88,16 +75,19 @@ def answer(model: str, request: ChatRequest, completion: Completion, number: int
         "content": content,
         "stop_reason": reasons.get(completion.status, "end_turn"),
         "stop_sequence": None,
-        "usage": {"input_tokens": prompt_tokens(request), "output_tokens": token_count(completion.text)},
+        "usage": {
+            "input_tokens": dialects.prompt_tokens(request),
+            "output_tokens": dialects.token_count(completion.text),
+        },
     }
 
 
-def error(problem: Problem) -> JsonDict:
+def error(problem: dialects.Problem) -> dialects.JsonDict:
     """Word ``problem`` as an error body."""
-    body: JsonDict = {"type": _TYPES.get(problem.kind, "api_error"), "message": problem.message}
+    body: dialects.JsonDict = {"type": _TYPES.get(problem.kind, "api_error"), "message": problem.message}
     if problem.kind == "quota":
         body["details"] = {"error_code": "enforced_spend_limit_reached"}
     return {"type": "error", "error": body, "request_id": None}
 
 
-DIALECT = Dialect(read, answer, error)
+DIALECT = dialects.Dialect(read, answer, error)

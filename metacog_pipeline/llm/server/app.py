@@ -19,19 +19,9 @@ from pathlib import Path
 from aiohttp import web
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import anthropic, gemini, openai
+from metacog_pipeline.llm.server import anthropic, gemini, openai, replies
 from metacog_pipeline.llm.server.dialects import BadRequest, Dialect, Problem
 from metacog_pipeline.llm.server.faults import Fault, FaultPlan
-from metacog_pipeline.llm.server.replies import (
-    Limits,
-    cut_reply,
-    faulty_completion,
-    json_reply,
-    problem_of,
-    rejected_parameter,
-    reset_connection,
-    retry_after,
-)
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 
 Respond = Callable[[str, ChatRequest], str | Completion]
@@ -74,7 +64,7 @@ class SimulatedProvider:
         """Follow ``plan`` from the next call on; counters stay."""
         self.plan = plan
         self._script = deque(plan.script)
-        self._limits = Limits(plan.max_in_flight, plan.requests_per_minute)
+        self._limits = replies.Limits(plan.max_in_flight, plan.requests_per_minute)
 
     def stats(self) -> dict[str, object]:
         """Return the counters.
@@ -157,14 +147,14 @@ class SimulatedProvider:
             return self._problem(dialect, call, number)
         if outcome == Fault.RESET:
             self._statuses["reset"] += 1
-            return reset_connection(http)
+            return replies.reset_connection(http)
         model, request = call
-        problem = problem_of(outcome, model, rejected_parameter(request))
+        problem = replies.problem_of(outcome, model, replies.rejected_parameter(request))
         if problem is not None:
             return self._problem(dialect, problem, number)
         await asyncio.sleep(self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0))
         if self._models and model not in self._models:
-            missing = problem_of(Fault.MODEL_NOT_FOUND, model, {})
+            missing = replies.problem_of(Fault.MODEL_NOT_FOUND, model, {})
             assert missing is not None
             return self._problem(dialect, missing, number)
         try:
@@ -173,19 +163,19 @@ class SimulatedProvider:
             _logger.exception("the respondent failed on call %d", number)
             return self._problem(dialect, Problem(500, "server_error", "the respondent failed"), number)
         completion = said if isinstance(said, Completion) else Completion(Status.OK, said)
-        model, completion = faulty_completion(outcome, model, completion)
+        model, completion = replies.faulty_completion(outcome, model, completion)
         body = json.dumps(dialect.answer(self._label + model, request, completion, number)).encode()
         if outcome == Fault.CUT:
             self._statuses["cut"] += 1
-            return await cut_reply(http, body, number)
+            return await replies.cut_reply(http, body, number)
         self._statuses["200"] += 1
         self._answered += outcome != Fault.INVALID_JSON
-        return json_reply(200, body[:-2] if outcome == Fault.INVALID_JSON else body, number)
+        return replies.json_reply(200, body[:-2] if outcome == Fault.INVALID_JSON else body, number)
 
     def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
         self._statuses[str(problem.status)] += 1
-        waits = retry_after(problem.kind, self.plan.retry_after_s)
-        return json_reply(problem.status, json.dumps(dialect.error(problem)).encode(), number, waits)
+        waits = replies.retry_after(problem.kind, self.plan.retry_after_s)
+        return replies.json_reply(problem.status, json.dumps(dialect.error(problem)).encode(), number, waits)
 
     async def _list_models(self, http: web.Request) -> web.Response:
         listed = [
@@ -225,4 +215,4 @@ def _read(dialect: Dialect, http: web.Request, raw: bytes) -> tuple[str, ChatReq
 
 def _spared(name: str, request: ChatRequest) -> bool:
     """Whether ``name`` rejects a parameter that ``request`` does not carry."""
-    return name.startswith("reject_") and name not in rejected_parameter(request)
+    return name.startswith("reject_") and name not in replies.rejected_parameter(request)

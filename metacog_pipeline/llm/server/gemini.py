@@ -4,31 +4,8 @@ from __future__ import annotations
 
 import json
 
-from metacog_pipeline.llm.server.dialects import (
-    BadRequest,
-    Dialect,
-    JsonDict,
-    Problem,
-    as_dict,
-    as_int,
-    as_list,
-    as_number,
-    as_strings,
-    joined_text,
-    prompt_tokens,
-    token_count,
-)
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    Constraint,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    Status,
-    TokenLogprob,
-)
+from metacog_pipeline.llm import types
+from metacog_pipeline.llm.server import dialects
 
 _STATUSES = {
     "rate_limit": "RESOURCE_EXHAUSTED",
@@ -49,51 +26,56 @@ _FIELDS = {
 _TYPE_PREFIX = "type.googleapis.com/google.rpc."
 
 
-def _message(entry: object) -> Message:
-    fields = as_dict(entry, "contents")
-    text = joined_text(fields.get("parts"), "contents")
-    return Message("assistant" if fields.get("role") == "model" else "user", text)
+def _message(entry: object) -> types.Message:
+    fields = dialects.as_dict(entry, "contents")
+    text = dialects.joined_text(fields.get("parts"), "contents")
+    return types.Message("assistant" if fields.get("role") == "model" else "user", text)
 
 
-def _constraint(config: JsonDict) -> Constraint | None:
+def _constraint(config: dialects.JsonDict) -> types.Constraint | None:
     match config.get("responseMimeType"):
         case "text/x.enum":
-            schema = as_dict(
+            schema = dialects.as_dict(
                 config.get("responseSchema") or config.get("responseJsonSchema"), "responseSchema"
             )
-            return OneOf(as_strings(schema.get("enum"), "responseSchema"))
+            return types.OneOf(dialects.as_strings(schema.get("enum"), "responseSchema"))
         case "application/json":
             wanted = config.get("responseJsonSchema") or config.get("responseSchema") or {}
-            return JsonObject("", json.dumps(as_dict(wanted, "responseJsonSchema")))
+            return types.JsonObject("", json.dumps(dialects.as_dict(wanted, "responseJsonSchema")))
         case _:
             return None
 
 
-def read(path_model: str, body: object) -> tuple[str, ChatRequest]:
+def read(path_model: str, body: object) -> tuple[str, types.ChatRequest]:
     """Read a ``generateContent`` body. Raises ``BadRequest``."""
-    fields = as_dict(body, "body")
-    turns = tuple(_message(entry) for entry in as_list(fields.get("contents"), "contents"))
+    fields = dialects.as_dict(body, "body")
+    turns = tuple(_message(entry) for entry in dialects.as_list(fields.get("contents"), "contents"))
     if not turns:
-        raise BadRequest("contents must not be empty", "contents")
-    config = as_dict(fields.get("generationConfig") or {}, "generationConfig")
+        raise dialects.BadRequest("contents must not be empty", "contents")
+    config = dialects.as_dict(fields.get("generationConfig") or {}, "generationConfig")
     system = fields.get("systemInstruction")
-    first: tuple[Message, ...] = ()
+    first: tuple[types.Message, ...] = ()
     if system is not None:
-        first = (Message("system", joined_text(as_dict(system, "systemInstruction").get("parts"), "parts")),)
-    sampling = Sampling(
-        temperature=as_number(config.get("temperature"), "temperature"),
-        max_tokens=as_int(config.get("maxOutputTokens"), "maxOutputTokens"),
-        seed=as_int(config.get("seed"), "seed"),
-        top_logprobs=(as_int(config.get("logprobs"), "logprobs") or 0)
+        first = (
+            types.Message(
+                "system",
+                dialects.joined_text(dialects.as_dict(system, "systemInstruction").get("parts"), "parts"),
+            ),
+        )
+    sampling = types.Sampling(
+        temperature=dialects.as_number(config.get("temperature"), "temperature"),
+        max_tokens=dialects.as_int(config.get("maxOutputTokens"), "maxOutputTokens"),
+        seed=dialects.as_int(config.get("seed"), "seed"),
+        top_logprobs=(dialects.as_int(config.get("logprobs"), "logprobs") or 0)
         if config.get("responseLogprobs")
         else None,
-        stop=as_strings(config.get("stopSequences"), "stopSequences"),
+        stop=dialects.as_strings(config.get("stopSequences"), "stopSequences"),
     )
-    return path_model, ChatRequest((*first, *turns), sampling, _constraint(config))
+    return path_model, types.ChatRequest((*first, *turns), sampling, _constraint(config))
 
 
-def _logprobs(tokens: tuple[TokenLogprob, ...]) -> JsonDict:
-    def candidate(text: str, value: float) -> JsonDict:
+def _logprobs(tokens: tuple[types.TokenLogprob, ...]) -> dialects.JsonDict:
+    def candidate(text: str, value: float) -> dialects.JsonDict:
         return {"token": text, "logProbability": value}
 
     return {
@@ -102,19 +84,21 @@ def _logprobs(tokens: tuple[TokenLogprob, ...]) -> JsonDict:
     }
 
 
-def answer(model: str, request: ChatRequest, completion: Completion, number: int) -> JsonDict:
+def answer(
+    model: str, request: types.ChatRequest, completion: types.Completion, number: int
+) -> dialects.JsonDict:
     """Word ``completion`` as a ``GenerateContentResponse``."""
-    reasons = {Status.TRUNCATED: "MAX_TOKENS", Status.REFUSED: "SAFETY"}
+    reasons = {types.Status.TRUNCATED: "MAX_TOKENS", types.Status.REFUSED: "SAFETY"}
     parts = [{"text": completion.text}] if completion.text else []
-    candidate: JsonDict = {
+    candidate: dialects.JsonDict = {
         "content": {"role": "model", "parts": parts},
         "finishReason": reasons.get(completion.status, "STOP"),
         "index": 0,
     }
     if request.sampling.top_logprobs is not None:
-        certain = TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),))
+        certain = types.TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),))
         candidate["logprobsResult"] = _logprobs(completion.logprobs or (certain,))
-    sent, got = prompt_tokens(request), token_count(completion.text)
+    sent, got = dialects.prompt_tokens(request), dialects.token_count(completion.text)
     return {
         "candidates": [candidate],
         "usageMetadata": {
@@ -127,9 +111,9 @@ def answer(model: str, request: ChatRequest, completion: Completion, number: int
     }
 
 
-def error(problem: Problem) -> JsonDict:
+def error(problem: dialects.Problem) -> dialects.JsonDict:
     """Word ``problem`` as an error body."""
-    details: list[JsonDict] = []
+    details: list[dialects.JsonDict] = []
     if problem.param in _FIELDS:
         violation = {"field": _FIELDS[problem.param], "description": problem.message}
         details.append({"@type": f"{_TYPE_PREFIX}BadRequest", "fieldViolations": [violation]})
@@ -142,4 +126,4 @@ def error(problem: Problem) -> JsonDict:
     }
 
 
-DIALECT = Dialect(read, answer, error)
+DIALECT = dialects.Dialect(read, answer, error)

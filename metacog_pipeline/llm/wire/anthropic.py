@@ -15,19 +15,10 @@ from collections.abc import Mapping
 
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
+from metacog_pipeline.llm.wire import values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, raw_problem, struck_out, unreadable
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
-from metacog_pipeline.llm.wire.values import (
-    JsonDict,
-    count_at,
-    dict_at,
-    encode,
-    list_at,
-    load,
-    merged,
-    str_at,
-)
 
 VERSION = "2026-10-21"
 VERSION_WITH_TEMPERATURE = "2023-06-01"
@@ -41,7 +32,7 @@ def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
     A limit on tokens is required here, so the model's own is sent where the request has none.
     """
     sampling = request.sampling
-    body: JsonDict = {
+    body: values.JsonDict = {
         "model": spec.model,
         "max_tokens": spec.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
         "messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
@@ -54,8 +45,8 @@ def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
     if sampling.stop:
         body["stop_sequences"] = list(sampling.stop)
     body.update(_constraint(request))
-    body = merged(body, spec.extra_body, PROTECTED)
-    return HttpCall(_url(spec), _headers(body, key), encode(body))
+    body = values.merged(body, spec.extra_body, PROTECTED)
+    return HttpCall(_url(spec), _headers(body, key), values.encode(body))
 
 
 def _url(spec: ModelSpec) -> str:
@@ -63,7 +54,7 @@ def _url(spec: ModelSpec) -> str:
     return f"{root}/messages" if root.endswith("/v1") else f"{root}/v1/messages"
 
 
-def _headers(body: JsonDict, key: str | None) -> dict[str, str]:
+def _headers(body: values.JsonDict, key: str | None) -> dict[str, str]:
     sampled = any(name in body for name in ("temperature", "top_p", "top_k"))
     headers = {
         "accept": "application/json",
@@ -75,7 +66,7 @@ def _headers(body: JsonDict, key: str | None) -> dict[str, str]:
     return headers
 
 
-def _constraint(request: ChatRequest) -> JsonDict:
+def _constraint(request: ChatRequest) -> values.JsonDict:
     match request.constraint:
         case None:
             return {}
@@ -95,20 +86,20 @@ def read(
 
 
 def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
-    decoded = load(body)
-    if not 200 <= status_code < 300 or str_at(decoded, "type") == "error":
+    decoded = values.load(body)
+    if not 200 <= status_code < 300 or values.str_at(decoded, "type") == "error":
         return failure(status_code, _problem(status_code, headers, body, decoded))
-    blocks = list_at(decoded, "content")
-    finish = str_at(decoded, "stop_reason")
+    blocks = values.list_at(decoded, "content")
+    finish = values.str_at(decoded, "stop_reason")
     if blocks is None or (not blocks and finish is None):
         return unreadable(status_code, "the answer has no list of content blocks")
-    texts = [str_at(block, "text") for block in blocks if str_at(block, "type") == "text"]
+    texts = [values.str_at(block, "text") for block in blocks if values.str_at(block, "type") == "text"]
     return Completion(
         _status(finish),
         text="".join(text or "" for text in texts),
         finish_reason=finish,
-        model_reported=str_at(decoded, "model"),
-        usage=_usage(dict_at(decoded, "usage")),
+        model_reported=values.str_at(decoded, "model"),
+        usage=_usage(values.dict_at(decoded, "usage")),
         http_status=status_code,
     )
 
@@ -119,26 +110,26 @@ def _status(finish: str | None) -> Status:
     return Status.TRUNCATED if finish in TRUNCATED else Status.OK
 
 
-def _usage(usage: JsonDict | None) -> Usage:
+def _usage(usage: values.JsonDict | None) -> Usage:
     """Return the tokens; those read from or written to the prompt cache are counted apart there, and added here."""
-    sent = count_at(usage, "input_tokens")
+    sent = values.count_at(usage, "input_tokens")
     if sent is not None:
-        sent += count_at(usage, "cache_creation_input_tokens") or 0
-        sent += count_at(usage, "cache_read_input_tokens") or 0
-    return Usage(sent, count_at(usage, "output_tokens"))
+        sent += values.count_at(usage, "cache_creation_input_tokens") or 0
+        sent += values.count_at(usage, "cache_read_input_tokens") or 0
+    return Usage(sent, values.count_at(usage, "output_tokens"))
 
 
 def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded: object) -> ProviderProblem:
-    error = dict_at(decoded, "error")
+    error = values.dict_at(decoded, "error")
     if error is None:
         return raw_problem(status_code, headers, body)
-    kind = str_at(error, "type")
-    named = (str_at(dict_at(error, "details"), "error_code"), kind)
+    kind = values.str_at(error, "type")
+    named = (values.str_at(values.dict_at(error, "details"), "error_code"), kind)
     codes = tuple(code for code in named if code)
     # The model is the only thing a call to this path refers to by name.
     if status_code == 404 and kind == "not_found_error":
         codes = (*codes, "model_not_found")
-    return ProviderProblem(codes, str_at(error, "message") or "")
+    return ProviderProblem(codes, values.str_at(error, "message") or "")
 
 
 WIRE = Wire(build, read)

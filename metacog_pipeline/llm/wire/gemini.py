@@ -13,40 +13,11 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    JsonObject,
-    OneOf,
-    Status,
-    TokenBias,
-    TokenLogprob,
-    Usage,
-)
+from metacog_pipeline.llm.wire import errors, values
 from metacog_pipeline.llm.wire.address import base_url
-from metacog_pipeline.llm.wire.errors import (
-    ProviderProblem,
-    failure,
-    raw_problem,
-    status_within,
-    struck_out,
-    unreadable,
-)
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
-from metacog_pipeline.llm.wire.values import (
-    JsonDict,
-    at,
-    count_at,
-    dict_at,
-    encode,
-    first,
-    list_at,
-    load,
-    merged,
-    number_at,
-    str_at,
-)
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})
 REFUSED = frozenset(
@@ -72,9 +43,9 @@ PARAMETERS = {  # our name for what Gemini blames by its own
 }
 
 
-def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
+def build(spec: ModelSpec, request: types.ChatRequest, key: str | None) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for ``TokenBias``."""
-    body: JsonDict = {
+    body: values.JsonDict = {
         "contents": [
             {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
             for m in request.messages
@@ -90,7 +61,7 @@ def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
     headers = {"content-type": "application/json"}
     if key:
         headers["x-goog-api-key"] = key
-    return HttpCall(_url(spec), headers, encode(merged(body, spec.extra_body, PROTECTED)))
+    return HttpCall(_url(spec), headers, values.encode(values.merged(body, spec.extra_body, PROTECTED)))
 
 
 def _url(spec: ModelSpec) -> str:
@@ -100,9 +71,9 @@ def _url(spec: ModelSpec) -> str:
     return f"{versioned}/{quote(path, safe='/')}:generateContent"
 
 
-def _sampling(request: ChatRequest) -> JsonDict:
+def _sampling(request: types.ChatRequest) -> values.JsonDict:
     sampling = request.sampling
-    fields: JsonDict = {}
+    fields: values.JsonDict = {}
     if sampling.temperature is not None:
         fields["temperature"] = sampling.temperature
     if sampling.max_tokens is not None:
@@ -117,109 +88,115 @@ def _sampling(request: ChatRequest) -> JsonDict:
     return fields
 
 
-def _constraint(request: ChatRequest) -> JsonDict:
+def _constraint(request: types.ChatRequest) -> values.JsonDict:
     match request.constraint:
         case None:
             return {}
-        case JsonObject(_, schema_json):
+        case types.JsonObject(_, schema_json):
             return {"responseMimeType": "application/json", "responseJsonSchema": json.loads(schema_json)}
-        case OneOf(options):
+        case types.OneOf(options):
             return {
                 "responseMimeType": "text/x.enum",
                 "responseSchema": {"type": "STRING", "enum": list(options)},
             }
-        case TokenBias():
+        case types.TokenBias():
             raise UnsupportedConstraint("Gemini has no logit bias")
 
 
 def read(
     spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
-) -> Completion:
+) -> types.Completion:
     """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return struck_out(_read(status_code, headers, body), key)
+    return errors.struck_out(_read(status_code, headers, body), key)
 
 
-def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
-    decoded = load(body)
-    error = dict_at(decoded, "error")
+def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
+    decoded = values.load(body)
+    error = values.dict_at(decoded, "error")
     if error is not None or not 200 <= status_code < 300:
-        return failure(status_within(status_code, error), _problem(status_code, headers, body, decoded))
-    candidate = first(list_at(decoded, "candidates"))
-    blocked = str_at(dict_at(decoded, "promptFeedback"), "blockReason")
-    finish = blocked or str_at(candidate, "finishReason")
-    parts = list_at(at(candidate, "content"), "parts") or []
-    text = "".join(str_at(part, "text") or "" for part in parts if at(part, "thought") is not True)
+        return errors.failure(
+            errors.status_within(status_code, error), _problem(status_code, headers, body, decoded)
+        )
+    candidate = values.first(values.list_at(decoded, "candidates"))
+    blocked = values.str_at(values.dict_at(decoded, "promptFeedback"), "blockReason")
+    finish = blocked or values.str_at(candidate, "finishReason")
+    parts = values.list_at(values.at(candidate, "content"), "parts") or []
+    text = "".join(
+        values.str_at(part, "text") or "" for part in parts if values.at(part, "thought") is not True
+    )
     if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
-        return unreadable(status_code, f"the answer has no text and finishReason {finish!r}")
-    return Completion(
-        Status.REFUSED if blocked else _status(finish),
+        return errors.unreadable(status_code, f"the answer has no text and finishReason {finish!r}")
+    return types.Completion(
+        types.Status.REFUSED if blocked else _status(finish),
         text=text,
         finish_reason=finish,
-        model_reported=str_at(decoded, "modelVersion"),
-        usage=_usage(dict_at(decoded, "usageMetadata")),
-        logprobs=_logprobs(dict_at(candidate, "logprobsResult")),
+        model_reported=values.str_at(decoded, "modelVersion"),
+        usage=_usage(values.dict_at(decoded, "usageMetadata")),
+        logprobs=_logprobs(values.dict_at(candidate, "logprobsResult")),
         http_status=status_code,
     )
 
 
-def _status(finish: str | None) -> Status:
+def _status(finish: str | None) -> types.Status:
     if finish in REFUSED:
-        return Status.REFUSED
-    return Status.TRUNCATED if finish == "MAX_TOKENS" else Status.OK
+        return types.Status.REFUSED
+    return types.Status.TRUNCATED if finish == "MAX_TOKENS" else types.Status.OK
 
 
-def _usage(usage: JsonDict | None) -> Usage:
-    got = count_at(usage, "candidatesTokenCount")
-    thought = count_at(usage, "thoughtsTokenCount")
+def _usage(usage: values.JsonDict | None) -> types.Usage:
+    got = values.count_at(usage, "candidatesTokenCount")
+    thought = values.count_at(usage, "thoughtsTokenCount")
     output = None if got is None and thought is None else (got or 0) + (thought or 0)
-    return Usage(count_at(usage, "promptTokenCount"), output)
+    return types.Usage(values.count_at(usage, "promptTokenCount"), output)
 
 
-def _logprobs(result: JsonDict | None) -> tuple[TokenLogprob, ...]:
+def _logprobs(result: values.JsonDict | None) -> tuple[types.TokenLogprob, ...]:
     """Return the log-probabilities, all or none: a list with holes would assign numbers to the wrong tokens."""
-    chosen = list_at(result, "chosenCandidates") or []
-    listed = list_at(result, "topCandidates") or []
-    tokens: list[TokenLogprob] = []
+    chosen = values.list_at(result, "chosenCandidates") or []
+    listed = values.list_at(result, "topCandidates") or []
+    tokens: list[types.TokenLogprob] = []
     for place, entry in enumerate(chosen):
         token, value = _candidate(entry)
         if token is None or value is None:
             return ()
-        tops = list_at(listed[place], "candidates") if place < len(listed) else None
+        tops = values.list_at(listed[place], "candidates") if place < len(listed) else None
         pairs = (_candidate(top) for top in tops or [])
         alternatives = tuple(
             (name, number) for name, number in pairs if name is not None and number is not None
         )
-        tokens.append(TokenLogprob(token, value, alternatives))
+        tokens.append(types.TokenLogprob(token, value, alternatives))
     return tuple(tokens)
 
 
 def _candidate(entry: object) -> tuple[str | None, float | None]:
-    return str_at(entry, "token"), number_at(entry, "logProbability")
+    return values.str_at(entry, "token"), values.number_at(entry, "logProbability")
 
 
-def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded: object) -> ProviderProblem:
-    error = dict_at(decoded, "error")
+def _problem(
+    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
+) -> errors.ProviderProblem:
+    error = values.dict_at(decoded, "error")
     if error is None:
-        return raw_problem(status_code, headers, body)
-    details = list_at(error, "details") or []
-    reasons = [reason for reason in (str_at(detail, "reason") for detail in details) if reason]
-    codes = (*reasons, *([status] if (status := str_at(error, "status")) else []))
+        return errors.raw_problem(status_code, headers, body)
+    details = values.list_at(error, "details") or []
+    reasons = [reason for reason in (values.str_at(detail, "reason") for detail in details) if reason]
+    codes = (*reasons, *([status] if (status := values.str_at(error, "status")) else []))
     if status_code == 404 and status == "NOT_FOUND":
         codes = (*codes, "model_not_found")  # the path names the model and nothing else
     if any(_per_day(detail) for detail in details):
         codes = (*codes, "insufficient_quota")  # a spent daily quota does not come back while a run waits
-    return ProviderProblem(codes, str_at(error, "message") or "", _param(details))
+    return errors.ProviderProblem(codes, values.str_at(error, "message") or "", _param(details))
 
 
 def _per_day(detail: object) -> bool:
-    violations = list_at(detail, "violations") or []
-    return any("PerDay" in (str_at(violation, "quotaId") or "") for violation in violations)
+    violations = values.list_at(detail, "violations") or []
+    return any("PerDay" in (values.str_at(violation, "quotaId") or "") for violation in violations)
 
 
 def _param(details: list[object]) -> str | None:
     """Return the parameter a ``BadRequest`` detail blames, under the name the other wire formats give it."""
     for detail in details:
-        field = str_at(first(list_at(detail, "fieldViolations")), "field")
+        field = values.str_at(values.first(values.list_at(detail, "fieldViolations")), "field")
         if field:
             names = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in re.split(r"[.\[]", field)]
             name = names[1] if names[0] == "generation_config" and len(names) > 1 else names[0]

@@ -10,40 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    JsonObject,
-    OneOf,
-    Status,
-    TokenBias,
-    TokenLogprob,
-    Usage,
-)
+from metacog_pipeline.llm.wire import errors, values
 from metacog_pipeline.llm.wire.address import base_url, is_official
-from metacog_pipeline.llm.wire.errors import (
-    ProviderProblem,
-    failure,
-    raw_problem,
-    status_within,
-    struck_out,
-    unreadable,
-)
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
-from metacog_pipeline.llm.wire.values import (
-    JsonDict,
-    at,
-    count_at,
-    dict_at,
-    encode,
-    first,
-    list_at,
-    load,
-    merged,
-    number_at,
-    str_at,
-)
 
 PROTECTED = frozenset({"model", "messages", "stream"})
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -55,9 +26,9 @@ BROKEN = frozenset(
 NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
 
 
-def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
+def build(spec: ModelSpec, request: types.ChatRequest, key: str | None) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for a guided choice at the official address."""
-    body: JsonDict = {
+    body: values.JsonDict = {
         "model": spec.model,
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
         **_sampling(spec, request),
@@ -69,12 +40,12 @@ def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
     if key:
         headers["authorization"] = f"Bearer {key}"
     url = f"{base_url(spec)}/chat/completions"
-    return HttpCall(url, headers, encode(merged(body, spec.extra_body, PROTECTED)))
+    return HttpCall(url, headers, values.encode(values.merged(body, spec.extra_body, PROTECTED)))
 
 
-def _sampling(spec: ModelSpec, request: ChatRequest) -> JsonDict:
+def _sampling(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
     sampling = request.sampling
-    fields: JsonDict = {}
+    fields: values.JsonDict = {}
     if sampling.temperature is not None:
         fields["temperature"] = sampling.temperature
     if sampling.max_tokens is not None:
@@ -89,61 +60,67 @@ def _sampling(spec: ModelSpec, request: ChatRequest) -> JsonDict:
     return fields
 
 
-def _constraint(spec: ModelSpec, request: ChatRequest) -> JsonDict:
+def _constraint(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
     match request.constraint:
         case None:
             return {}
-        case JsonObject(name, schema_json):
+        case types.JsonObject(name, schema_json):
             described = {"name": name, "strict": True, "schema": json.loads(schema_json)}
             return {"response_format": {"type": "json_schema", "json_schema": described}}
-        case OneOf(options):
+        case types.OneOf(options):
             if is_official(spec):
                 raise UnsupportedConstraint("api.openai.com has no guided choice")
             choice: object = list(options)
             return {spec.choice_field: choice if spec.choice_field == "guided_choice" else {"choice": choice}}
-        case TokenBias(bias):
+        case types.TokenBias(bias):
             return {"logit_bias": {str(token): value for token, value in bias}}
 
 
 def read(
     spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
-) -> Completion:
+) -> types.Completion:
     """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return struck_out(_read(status_code, headers, body), key)
+    return errors.struck_out(_read(status_code, headers, body), key)
 
 
-def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
-    decoded = load(body)
-    error = at(decoded, "error")  # OpenRouter reports a failure behind it with status 200 and an error inside
+def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
+    decoded = values.load(body)
+    error = values.at(
+        decoded, "error"
+    )  # OpenRouter reports a failure behind it with status 200 and an error inside
     if error or not 200 <= status_code < 300:
-        return failure(status_within(status_code, error), _problem(status_code, headers, body, decoded))
-    choice = first(list_at(decoded, "choices"))
-    message = dict_at(choice, "message")
-    finish = str_at(choice, "finish_reason")
+        return errors.failure(
+            errors.status_within(status_code, error), _problem(status_code, headers, body, decoded)
+        )
+    choice = values.first(values.list_at(decoded, "choices"))
+    message = values.dict_at(choice, "message")
+    finish = values.str_at(choice, "finish_reason")
     if message is None or ("content" not in message and finish is None):
-        return unreadable(status_code, "the answer has no choices[0].message")
-    if finish in BROKEN or dict_at(choice, "error") is not None:
-        return unreadable(status_code, f"the provider stopped with finish_reason {finish!r}")
+        return errors.unreadable(status_code, "the answer has no choices[0].message")
+    if finish in BROKEN or values.dict_at(choice, "error") is not None:
+        return errors.unreadable(status_code, f"the provider stopped with finish_reason {finish!r}")
     text = _text(message.get("content"))
     if text is None:
-        return unreadable(status_code, "the answer's content is not text")
-    refusal = str_at(message, "refusal") or ""
-    usage = dict_at(decoded, "usage")
-    return Completion(
+        return errors.unreadable(status_code, "the answer's content is not text")
+    refusal = values.str_at(message, "refusal") or ""
+    usage = values.dict_at(decoded, "usage")
+    return types.Completion(
         _status(finish, refusal),
         text=text or refusal,
         finish_reason=finish,
-        model_reported=str_at(decoded, "model"),
-        usage=Usage(count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")),
+        model_reported=values.str_at(decoded, "model"),
+        usage=types.Usage(
+            values.count_at(usage, "prompt_tokens"), values.count_at(usage, "completion_tokens")
+        ),
         logprobs=_logprobs(choice),
         http_status=status_code,
     )
 
 
-def _status(finish: str | None, refusal: str) -> Status:
+def _status(finish: str | None, refusal: str) -> types.Status:
     if refusal or finish in REFUSED:
-        return Status.REFUSED
-    return Status.TRUNCATED if finish in TRUNCATED else Status.OK
+        return types.Status.REFUSED
+    return types.Status.TRUNCATED if finish in TRUNCATED else types.Status.OK
 
 
 def _text(content: object) -> str | None:
@@ -153,46 +130,56 @@ def _text(content: object) -> str | None:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(str_at(part, "text") or "" for part in content)
+        return "".join(values.str_at(part, "text") or "" for part in content)
     return None
 
 
-def _logprobs(choice: object) -> tuple[TokenLogprob, ...]:
+def _logprobs(choice: object) -> tuple[types.TokenLogprob, ...]:
     """Return the log-probabilities, all or none: a list with holes would assign numbers to the wrong tokens."""
-    tokens: list[TokenLogprob] = []
-    for entry in list_at(at(choice, "logprobs"), "content") or []:
-        token, value = str_at(entry, "token"), number_at(entry, "logprob")
+    tokens: list[types.TokenLogprob] = []
+    for entry in values.list_at(values.at(choice, "logprobs"), "content") or []:
+        token, value = values.str_at(entry, "token"), values.number_at(entry, "logprob")
         if token is None or value is None:
             return ()
         listed = (
-            (str_at(top, "token"), number_at(top, "logprob")) for top in list_at(entry, "top_logprobs") or []
+            (values.str_at(top, "token"), values.number_at(top, "logprob"))
+            for top in values.list_at(entry, "top_logprobs") or []
         )
         alternatives = tuple(
             (name, number) for name, number in listed if name is not None and number is not None
         )
-        tokens.append(TokenLogprob(token, value, alternatives))
+        tokens.append(types.TokenLogprob(token, value, alternatives))
     return tuple(tokens)
 
 
-def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded: object) -> ProviderProblem:
+def _problem(
+    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
+) -> errors.ProviderProblem:
     """Read the error forms of OpenAI, vLLM (also unwrapped), xAI (``error`` as text) and FastAPI (``detail``)."""
     if not isinstance(decoded, dict):
-        return raw_problem(status_code, headers, body)
-    error = dict_at(decoded, "error") or decoded
-    inner = dict_at(error, "innererror")
-    named = (str_at(error, "code"), str_at(inner, "code"), str_at(error, "type"))
+        return errors.raw_problem(status_code, headers, body)
+    error = values.dict_at(decoded, "error") or decoded
+    inner = values.dict_at(error, "innererror")
+    named = (values.str_at(error, "code"), values.str_at(inner, "code"), values.str_at(error, "type"))
     codes = tuple(code for code in named if code)
-    param = str_at(error, "param") or _fastapi_param(decoded)
+    param = values.str_at(error, "param") or _fastapi_param(decoded)
     if status_code == 404 and (param == "model" or any(code in NO_SUCH_MODEL for code in codes)):
         codes = (*codes, "model_not_found")
-    if list_at(dict_at(error, "metadata"), "reasons"):  # OpenRouter: this input was flagged, others will pass
+    if values.list_at(
+        values.dict_at(error, "metadata"), "reasons"
+    ):  # OpenRouter: this input was flagged, others will pass
         codes = (*codes, "content_policy_violation")
-    message = str_at(error, "message") or str_at(decoded, "error") or str_at(decoded, "detail") or ""
-    return ProviderProblem(codes, message, _top_level(param))
+    message = (
+        values.str_at(error, "message")
+        or values.str_at(decoded, "error")
+        or values.str_at(decoded, "detail")
+        or ""
+    )
+    return errors.ProviderProblem(codes, message, _top_level(param))
 
 
 def _fastapi_param(decoded: object) -> str | None:
-    location = list_at(first(list_at(decoded, "detail")), "loc") or []
+    location = values.list_at(values.first(values.list_at(decoded, "detail")), "loc") or []
     names = [name for name in location if isinstance(name, str) and name != "body"]
     return names[0] if names else None
 

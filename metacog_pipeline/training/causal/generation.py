@@ -14,15 +14,7 @@ Tokens = Sequence[int]
 
 
 def answers(loaded: Loaded, prompts: Sequence[Tokens], most: int, rows: int) -> list[str]:
-    """Return the most likely continuation of each prompt as text, special tokens left out.
-
-    Parameters
-    ----------
-    most
-        Tokens of an answer, at most.
-    rows
-        Prompts at once.
-    """
+    """Return the most likely continuation of each prompt as text, special tokens left out."""
     said: list[str] = []
     for part in _parts(prompts, rows):
         said += loaded.tokenizer.batch_decode(_greedy(loaded, part, most), skip_special_tokens=True)

@@ -51,13 +51,7 @@ def context_of(loaded: Loaded) -> int:
 
 
 def yes_no_tokens(loaded: Loaded, words: tuple[str, str]) -> tuple[int, int]:
-    """Return the single tokens of the yes and the no word.
-
-    Raises
-    ------
-    StudyError
-        When the tokenizer has no such tokens: the threshold rule cannot be used then.
-    """
+    """Return the single tokens of the yes and the no word."""
     found: list[Any] = [loaded.tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     for word, tokens in zip(words, found, strict=True):
         if len(tokens) != 1:

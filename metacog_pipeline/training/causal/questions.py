@@ -66,13 +66,7 @@ def answerable(questions: Sequence[Question]) -> list[Question]:
 def split(
     questions: Sequence[Question], share: float, seed: int
 ) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
-    """Return questions for training and held out, drawn by SHA-256 of seed and question; equal texts stay together.
-
-    Raises
-    ------
-    StudyError
-        When one of the two would be empty.
-    """
+    """Return questions for training and held out, drawn by SHA-256 of seed and question; equal texts stay together."""
     texts = sorted({each.text for each in questions}, key=lambda text: sha256_hex(f"{seed}\0{text}"))
     away = set(texts[: round(share * len(texts))])
     held = tuple(each for each in questions if each.text in away)

@@ -24,15 +24,7 @@ def open_engine(
     address: str | None = None,
     gpus: float = 0.0,
 ) -> Engine:
-    """Return one worker in this process, or a pool of them.
-
-    Parameters
-    ----------
-    scratch
-        Folder for master copies on disk; None keeps them in memory.
-    address, gpus
-        Of a Ray cluster, and graphics cards of each of its actors.
-    """
+    """Return one worker in this process, or a pool of them."""
     if kind == "ray":
         return ray_actors(recipe, workers, scratch, address, gpus)
     return Worker(recipe, scratch) if workers == 1 else processes(recipe, workers, scratch)

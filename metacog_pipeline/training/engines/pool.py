@@ -32,13 +32,7 @@ class WorkerHandle(Protocol):
 
 
 class Pool:
-    """Workers that ``take`` provides; every one follows the same commits.
-
-    Raises
-    ------
-    MetacogError
-        When weights of workers differ, or more than `MOST_LOSSES` were lost in one call.
-    """
+    """Workers that ``take`` provides; every one follows the same commits."""
 
     def __init__(self, take: Callable[[int], WorkerHandle], workers: int) -> None:
         self._take = take

@@ -62,20 +62,7 @@ class Actor:
 def ray_actors(
     recipe: Recipe, workers: int, scratch: Path | None = None, address: str | None = None, gpus: float = 0.0
 ) -> Pool:
-    """Return that many workers as actors; Ray is started on this machine where it does not run.
-
-    Parameters
-    ----------
-    address
-        Of a cluster; None starts one here, which ends with the process.
-    gpus
-        Graphics cards of each actor.
-
-    Raises
-    ------
-    StudyError
-        When Ray is not installed.
-    """
+    """Return that many workers as actors; Ray is started on this machine where it does not run."""
     try:
         import ray
     except ImportError:

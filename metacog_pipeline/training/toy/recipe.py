@@ -62,13 +62,7 @@ def save_toy(model: nn.Module, folder: Path) -> None:
 
 
 def open_toy(folder: Path) -> Decoder:
-    """Read a toy model.
-
-    Raises
-    ------
-    StoreError
-        When the folder holds none.
-    """
+    """Read a toy model."""
     model, tensors = Decoder(), read_tensors(folder / WEIGHTS)
     try:
         model.load_state_dict(dict(tensors))

@@ -23,13 +23,7 @@ class Change:
     after: dict[str, Estimate]
 
     def gain(self, measure: str) -> float:
-        """Return after minus before.
-
-        Raises
-        ------
-        ValueError
-            When one of them is undefined.
-        """
+        """Return after minus before."""
         before, after = self.before[measure].value, self.after[measure].value
         if before is None or after is None:
             raise ValueError(f"{measure} is undefined in world {self.seed}")
