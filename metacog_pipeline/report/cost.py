@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import Point
 from metacog_pipeline.report.pieces import Part, by_world, figure, folded, grid, paragraph, table
+from metacog_pipeline.report.queries import About
 
 _SAID = (
     "Dollars for every answer of a model, whatever its condition and run, superseded ones too: all was paid for. Below: "
@@ -25,8 +26,9 @@ def parts(home: Path) -> Iterator[Part]:
     """Yield the part of the page about cost; nothing before the first answer."""
     values = {(each.model, each.benchmark): each.estimate for each in queries.headlines(home)}
     asked = queries.asked(home)
-    found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked]
-    if made := Markup().join(_world(title, own, values) for title, own in by_world(found)):
+    about = queries.about(home)
+    found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked and row[2] in about]
+    if made := Markup().join(_world(title, own, values, about) for title, own in by_world(found)):
         yield Part("cost", "What did it cost?", paragraph(_SAID, "soft") + made + _others(home))
 
 
@@ -42,44 +44,46 @@ def money(dollars: float) -> str:
     return f"${dollars:.2g}" if dollars >= 1e-4 else "< $0.0001"
 
 
-def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines) -> Markup:
+def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: Mapping[str, About]) -> Markup:
     asked = sorted({row[2] for row in own})
-    cells = {(row[1], row[2]): _cell(row, values) for row in own}
+    cells = {(row[1], row[2]): _cell(row, values, about) for row in own}
     models = dict.fromkeys(row[1] for row in own)
-    columns = ("model", *(queries.about(name).headline for name in asked))
+    columns = ("model", *(about[name].headline for name in asked))
     body = [(model, *(cells.get((model, name)) for name in asked)) for model in models]
     tokens = [(model, name, n, read, written, lost) for _, model, name, _, lost, n, read, written in own]
     told = ("model", "benchmark", "answers", "tokens read", "tokens written", "without a price")
     detail = f"{title}: answers and tokens"
     return (
         table(columns, body, f"{title}: dollars, and dollars for each point")
-        + _figures(own, asked, title, values)
+        + _figures(own, title, values, about)
         + folded(detail, table(told, tokens, detail))
     )
 
 
-def _cell(row: Sequence[Any], values: Headlines) -> object:
+def _cell(row: Sequence[Any], values: Headlines, abouts: Mapping[str, About]) -> object:
     _, model, name, dollars, unpriced, *_ = row
     if not isinstance(dollars, float):
         return None
-    about = queries.about(name)
+    about = abouts[name]
     each = per_unit(dollars, values.get((model, name)), about.units)
     below = f"no cost for each {about.unit}" if each is None else f"{money(each)} per {about.unit}"
     missing = f"; {unpriced} calls without a price" if unpriced else ""
     return Stacked(f"{money(dollars)}\n{below}{missing}")
 
 
-def _figures(own: Sequence[Sequence[Any]], asked: Sequence[str], title: str, values: Headlines) -> Markup:
+def _figures(
+    own: Sequence[Sequence[Any]], title: str, values: Headlines, about: Mapping[str, About]
+) -> Markup:
     """Return headline against dollars, where anything was paid."""
     made = []
-    for name in asked:
+    for name in sorted({row[2] for row in own}):
         points = [
             (row[1], title.lower(), Point(row[3]), Point(headline))
             for row in own
             if row[2] == name and row[3] is not None and (headline := values.get((row[1], name))) is not None
         ]
         if any(point[2].value > 0 for point in points):
-            headline = queries.about(name).headline
+            headline = about[name].headline
             drawn = maps.plane(points, x="dollars", y=headline, axes_at_zero=False)
             made.append(figure(drawn, f"{title}: {headline} against dollars. Up and to the left is better."))
     return grid(made)

@@ -51,12 +51,13 @@ def _who_knows(home: Path) -> Iterator[Markup]:
 def _headlines(home: Path) -> Iterator[Markup]:
     found = queries.headlines(home)
     paid = dict(queries.rows(home, queries.PAID))
+    about = queries.about(home)
     for world, title in WORLDS.items():
         own = {(each.model, each.benchmark): each for each in found if each.source == world}
         asked = sorted({benchmark for _, benchmark in own})
         if not asked:
             continue
-        columns = ("model", *(queries.about(name).headline for name in asked), "paid")
+        columns = ("model", *(about[name].headline for name in asked), "paid")
         body = [
             (model, *(_headline(own.get((model, name))) for name in asked), _dollars(paid.get(model)))
             for source, model in queries.models(home)

@@ -83,6 +83,7 @@ def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
     for section in module.SECTIONS:
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
         yield Part(anchor, section.title, section.render(home), about=benchmark)
+    yield printed.claims(home, benchmark)
 
 
 def _folder(benchmark: str) -> Path:

@@ -82,6 +82,11 @@ def folded(summary: str, body: Markup) -> Markup:
     return _piece("folded", summary, body)
 
 
+def linked(address: str, text: str) -> Markup:
+    """Return a link; ``address`` is one of this package's own."""
+    return _piece("linked", address, text)
+
+
 def figure(svg: str, caption: str) -> Markup:
     """Return a figure; ``svg`` comes from :mod:`metacog_pipeline.report.figures`."""
     return _piece("figure", Markup(svg), caption)
@@ -160,12 +165,19 @@ def point(value: object, low: object = None, high: object = None, *, times: floa
     return Point(times * middle, times * first, times * last)
 
 
+def stars(p: object) -> str:
+    """Return the usual marks of a p value: * below 0.05, ** 0.01, *** 0.001, **** 0.0001."""
+    return "*" * sum(p < level for level in (0.05, 0.01, 0.001, 0.0001)) if isinstance(p, float) else ""
+
+
 def said(verdict: object, otherwise: object = None) -> str:
     """Return a verdict in words."""
     return str(verdict or otherwise or "untested").replace("_", " ")
 
 
 def _cell(value: object) -> tuple[str, str]:
+    if isinstance(value, Markup):
+        return value, ""
     if isinstance(value, Stacked):
         first, _, below = value.partition("\n")
         return first, below

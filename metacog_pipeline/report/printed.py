@@ -3,69 +3,114 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
-from metacog_pipeline.report import queries
+from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Point, ladder
-from metacog_pipeline.report.pieces import Part, ends, figure, folded, joined, number, shown, table
+from metacog_pipeline.report.pieces import Part
 
 _STEPS = {"measured": "measured here", "published": "as printed"}
-_AGREES = ("holds", "holds if cut off", "follows", "reproduced")
+_AGREES = ("holds", "holds if cut off", "follows")
 _DIFFERS = ("does not hold", "differs")
+_NO_CHECK = ("possible", "another estimator", "not computed")  # told for comparison; they decide nothing
+_DIGITS = 4
 _NOT_BESIDE = (
     "Published numbers stand beside those of a study that asks real models the published questions. This one does not, so "
     "they stand in the parts of each benchmark only."
+)
+_CLAIMS = "Printed numbers against their own parts"
+_SAID = (
+    "Printed numbers, computed again from the counts or numbers printed with them. Results of single items are seldom "
+    "published; what they alone could decide is not checked."
 )
 
 
 def parts(home: Path) -> Iterator[Part]:
     """Yield what is published beside what was measured, and the audit of all printed numbers."""
     if asked := queries.asked(home):
-        yield Part("beside", "Published beside measured", joined(_beside(home), _NOT_BESIDE))
+        yield Part("beside", "Published beside measured", pieces.joined(_beside(home), _NOT_BESIDE))
         yield Part("audit", "Do the printed numbers hold?", _audit(home, asked))
 
 
+def claims(home: Path, benchmark: str) -> Part:
+    """Return the printed numbers of one benchmark: what does not follow, and all."""
+    found = [row[1:] for row in queries.rows(home, queries.CLAIMS) if row[0] == benchmark]
+    columns = (
+        "printed of",
+        "place",
+        "number",
+        "from",
+        "printed",
+        "computed",
+        "difference",
+        "verdict",
+        "note",
+    )
+
+    def listed(kept: Sequence[Sequence[Any]], caption: str) -> Markup:
+        body = [
+            (*row[1:3], pieces.said(row[3]), row[4], pieces.shown(row[5], _DIGITS),
+             pieces.interval(*row[6:9], digits=_DIGITS), pieces.shown(row[9], _DIGITS), row[0], row[10] or "")
+            for row in kept
+        ]  # fmt: skip
+        return pieces.table(columns, body, caption)
+
+    checked = [row for row in found if row[0] not in _NO_CHECK]
+    agree = sum(row[0] in _AGREES for row in checked)
+    body = pieces.paragraph(f"{agree} of {len(checked)} hold. {_SAID}" if found else "Not checked yet.")
+    if odd := [row for row in checked if row[0] not in _AGREES]:
+        body += listed(odd, "What does not follow")
+    if found:
+        body += pieces.folded("All", listed(found, "All"))
+    return Part(_anchor(benchmark), _CLAIMS, body, about=benchmark)
+
+
+def _anchor(benchmark: str) -> str:
+    return f"{benchmark}-printed-numbers"
+
+
 def _beside(home: Path) -> Iterator[Markup]:
-    for (benchmark, condition, measure), group in groupby(
-        queries.rows(home, queries.BESIDE), key=lambda row: row[:3]
-    ):
+    found = queries.rows(home, queries.BESIDE)
+    for (benchmark, condition, measure), group in groupby(found, key=lambda row: row[:3]):
         own = [row[3:] for row in group]
         if {source for source, *_ in own} != set(_STEPS):
             continue
         drawn = [
-            (model, {_STEPS[source]: Point(value, number(low), number(high))})
+            (model, {_STEPS[source]: Point(value, pieces.number(low), pieces.number(high))})
             for source, model, value, low, high in own
         ]
-        title = f"{benchmark}, {condition}: {str(measure).replace('_', ' ')}"
+        title = f"{benchmark}, {condition}: {pieces.said(measure)}"
         rest = f" The best {MOST_ROWS} only." if len(own) > MOST_ROWS else ""
-        yield figure(
+        yield pieces.figure(
             ladder(drawn, steps=list(_STEPS.values()), x=title),
             f"{title}, with 95 % intervals where there are any.{rest}",
         )
-        body = [(model, source, shown(value), ends(low, high)) for source, model, value, low, high in own]
-        yield folded(f"{title}, all", table(("model", "source", "value", "95 % interval"), body, title))
+        body = [
+            (model, source, pieces.shown(value), pieces.ends(low, high))
+            for source, model, value, low, high in own
+        ]
+        columns = ("model", "source", "value", "95 % interval")
+        yield pieces.folded(f"{title}, all", pieces.table(columns, body, title))
 
 
 def _audit(home: Path, benchmarks: list[str]) -> Markup:
+    told = {name: Counter[str]() for name in benchmarks}
+    for name, verdict, *_ in queries.rows(home, queries.CLAIMS):
+        if name in told and verdict not in _NO_CHECK:
+            told[name][verdict] += 1
     body = []
-    for name in benchmarks:
-        told = Counter(
-            verdict for (verdict,) in queries.rows(home, f"select verdict from published_checks_{name}")
-        )
-        agree, differ = (sum(told[verdict] for verdict in which) for which in (_AGREES, _DIFFERS))
+    for name, verdicts in told.items():
+        agree, differ = (sum(verdicts[verdict] for verdict in which) for which in (_AGREES, _DIFFERS))
         other = ", ".join(
             f"{count} {verdict}"
-            for verdict, count in sorted(told.items())
+            for verdict, count in sorted(verdicts.items())
             if verdict not in _AGREES + _DIFFERS
         )
-        body.append((name, told.total(), agree, differ, other, queries.about(name).paper))
-    columns = ("benchmark", "checked", "hold", "do not", "besides", "printed in")
-    return table(
-        columns,
-        body,
-        "Every printed number that can be computed again; what does not hold is listed with each benchmark",
-    )
+        body.append((pieces.linked(f"#{_anchor(name)}", name), verdicts.total(), agree, differ, other))
+    columns = ("benchmark", "checked", "hold", "do not", "besides")
+    return pieces.table(columns, body, "The printed numbers, computed again")

@@ -6,45 +6,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline import registry
 from metacog_pipeline.leaderboard.read import read_table
 
 CALIBRATION = """
-    select source, benchmark, condition, model, measure, estimate, low, high, status from confidence_alike
+    select source, benchmark, condition, model, measure, estimate, low, high, status from calibration
     order by source, benchmark, condition, model
 """
 STATED = """
-    select source, benchmark, condition, model, percent, n, n_correct from confidence_use
-    order by source, benchmark, condition, model, percent
+    select source, benchmark, condition, model, round_even(100 * confidence, 0)::integer as percent,
+        count(*) as n, sum(correct)::bigint as n_correct
+    from responses where confidence is not null
+    group by all order by source, benchmark, condition, model, percent
 """
 CORRELATIONS = """
-    select source, kind, a, b, n_models, spearman, low, high, warning from convergent_validity
+    select source, kind, a, b, n_models, spearman, low, high, warning from benchmark_correlations
     where kind <> 'method' order by source, kind, a, b
 """
-DRIFT = "select model, benchmark, sign, earlier, later, n, changed from drift where flagged order by all"
+DRIFT = (
+    "select model, benchmark, sign, earlier, later, n, changed from model_drift where flagged order by all"
+)
 COSTS = """
-    select profile.source, cost.model, cost.benchmark, cost.cost_usd, cost.unpriced, cost.answers,
-        cost.input_tokens, cost.output_tokens
-    from cost inner join profile using (model)
-    order by profile.source, cost.model, cost.benchmark
+    select models.source, costs.model, benchmark, costs.cost_usd, unpriced, answers, input_tokens, output_tokens
+    from costs inner join models using (model)
+    order by models.source, costs.model, benchmark
 """
 OTHER_COSTS = """
-    select benchmark, sum(answers)::bigint, sum(cost_usd) from cost
-    where not listed or benchmark not in (select benchmark from int_benchmarks) group by benchmark order by all
+    select benchmark, sum(answers)::bigint, sum(cost_usd) from costs
+    where not listed or benchmark not in (select benchmark from progress where role = 'respondent')
+    group by benchmark order by all
 """
-PAID = "select model, cost_usd from profile"
+PAID = "select model, cost_usd from models"
 BESIDE = """
-    select board.benchmark, board.condition, board.measure, source, model, estimate, low, high from board
-    inner join int_headlines using (benchmark, condition, measure)
-    where source <> 'simulated' and estimate is not null order by board.benchmark, estimate desc, model
+    select benchmark, condition, measure, source, model, estimate, low, high from leaderboard
+    where headline and source <> 'simulated' and estimate is not null
+    order by benchmark, condition, measure, estimate desc, model
 """
-#: Benchmark → its headline, what one step of it is called, how many steps a headline of 1 has, its paper.
-_KNOWN = {
-    "metamedqa": ("MetaMedQA accuracy", "point", 100, "doi:10.1038/s41467-024-55628-6"),
-    "signaldetection": ("M-ratio", "0.1 of M-ratio", 10, "arXiv:2603.29693"),
-    "medley": ("MEDLEY MMS", "point", 100, "arXiv:2604.16009"),
-    "metacogbench": ("MetaCog overall", "point", 100, "openreview ayRu5RL4Hb"),
-    "selfknowledge": ("d′type2", "0.1 of d′", 10, "arXiv:2602.02605"),
-}
+CLAIMS = """
+    select benchmark, verdict, subject, place, quantity, method, published, recomputed, low, high, difference, note
+    from published_claims order by place, quantity, method, subject
+"""
+_HEADLINES = """
+    select source, model, benchmark, estimate, low, high, n, coverage, percentile from leaderboard
+    where headline and source <> 'published' and estimate is not null order by source, model, benchmark
+"""
+_HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +70,11 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What there is to say of a benchmark beside its numbers: ``unit`` is one step, ``units`` how many make a 1."""
+    """The headline of a benchmark: its name, what one step of it is called, and how many steps make a 1."""
 
     headline: str
     unit: str
     units: int
-    paper: str
 
 
 def rows(home: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -79,27 +84,26 @@ def rows(home: Path, sql: str) -> list[tuple[Any, ...]]:
 
 def asked(home: Path) -> list[str]:
     """Return the names of the benchmarks the study asks."""
-    return [name for (name,) in rows(home, "from int_benchmarks order by all")]
+    found = rows(home, "select distinct benchmark from progress where role = 'respondent' order by all")
+    return [name for (name,) in found if name in registry.names()]
 
 
-def about(benchmark: str) -> About:
-    """Return what there is to say of a benchmark."""
-    return About(*_KNOWN[benchmark])
+def about(home: Path) -> dict[str, About]:
+    """Return benchmark → its headline."""
+    found = rows(home, "select benchmark, coalesce(label, measure), unit from measures where headline")
+    return {
+        name: About(f"{name} {label}", "point", 100)
+        if unit in _HUNDREDS
+        else About(f"{name} {label}", f"0.1 of {label}", 10)
+        for name, label, unit in found
+    }
 
 
 def headlines(home: Path) -> list[Headline]:
     """Return the headlines of all listed models that have one, models in the order of the leaderboard."""
-    found = read_table(home, "from profile")
-    made = []
-    for values in found.rows:
-        row: dict[str, Any] = dict(zip(found.columns, values, strict=True))
-        for name in found.columns:
-            if f"{name}_low" in row and row[name] is not None:
-                ends = (row[f"{name}_{end}"] for end in ("low", "high", "n", "coverage", "percentile"))
-                made.append(Headline(row["source"], row["model"], name, row[name], *ends))
-    return made
+    return [Headline(*row) for row in rows(home, _HEADLINES)]
 
 
 def models(home: Path) -> list[tuple[str, str]]:
     """Return source and name of every listed model."""
-    return [(source, model) for source, model in rows(home, "select source, model from profile")]
+    return [(source, model) for source, model in rows(home, "select source, model from models order by all")]

@@ -28,15 +28,15 @@ _MAP = (
 )
 # The scores of the study beside the printed ones, each with its world.
 _TIER_VALUES = """
-    select source, variant, model, measure, estimate, low, high
-    from medley_estimates
-    where condition = 'normal' and measure in ('t1', 't2', 't3')
+    select source, scoring, model, measure, estimate, low, high
+    from estimates
+    where benchmark = 'medley' and condition = 'normal ' || scoring and measure in ('t1', 't2', 't3')
     union all
     select 'published', 'as printed', model, measure, value, null, null
-    from published_medley
-    where condition = 'normal' and measure in ('t1', 't2', 't3')
-        and 'published' in (select dataset from int_medley_question_sets)
-    order by source, variant, model, measure
+    from published_values
+    where benchmark = 'medley' and condition = 'normal' and measure in ('t1', 't2', 't3')
+        and 'published' in (select dataset from items where benchmark = 'medley')
+    order by source, scoring, model, measure
 """
 
 
@@ -44,9 +44,9 @@ def cognitive_map(home: Path) -> Markup:
     """Return how MMS changes where the consensus is inverted and where the analysts are weak."""
     found = rows(
         home,
-        "select source, variant, model, adversarial_delta, adversarial_low, adversarial_high, stripped_delta, "
+        "select source, scoring, model, adversarial_delta, adversarial_low, adversarial_high, stripped_delta, "
         "stripped_low, stripped_high, crowd_pull, argument_pull, quadrant, profile, character "
-        "from medley_cognitive_map order by source, variant, model",
+        "from medley_profiles order by source, scoring, model",
     )
     columns = (
         "model",
@@ -84,15 +84,15 @@ def cognitive_map(home: Path) -> Markup:
 def tiers(home: Path) -> Markup:
     """Return the tiers against each other."""
     values: dict[tuple[str, str, str], dict[str, Point]] = {}
-    for source, variant, model, measure, *ends in rows(home, _TIER_VALUES):
+    for source, scoring, model, measure, *ends in rows(home, _TIER_VALUES):
         if (point := _point(*ends)) is not None:
-            values.setdefault((source, variant, model), {})[measure] = point
+            values.setdefault((source, scoring, model), {})[measure] = point
     figures = []
     for world, title in WORLDS.items():
         for x, y in (("t2", "t1"), ("t2", "t3")):
             points = [
-                (model, variant if world == "published" else f"scored as {variant}", found[x], found[y])
-                for (source, variant, model), found in values.items()
+                (model, scoring if world == "published" else f"scored as {scoring}", found[x], found[y])
+                for (source, scoring, model), found in values.items()
                 if source == world and {x, y} <= found.keys()
             ]
             if points:
@@ -105,18 +105,18 @@ def ranks(home: Path) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
-        "select source, variant, model, value, low, high from medley_comparisons where family = 'rank' "
-        "and value is not null order by source, variant, value, model",
+        "select source, scoring, model, value, low, high from comparisons where benchmark = 'medley' "
+        "and family = 'rank' and value is not null order by source, scoring, value, model",
     )
     figures = []
-    for (world, variant), own in groupby(found, key=lambda row: row[:2]):
+    for (world, scoring), own in groupby(found, key=lambda row: row[:2]):
         title = WORLDS[world]
         drawn = intervals(
             [(row[2], point) for row in own if (point := pieces.point(*row[3:])) is not None],
-            x=f"rank by MMS, {title.lower()}, {variant}",
+            x=f"rank by MMS, {title.lower()}, {scoring}",
         )
         said = "with the central 95 % of its ranks when instances are drawn again"
-        figures.append(pieces.figure(drawn, f"{title}, scored as {variant}: the rank of each, {said}."))
+        figures.append(pieces.figure(drawn, f"{title}, scored as {scoring}: the rank of each, {said}."))
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
@@ -124,7 +124,7 @@ def abilities(home: Path) -> Markup:
     """Return the four abilities within each model."""
     found = rows(
         home,
-        f"select source, model, {', '.join(ABILITIES)} from medley_ipsative order by source, variant, model",
+        f"select source, model, {', '.join(ABILITIES)} from medley_profiles order by source, scoring, model",
     )
     figures = []
     for title, own in pieces.by_world(found):
@@ -143,7 +143,7 @@ def judges(home: Path) -> Markup:
     found = rows(
         home,
         "select measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
-        "from medley_judge_agreement where dimension = 'all' order by source, measure desc, a, b",
+        "from judge_agreement where benchmark = 'medley' and dimension = 'all' order by source, measure desc, a, b",
     )
     if not found:
         return pieces.paragraph(
@@ -156,43 +156,12 @@ def judges(home: Path) -> Markup:
     )
 
 
-def printed(home: Path) -> Markup:
-    """Return which printed numbers follow from what is printed beside them."""
-    found = rows(
-        home,
-        "select verdict, subject, place, quantity, method, published, recomputed, difference, note "
-        "from published_checks_medley order by place, quantity, method, subject",
-    )
-    if not found:
-        return pieces.paragraph("Not computed yet.", "soft")
-    columns = ("subject", "place", "number", "from", "printed", "computed", "difference", "note")
-
-    def checks(verdict: str, caption: str) -> Markup:
-        kept = [row[1:] for row in found if row[0] == verdict]
-        body = [
-            (*row[:2], pieces.said(row[2]), row[3], *map(pieces.shown, row[4:7]), row[7] or "")
-            for row in kept
-        ]
-        return pieces.folded(caption, pieces.table(columns, body, f"{caption} from its own parts"))
-
-    agree = sum(row[0] == "follows" for row in found)
-    said = (
-        "Printed in MEDLEY-BENCH (arXiv:2604.16009), and computed again from the numbers printed beside them: "
-        f"{agree} of {len(found)} follow. Results of single instances are not published, so MMS itself cannot be "
-        "computed again; where a number has two rules (one of the paper, one of its package), both are tried."
-    )
-    return (
-        pieces.paragraph(said) + checks("differs", "What does not follow") + checks("follows", "What follows")
-    )
-
-
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
     Section("Tiers", tiers),
     Section("How sure the ranks are", ranks),
     Section("Strengths within a model", abilities),
     Section("Agreement of judges", judges),
-    Section("Printed numbers against their own parts", printed),
 )
 
 

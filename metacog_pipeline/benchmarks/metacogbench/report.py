@@ -45,6 +45,20 @@ _MODES = {
     "t3": "3, 60 % of the fields",
     "t3_core_required": "3, with the core field",
 }
+# One row per judge and rule: the measures of their agreement side by side, those with an interval as (value, low, high).
+_AGREEMENT = """
+    select source, judge, relation, dimension, condition, b as rule,
+        max(estimate) filter (measure = 'rules_rate') as rules_rate,
+        max(estimate) filter (measure = 'judge_rate') as judge_rate,
+        max(estimate) filter (measure = 'difference'), max(low) filter (measure = 'difference'),
+        max(high) filter (measure = 'difference'),
+        max(estimate) filter (measure = 'accuracy'), max(low) filter (measure = 'accuracy'),
+        max(high) filter (measure = 'accuracy'),
+        max(estimate) filter (measure = 'kappa'), max(low) filter (measure = 'kappa'), max(high) filter (measure = 'kappa'),
+        any_value(n), any_value((facts ->> 'n_unread')::bigint)
+    from judge_agreement where benchmark = 'metacogbench' and model is null
+    group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
+"""
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
 _DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
 _NOTHING = "No values yet."
@@ -70,8 +84,9 @@ def ranks(home: Path) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
-        "select source, dataset, model, value, low, high from metacogbench_comparisons "
-        "where family = 'rank' and measure = 'overall' and value is not null order by source, dataset, value, model",
+        "select source, dataset, model, value, low, high from comparisons "
+        "where benchmark = 'metacogbench' and family = 'rank' and measure = 'overall' "
+        "and value is not null order by source, dataset, value, model",
     )
     made = []
     for (world, dataset), own in groupby(found, key=lambda row: row[:2]):
@@ -145,9 +160,7 @@ def judges(home: Path) -> Markup:
     """Return what judges say of the same replies, beside the rules."""
     found = rows(
         home,
-        "select source, judge, relation, tier, condition, rule, rules_rate, judge_rate, difference, difference_low, "
-        "difference_high, accuracy, accuracy_low, accuracy_high, kappa, kappa_low, kappa_high, n, n_unread "
-        "from metacogbench_judges where model is null order by source, judge, relation, tier, condition, rule",
+        _AGREEMENT,
     )
     if not found:
         return pieces.paragraph(
@@ -178,7 +191,7 @@ def formats(home: Path) -> Markup:
     found = rows(
         home,
         "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status "
-        "from metacogbench_comparisons where family in ('format', 'protocol') "
+        "from comparisons where benchmark = 'metacogbench' and family in ('format', 'protocol') "
         "order by source, measure, model, a, b",
     )
     figures, tables = [], []
@@ -234,40 +247,6 @@ def thresholds(home: Path) -> Markup:
     return pieces.joined(made, _NOTHING)
 
 
-def printed(home: Path) -> Markup:
-    """Return which printed numbers follow from what is printed beside them."""
-    found = rows(
-        home,
-        "select subject, place, quantity, method, published, recomputed, difference, verdict, note "
-        "from published_checks_metacogbench order by place, quantity, method, subject",
-    )
-    if not found:
-        return pieces.paragraph("The printed numbers are not checked yet.", "soft")
-    columns = (
-        "printed of",
-        "place",
-        "number",
-        "from",
-        "printed",
-        "computed",
-        "difference",
-        "verdict",
-        "note",
-    )
-    body = [(*row[:4], *(pieces.shown(each, 4) for each in row[4:7]), row[7], row[8] or "") for row in found]
-    agree = sum(row[7] == "follows" for row in body)
-    said = (
-        f"{agree} of {len(found)} printed numbers follow from what is printed beside them. The tasks of the paper are "
-        "not public; these numbers are not comparable with the ones above."
-    )
-    wrong = [row for row in body if row[7] == "differs"]
-    return (
-        pieces.paragraph(said)
-        + pieces.table(columns, wrong, "What does not follow")
-        + pieces.folded("All checks", pieces.table(columns, body, "All checks"))
-    )
-
-
 SECTIONS = (
     Section("Runs and their spread", spread),
     Section("How sure the ranks are", ranks),
@@ -277,7 +256,6 @@ SECTIONS = (
     Section("Judges beside the rules", judges),
     Section("What the format changes", formats),
     Section("Other thresholds", thresholds),
-    Section("Printed numbers against their own parts", printed),
 )
 
 
@@ -285,8 +263,8 @@ def _values(home: Path) -> dict[str, dict[str, dict[str, Ends]]]:
     """Return title of a world → model → measure → (value, low, high), of free replies."""
     found = rows(
         home,
-        "select source, model, measure, estimate, low, high from metacogbench_estimates where condition = 'free' "
-        "order by source, model",
+        "select source, model, measure, estimate, low, high from estimates "
+        "where benchmark = 'metacogbench' and condition = 'free' order by source, model",
     )
     made: dict[str, dict[str, dict[str, Ends]]] = {}
     for source, model, measure, *ends in found:
@@ -298,8 +276,9 @@ def _diagrams(home: Path) -> Iterator[Markup]:
     """Yield a reliability diagram per world."""
     found = rows(
         home,
-        "select source, model, moment, confidence, accuracy, low, high from metacogbench_reliability "
-        "where condition = 'free' and n > 0 order by source, model, moment desc, bin",
+        "select source, model, replace(curve, 'reliability ', '') as moment, x, y, low, high from curves "
+        "where benchmark = 'metacogbench' and condition = 'free' and starts_with(curve, 'reliability') and n > 0 "
+        "order by source, model, moment desc, position",
     )
     for title, own in pieces.by_world(found):
         points = [

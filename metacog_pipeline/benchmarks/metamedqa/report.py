@@ -41,20 +41,18 @@ def confidence(home: Path) -> Markup:
     """Return the share correct at each confidence."""
     found = rows(
         home,
-        "select source, condition, model, confidence, accuracy, low, high, n from metamedqa_confidence "
-        "order by source, condition <> 'baseline', condition, model, confidence",
+        "select source, condition, model, position, y, low, high, n from curves where benchmark = 'metamedqa' "
+        "and curve = 'reliability' order by source, condition <> 'baseline', condition, model, position",
     )
     made = []
     for (source, condition), group in groupby(found, key=lambda row: row[:2]):
         title = f"{WORLDS[source]}: {condition}"
         series: dict[str, list[tuple[float, Point]]] = {}
-        cells: dict[str, list[object]] = {}
+        cells: dict[str, dict[int, object]] = {}
         for _, _, model, level, *ends, n in group:
             if (point := pieces.point(*ends)) is not None:
                 series.setdefault(model, []).append((level, point))
-            cells.setdefault(model, [model]).append(_used(*ends, n))
-        if not series:
-            continue
+            cells.setdefault(model, {})[level] = _used(*ends, n)
         rest = f" The first {MOST_LINES} models; the table has all." if len(series) > MOST_LINES else ""
         drawn = lines(
             series,
@@ -65,8 +63,9 @@ def confidence(home: Path) -> Markup:
             apart=_APART,
         )
         columns = ("model", *(f"confidence {level}" for level in _SCALE))
+        used = [(model, *(own.get(level) for level in _SCALE)) for model, own in cells.items()]
         body = pieces.figure(drawn, f"{title}: share correct at each confidence.{rest}") + pieces.table(
-            columns, cells.values(), f"{title}: share correct; answers below"
+            columns, used, f"{title}: share correct; answers below"
         )
         made.append(body if condition == _BASELINE else pieces.folded(title, body))
     return pieces.paragraph(_CONFIDENCE, "soft") + pieces.joined(made, "No answers yet.")
@@ -76,7 +75,7 @@ def recall(home: Path) -> Markup:
     """Return how often the key is found where there is an answer, and where there is none."""
     found = rows(
         home,
-        "select source, condition, model, measure, estimate, low, high from board where benchmark = 'metamedqa' "
+        "select source, condition, model, measure, estimate, low, high from leaderboard where benchmark = 'metamedqa' "
         "and measure in ('accuracy', 'missing_answer_recall', 'unknown_recall') "
         "order by source, condition <> 'baseline', condition, model",
     )
@@ -102,59 +101,33 @@ def prompts(home: Path) -> Markup:
     """Return what each system message changes, and what is printed of it."""
     found = rows(
         home,
-        "select source, measure, model, a, b, difference, low, high, p_adjusted, stars, n, status "
-        "from metamedqa_comparisons where family = 'paired_conditions' order by source, measure, model, a, b",
+        "select source, measure, model, a, b, value, low, high, p_adjusted, n, status from comparisons "
+        "where benchmark = 'metamedqa' and family = 'paired_conditions' order by source, measure, model, a, b",
     )
     columns = ("model", "contrast", "difference", "p adjusted", "stars", "items", "note")
     figures, tables = [], []
     for (source, measure), group in groupby(found, key=lambda row: row[:2]):
         own = [row[2:] for row in group]
         title = f"{WORLDS[source]}: {_RECALLS.get(measure, pieces.said(measure))}"
-        points = _by_model((model, a, *ends) for model, a, _, *ends, _, _, _, _ in own)
+        points = _by_model((model, a, *ends) for model, a, _, *ends, _, _, _ in own)
         if points:
             steps = list(dict.fromkeys(row[1] for row in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
             figures.append(pieces.figure(drawn, f"{title}, change with its 95 % interval{_rest(points)}."))
         body = [
-            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), stars or "", n,
+            (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n,
              "" if status == "ok" else status)
-            for model, a, b, *ends, p, stars, n, status in own
+            for model, a, b, *ends, p, n, status in own
         ]  # fmt: skip
         tables.append(pieces.folded(f"{title}: {len(body)} tests", pieces.table(columns, body, title)))
     made = pieces.joined([pieces.grid(figures), *tables], "Asked under one system message only.")
     return pieces.paragraph(_PROMPTS, "soft") + made + _starred(home)
 
 
-def printed(home: Path) -> Markup:
-    """Return which printed statements hold."""
-    found = rows(
-        home,
-        "select claim, topic, subject, stated, recomputed, verdict, explanation from published_checks_metamedqa "
-        "order by topic, claim",
-    )
-    if not found:
-        return pieces.paragraph("The printed numbers are not checked yet.", "soft")
-    columns = ("claim", "about", "printed", "computed", "verdict", "why")
-    body = [(row[2], row[1], *row[3:6], row[6] or "") for row in found]
-    holds = sum(row[4].startswith("holds") for row in body)
-    said = (
-        "Printed in Large Language Models lack essential metacognition for reliable medical reasoning "
-        f"(doi:10.1038/s41467-024-55628-6): {holds} of {len(found)} statements hold against counts that fit the "
-        "printed figures. Single answers are not published."
-    )
-    wrong = [row for row in body if row[4] == "does not hold"]
-    return (
-        pieces.paragraph(said)
-        + pieces.table(columns, wrong, "What does not hold")
-        + pieces.folded("All checks", pieces.table(columns, body, "All checks"))
-    )
-
-
 SECTIONS = (
     Section("Accuracy by confidence", confidence),
     Section("Recall of what has no answer", recall),
     Section("What the system message changes", prompts),
-    Section("Printed numbers against their own counts", printed),
 )
 
 
@@ -162,7 +135,8 @@ def _starred(home: Path) -> Markup:
     """Return what the paper prints of prompts: its table 4, with its marks."""
     found = rows(
         home,
-        "select condition, model, measure, value, stars from published_metamedqa where place = 'table 4' "
+        "select condition, model, measure, value, regexp_extract(note, 'printed mark ([*]+)', 1) "
+        "from published_values where benchmark = 'metamedqa' and place = 'table 4' and value is not null "
         "order by condition <> 'baseline', condition, measure",
     )
     if not found:

@@ -82,7 +82,7 @@ def curves(home: Path) -> Markup:
     """Return type-2 ROC curves and densities of confidence."""
     found = rows(
         home,
-        "select source, model, condition, curve, x, y from selfknowledge_curves "
+        "select source, model, condition, curve, x, y from curves where benchmark = 'selfknowledge' "
         "order by source, model, condition, curve, position",
     )
     rocs, densities = [], []
@@ -129,8 +129,9 @@ def tests(home: Path) -> Markup:
     """Return the differences on the same questions."""
     found = rows(
         home,
-        "select source, family, coalesce(condition, model) as held, measure, a, b, difference, low, high, p_adjusted, "
-        "verdict, status, n from selfknowledge_comparisons order by source, family, held, measure, a, b",
+        "select source, family, coalesce(condition, model) as held, measure, a, b, value, low, high, p_adjusted, "
+        "verdict, status, n from comparisons where benchmark = 'selfknowledge' "
+        "order by source, family, held, measure, a, b",
     )
     columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
     made = []
@@ -148,48 +149,11 @@ def tests(home: Path) -> Markup:
     return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
 
 
-def printed(home: Path) -> Markup:
-    """Return which printed numbers follow from what is printed beside them."""
-    found = rows(
-        home,
-        "select subject, place, quantity, method, published, recomputed, difference, verdict, note "
-        "from published_checks_selfknowledge order by place, quantity, method, subject",
-    )
-    if not found:
-        return pieces.paragraph("The printed numbers are not checked yet.", "soft")
-    columns = (
-        "printed of",
-        "place",
-        "number",
-        "from",
-        "printed",
-        "computed",
-        "difference",
-        "verdict",
-        "note",
-    )
-    body = [(*row[:4], *map(pieces.shown, row[4:7]), row[7], row[8] or "") for row in found]
-    odd = [row for row in body if row[7] != "follows"]
-    agree = sum(row[7] != "differs" for row in found)
-    said = (
-        f"Printed in Fine-Tuning Language Models to Know What They Know (arXiv:2602.02605): {agree} of {len(found)} "
-        "numbers follow from what is printed beside them, some of them made by the clip of the paper's d′. "
-        "Answers are not published."
-    )
-    return (
-        pieces.paragraph(said)
-        + pieces.table(columns, odd, "What does not follow, or is made by the clip")
-        + pieces.folded("All checks", pieces.table(columns, body, "All checks"))
-        + pieces.folded("The yeses behind the tables", _rates(home))
-    )
-
-
 SECTIONS = (
     Section("Does a yes go with being right?", sensitivity),
     Section("Type-2 ROC and confidence", curves),
     Section("Asked once, with leave to abstain", asked_once),
     Section("Differences on the same questions", tests),
-    Section("Printed numbers against their own parts", printed),
 )
 
 
@@ -197,8 +161,8 @@ def _values(home: Path) -> dict[str, Values]:
     """Return title of a world → its values."""
     found = rows(
         home,
-        "select source, model, condition, measure, estimate, low, high from selfknowledge_estimates "
-        "order by source, model, condition",
+        "select source, model, condition, measure, estimate, low, high from estimates "
+        "where benchmark = 'selfknowledge' order by source, model, condition",
     )
     made: dict[str, Values] = {}
     for source, model, condition, measure, *ends in found:
@@ -208,14 +172,3 @@ def _values(home: Path) -> dict[str, Values]:
 
 def _interval(found: dict[str, Ends], name: str) -> object:
     return pieces.interval(*found[name]) if name in found else None
-
-
-def _rates(home: Path) -> Markup:
-    found = rows(
-        home,
-        "select subject, place, solution, hit_rate, false_alarm_rate, yes_ratio, d_clip, d_loglinear, n_solutions "
-        "from published_rates_selfknowledge order by place, subject, solution",
-    )
-    columns = ("printed of", "place", "solution", "yes when right", "yes when wrong", "yes", "d′, clipped", "d′",
-               "whole answers that print so")  # fmt: skip
-    return pieces.table(columns, [map(pieces.shown, row) for row in found], "Rates that print so")

@@ -22,15 +22,14 @@ _SHIFTS = (
     "a change of at least 0.1; negligible: of less than 0.1; inconclusive: a change, perhaps of less than 0.1. The "
     "paired test knows that both conditions were answered on the same items."
 )
-_NUMBERS = {"d": "d′", "meta_d": "meta-d′", "m_ratio": "M-ratio", "c": "c", "ci_half": "half width of c"}
 _DIGITS = 4
 # The numbers of the study beside the printed ones, each with its world; published d′ and meta-d′ are posterior means.
 _VALUES = """
-    select source, task, condition, model, measure, estimate, low, high
-    from signaldetection_estimates
+    select source, task, replace(condition, task || ' ', '') as condition, model, measure, estimate, low, high
+    from estimates where benchmark = 'signaldetection'
     union all
-    select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high
-    from published_signaldetection
+    select 'published', task, replace(condition, task || ' ', ''), model, replace(measure, '_bayes', ''), value, low, high
+    from published_values where benchmark = 'signaldetection'
     order by source, task, model, condition
 """
 Values = dict[tuple[str, str, str], dict[str, Point]]  # (task, model, condition) → measure → value
@@ -71,49 +70,9 @@ def criteria(home: Path) -> Markup:
     return pieces.joined([pieces.grid(figures)], "No values yet.") + _shifts(home)
 
 
-def printed(home: Path) -> Markup:
-    """Return which printed numbers follow from the published counts."""
-    found = rows(
-        home,
-        "select place, model, task, condition, quantity, published, recomputed, low, high, ml_raw, "
-        "difference, verdict, note from published_checks_signaldetection "
-        "order by place, task, model, condition, list_position(['d', 'meta_d', 'm_ratio', 'c', 'ci_half'], quantity)",
-    )
-    columns = (
-        "model", "task", "condition", "number", "printed", "computed", "ML", "difference", "verdict", "note",
-    )  # fmt: skip
-    body = {"table S1": [], "table S2": [], "differs": []}  # type: dict[str, list[tuple[object, ...]]]
-    for place, model, task, condition, quantity, stated, *ends, likeliest, difference, verdict, note in found:
-        numbers = (
-            pieces.shown(stated, _DIGITS),
-            pieces.interval(*ends, digits=_DIGITS),
-            *(pieces.shown(each, _DIGITS) for each in (likeliest, difference)),
-        )
-        row = (model, task, condition, _NUMBERS[quantity], *numbers, verdict, note or "")
-        body.setdefault(place, []).append(row)
-        if verdict == "differs":
-            body["differs"].append(row)
-    computed = [row for row in found if row[11] != "not computed"]
-    agree = sum(row[11] == "reproduced" for row in computed)
-    waiting = f" {len(found) - len(computed)} are not computed yet." if len(computed) < len(found) else ""
-    differing = pieces.table(columns, body["differs"], "What does not follow from the counts")
-    said = (
-        "Printed in Measuring the metacognition of AI (arXiv:2603.29693), and computed again from the counts "
-        f"published with it: {agree} of {len(computed)} numbers agree.{waiting} ML: the same quantity by maximum "
-        "likelihood on the raw counts, which is another estimator."
-    )
-    return (
-        pieces.paragraph(said)
-        + (differing if body["differs"] else "")
-        + pieces.folded("Table S1: posterior means", pieces.table(columns, body["table S1"], "Table S1"))
-        + pieces.folded("Table S2: criteria", pieces.table(columns, body["table S2"], "Table S2"))
-    )
-
-
 SECTIONS = (
     Section("What confidence knows: d′ and meta-d′", sensitivity),
     Section("Criteria under risk", criteria),
-    Section("Published numbers, computed again", printed),
 )
 
 
