@@ -11,6 +11,7 @@ group ``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds 
 from __future__ import annotations
 
 import abc
+import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,7 +188,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     judging: ClassVar[Judging | None] = None
     published: ClassVar[Published | None] = None
     board: ClassVar[Board] = PLAIN
-    sections: ClassVar[tuple[Section, ...]] = ()
     importer: ClassVar[Importer | None] = None
     preview: ClassVar[tuple[str, ...]] = ()
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
@@ -200,6 +200,17 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def of(cls, study: Study) -> Any:
         """Return the benchmark bound to its table of ``study``."""
         return cls(study.benchmarks[cls.name], Context(study))  # type: ignore[arg-type]
+
+    # what people see
+    @classmethod
+    def sections(cls) -> tuple[Section, ...]:
+        """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
+        beside its class, which is imported only now; none where there is no such module."""
+        try:
+            found = importlib.util.find_spec(f"{cls.__module__}.report")
+        except ModuleNotFoundError:  # the class stands in a module, not in a package
+            return ()
+        return () if found is None else importlib.import_module(found.name).SECTIONS
 
     # items
     @abc.abstractmethod

@@ -586,7 +586,10 @@ PLAIN = Board()
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report's page of a benchmark: a title, and ``render(home)``, the safe HTML below it."""
+    """A part of the report about a benchmark: a title, and ``render(home)``, the `markupsafe.Markup` below it.
+
+    Anything else ``render`` returns is shown as text.
+    """
 
     title: str
     render: Callable[[Path], str]

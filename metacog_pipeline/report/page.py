@@ -5,14 +5,16 @@ Beside it stand ``methods.html``, a page for each model and each figure as a fil
 
 from __future__ import annotations
 
-import importlib
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
 from markupsafe import Markup
 
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
@@ -79,15 +81,16 @@ def _boards(home: Path) -> Iterator[Part]:
 
 
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
-    module = importlib.import_module(f"metacog_pipeline.benchmarks.{benchmark}.report")
-    for section in module.SECTIONS:
+    for section in Benchmark.sections.__func__(registry.load(benchmark)):
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
         yield Part(anchor, section.title, section.render(home), about=benchmark)
     yield printed.claims(home, benchmark)
 
 
 def _folder(benchmark: str) -> Path:
-    return Path(__file__).parents[1] / "benchmarks" / benchmark
+    """Return where the code of a benchmark stands."""
+    module = sys.modules[registry.load(benchmark).__module__]
+    return Path(str(module.__file__)).parent
 
 
 def _notes(home: Path) -> Iterator[Part]:

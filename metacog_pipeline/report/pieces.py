@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,6 @@ WORLDS = {
 }
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What a benchmark adds to the page: a title, and ``render(home)``, the markup below it."""
-
-    title: str
-    render: Callable[[Path], Markup]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ _NOT_BESIDE = (
 )
 _CLAIMS = "Printed numbers against their own parts"
 _SAID = (
-    "Printed numbers, computed again from the counts or numbers printed with them. Results of single items are seldom "
-    "published; what they alone could decide is not checked."
+    "They are computed again from the counts or numbers printed with them. Results of single items are seldom published; "
+    "what they alone could decide is not checked."
 )
 
 
@@ -62,7 +62,9 @@ def claims(home: Path, benchmark: str) -> Part:
 
     checked = [row for row in found if row[0] not in _NO_CHECK]
     agree = sum(row[0] in _AGREES for row in checked)
-    body = pieces.paragraph(f"{agree} of {len(checked)} hold. {_SAID}" if found else "Not checked yet.")
+    title, where = queries.paper(benchmark)
+    told = f"{title} ({where}): {agree} of {len(checked)} printed numbers hold. {_SAID}"
+    body = pieces.paragraph(told if found else "Not checked yet.")
     if odd := [row for row in checked if row[0] not in _AGREES]:
         body += listed(odd, "What does not follow")
     if found:
@@ -111,6 +113,15 @@ def _audit(home: Path, benchmarks: list[str]) -> Markup:
             for verdict, count in sorted(verdicts.items())
             if verdict not in _AGREES + _DIFFERS
         )
-        body.append((pieces.linked(f"#{_anchor(name)}", name), verdicts.total(), agree, differ, other))
-    columns = ("benchmark", "checked", "hold", "do not", "besides")
+        body.append(
+            (
+                pieces.linked(f"#{_anchor(name)}", name),
+                verdicts.total(),
+                agree,
+                differ,
+                other,
+                queries.paper(name)[1],
+            )
+        )
+    columns = ("benchmark", "checked", "hold", "do not", "besides", "printed in")
     return pieces.table(columns, body, "The printed numbers, computed again")

@@ -88,6 +88,12 @@ def asked(home: Path) -> list[str]:
     return [name for (name,) in found if name in registry.names()]
 
 
+def paper(benchmark: str) -> tuple[str, str]:
+    """Return title and place of the paper a benchmark implements."""
+    found = getattr(registry.load(benchmark), "paper", None)
+    return (benchmark, "") if found is None else (found.title, found.where)
+
+
 def about(home: Path) -> dict[str, About]:
     """Return benchmark → its headline."""
     found = rows(home, "select benchmark, coalesce(label, measure), unit from measures where headline")

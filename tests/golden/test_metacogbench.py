@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 
 import pytest
+from metacog_pipeline.benchmarks.metacogbench.ece import ece
 
 from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded, run_stats
-from metacog_pipeline.benchmarks.metacogbench.ece import ece
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim

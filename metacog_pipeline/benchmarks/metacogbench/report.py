@@ -9,10 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import maps, pieces
 from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder, scatter
-from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _CHANCE = (

@@ -9,10 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point, ladder, lines
-from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _SCALE = (1, 2, 3, 4, 5)

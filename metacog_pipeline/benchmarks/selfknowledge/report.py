@@ -7,10 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.benchmarks.selfknowledge.figures import Curves, collected, density_figure, roc_figure
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import intervals, label_text
-from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _SENSITIVITY = {

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import Point, ladder, scatter
-from metacog_pipeline.report.pieces import WORLDS, Section
+from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _STEPS = {

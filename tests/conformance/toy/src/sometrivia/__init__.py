@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from markupsafe import Markup
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.llm.types import Message
@@ -108,8 +109,11 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     contrasts = (c.Contrast("models", between_models, words="Two models on the sums both answered."),)
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
     board = c.Board((c.Column("accuracy", "accuracy"), c.Column("confidence", "sure")), legend="Sums.\n")
-    sections = (c.Section("Sums", lambda home: "<p>Sums that were asked.</p>"),)
     trial_settings: ClassVar = {"sums": 10}
+
+    @classmethod
+    def sections(cls) -> tuple[c.Section, ...]:
+        return (c.Section("Sums", lambda home: Markup("<p>Sums that were asked.</p>")),)
 
     def construction(self) -> tuple[c.Step, ...]:
         checks = {"sums_add_up": c.Check("They add up.")}
