@@ -12,7 +12,11 @@ from metacog_pipeline.files import probe_writing, shipped, write_text
 # their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
 ODD_CHARACTERS = "*?,%="
 
-FOLDERS = ("sources", "items", "transcripts", "observations", "estimates", "report", "dagster", "study")
+FOLDERS = (
+    *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
+    *("estimates", "cross_benchmark", "report", "dagster", "study"),
+)
+VERSION_FILE, LAYOUT = "version", "0.2"  # of the folders above; transcripts are the same in 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,16 @@ class Home:
         """Tables about the study itself: its models and the state of their partitions."""
         return self.path / "study"
 
+    @property
+    def older(self) -> str | None:
+        """What to say of a home that version 0.1 wrote; None for one of this version, and for one without answers."""
+        if (self.path / VERSION_FILE).exists() or not any(self.transcripts.glob("benchmark=*")):
+            return None
+        return (
+            f"{self.path}: written by version 0.1; its answers are used as they are, everything else is made anew; "
+            "observations/ is not read any more and may be deleted"
+        )
+
     def prepare(self) -> None:
         """Create the folders and the Dagster configuration.
 
@@ -84,6 +98,7 @@ class Home:
             target = self.dagster / "dagster.yaml"
             if not target.exists() or target.read_text(encoding="utf-8") != settings:
                 write_text(target, settings)
+            write_text(self.path / VERSION_FILE, f"{LAYOUT}\n")
             probe_writing(self.dagster)
         except OSError as error:
             raise StudyError(

@@ -80,6 +80,8 @@ def run(
     the others and is named at the end (exit code 7).
     """
     study = load_study(study_file)
+    if study.home.older is not None:
+        click.echo(f"metacog: {study.home.older}", err=True)
     for name in models:
         study.model(name)
     known = study.enabled

@@ -1,0 +1,75 @@
+"""A home of version 0.1 opens: nothing answered is asked again, nothing deleted, the rest is made anew, one line says so."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.cli import cli
+from metacog_pipeline.querying.session import query_partition
+from metacog_pipeline.scoring import files
+from metacog_pipeline.study import Study, load_study
+
+ARCHIVE = Path(__file__).parent / "homes" / "version-0.1.tar.xz"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Study:
+    """Return a study of all five benchmarks with the home version 0.1 left: one simulated model, a few items."""
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return load_study(tmp_path / "study.toml")
+
+
+def kept(study: Study) -> dict[str, str]:
+    """Return the digest of every journal, by its path below the home."""
+    paths = sorted(study.home.transcripts.rglob("journal-*.jsonl"))
+    return {
+        str(path.relative_to(study.home.path)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+    }
+
+
+def test_nothing_is_asked_again_and_nothing_deleted(old: Study) -> None:
+    before = kept(old)
+    assert len(before) == 5
+    old.home.prepare()
+    for benchmark in enabled(old):
+        construction.build(benchmark)
+        for partition in tasks.partitions(benchmark):
+            done = query_partition(
+                partition,
+                tasks.tasks(benchmark, partition.spec),
+                benchmark.modes(partition.spec),
+                fingerprint=tasks.fingerprint(benchmark, partition),
+                respond=benchmark.observer(partition.spec.observer),
+            )
+            assert done.tally.calls == 0 and done.complete, benchmark.name
+            read = files.read(benchmark, partition)
+            assert read.frame.height == read.expected > 0
+            assert files.score(benchmark, partition).height
+    after = kept(old)
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_home_of_this_version_says_nothing(old: Study) -> None:
+    assert old.home.older is not None and "written by version 0.1" in old.home.older
+    old.home.prepare()
+    assert old.home.older is None
+
+
+@pytest.mark.slow
+def test_one_line_says_so_and_the_boards_are_made_anew(old: Study) -> None:
+    before = kept(old)
+    done = CliRunner().invoke(cli, ["run", str(old.path), "--quiet"])
+    said = [line for line in done.output.splitlines() if "version 0.1" in line]
+    assert len(said) == 1, done.output
+    assert old.home.leaderboard.exists()
+    after = kept(old)
+    assert {name: after[name] for name in before} == before
