@@ -24,6 +24,7 @@ from metacog_pipeline.fitting.tables import (
     has_counts,
     read_table,
 )
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
@@ -190,16 +191,12 @@ def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
 
 def _resampled(raw: Counts, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
     """Return each fitted measure of resampled trials, ``(n_boot, cells)``, NaN where a resample has none."""
-    rng = np.random.Generator(np.random.PCG64(options.seed))
-    flat = np.rint(np.hstack([raw.n_s1, raw.n_s2])).astype(np.int64)
-    total, width = flat.sum(axis=1), raw.n_s1.shape[1]
-    shares = np.where(total[:, None] > 0, flat / np.maximum(total, 1)[:, None], 1 / flat.shape[1])
-    step = max(1, _BATCH // raw.cells)
+    rng = resampling.generator(options.seed)
+    flat, width = np.rint(np.hstack([raw.n_s1, raw.n_s2])), raw.n_s1.shape[1]
     found: dict[str, list[Floats]] = {}
-    for begin in range(0, options.n_boot, step):
-        size = min(step, options.n_boot - begin)
-        drawn = rng.multinomial(total, shares, size=(size, raw.cells)).reshape(size * raw.cells, -1)
-        table = Counts(drawn[:, :width].astype(np.float64), drawn[:, width:].astype(np.float64))
+    for size in resampling.blocks(options.n_boot, raw.cells, _BATCH):
+        drawn = resampling.table(flat, size, rng).reshape(size * raw.cells, -1)
+        table = Counts(drawn[:, :width], drawn[:, width:])
         table = padded(table, pad) if pad else table
         slope = zroc_slope(table).slope if options.s == "zroc" else s
         fit = fit_metad(table, slope, conditional=options.conditional)

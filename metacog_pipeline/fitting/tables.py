@@ -23,10 +23,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import Counts, counts, counts_from_trials
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.folded import fold
-from metacog_pipeline.stats.type2 import auroc2_trials, bin_confidence
+from metacog_pipeline.stats.type2 import bin_confidence
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 CODES: Mapping[str, int] = {
@@ -415,5 +416,5 @@ def _areas(
     found = []
     for cell in range(cells):
         rows = usable & (group == cell)
-        found.append(auroc2_trials(confidence[rows], answer[rows].astype(np.int64)))
+        found.append(auroc(confidence[rows], answer[rows].astype(np.int64)))
     return tuple(found)

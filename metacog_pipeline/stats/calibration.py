@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.proportions import mean_estimate, proportion
+from metacog_pipeline.stats.proportions import mean_estimate
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
 Mapping = Literal["(c-1)/(L-1)", "c/L"]
@@ -28,26 +28,6 @@ EDGES: tuple[Edges, ...] = ("equal", "floor", "mass", "levels")
 
 _GUARD = 1e-12  # 0.6 · 5 is not 3 in binary
 _BLOCK = 4_000_000  # clusters × draws held at once (32 MB)
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """One point of a reliability diagram.
-
-    Attributes
-    ----------
-    low, high
-        Bounds of the bin on the probability scale; both are the level's probability on a discrete scale.
-    confidence
-        Mean confidence inside the bin, 0..1, or None when it is empty.
-    accuracy
-        Share correct with Wilson's interval.
-    """
-
-    low: float
-    high: float
-    confidence: float | None
-    accuracy: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +76,6 @@ def level_use(table: ArrayLike) -> LevelUse:
     n = int(by_level.sum())
     used = int((by_level > 0).sum())
     return LevelUse(used, int(by_level.max()) / n if n else None, used >= 2)
-
-
-def reliability(table: ArrayLike, probability: ArrayLike) -> tuple[ReliabilityBin, ...]:
-    """Return one bin per level from counts ``(L, 2)`` and the level's probability ``(L,)``.
-
-    >>> [bin.accuracy.value for bin in reliability([[1, 1], [1, 3]], [0.5, 1.0])]
-    [0.5, 0.75]
-    """
-    cells = _table(table)
-    stated = _probability(probability, len(cells))
-    return tuple(
-        ReliabilityBin(float(p), float(p), float(p) if n else None, proportion(int(right), int(n)))
-        for p, right, n in zip(stated, cells[:, 1], cells.sum(axis=1), strict=True)
-    )
 
 
 def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> Ints:

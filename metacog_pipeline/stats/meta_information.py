@@ -12,8 +12,8 @@ bits, from the joint frequencies of a table::
     meta-I₁ʳ = signed / norm(d')     norm(d) = h(Φ(|d|/2)) - E h(logistic(d x)), x ~ ½ N(-d/2, 1) + ½ N(d/2, 1):
                                      what an ideal Gaussian observer of the same d' has
 
-Plug-in values are too high by about (B - 1) / (2 N ln 2) bits, B being the bins in use; the Monte-Carlo correction draws
-tables from the observed frequencies and subtracts their mean excess.
+Plug-in values are too high by about (B - 1) / (2 N ln 2) bits, B being the bins in use; whoever resamples can subtract the
+mean excess of the resamples.
 """
 
 from __future__ import annotations
@@ -25,17 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_expit, log_ndtr, ndtr, xlog1py, xlogy
 
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, ratio, whole
+from metacog_pipeline.stats._arrays import Floats, ratio
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK
-from metacog_pipeline.stats.type1 import Texts, normal_quantile, type1
+from metacog_pipeline.stats.type1 import Texts, type1
 from metacog_pipeline.stats.type2 import outcome_status
 
 # Nodes of the quadrature behind meta-I₁ʳ: relative error below 1e-10 for |d'| from 1e-6 to 16.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
-# Resampled counts held at once: bounds the memory of the correction at about 100 MB.
-_CHUNK = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +42,12 @@ class MetaInformation:
     Attributes
     ----------
     meta_i, meta_i_signed, i_src
-        I(A; C), I(A; R,C) and I(S; R,C), 0..1 bit; with ``bias_corrected`` they may fall below 0.
+        I(A; C), I(A; R,C) and I(S; R,C), 0..1 bit.
     h_accuracy
-        h(a), never corrected.
+        h(a).
     meta_i1r, meta_i2r, rmi
         The signed meta-I as a share of the ideal observer's, of h(a), and of the most possible at this accuracy.
         Above 1 where the table beats the reference (rmi: where stimuli are unequal in number).
-    low, high, sd
-        Bootstrap interval of ``meta_i_signed`` (its error reflected at the observed value) and standard deviation; NaN
-        without resamples.
-    bias
-        Mean excess subtracted from ``meta_i_signed``; 0 without resamples.
     n
         Trials.
     status
@@ -75,32 +67,20 @@ class MetaInformation:
     meta_i1r: Floats
     meta_i2r: Floats
     rmi: Floats
-    low: Floats
-    high: Floats
-    sd: Floats
-    bias: Floats
     n: Floats
     status: Texts
     status_i1r: Texts
     status_i2r: Texts
     status_rmi: Texts
-    bias_corrected: bool
 
 
-def meta_information(
-    table: Counts, bias_correct: bool = False, n_boot: int = 1000, seed: int = 0, level: float = 0.95
-) -> MetaInformation:
+def meta_information(table: Counts) -> MetaInformation:
     """Return the information measures of every cell.
 
     Parameters
     ----------
     table
         Counts; raw ones for the published measures. d' of meta-I₁ʳ comes from the same counts, uncorrected.
-    bias_correct
-        Subtract the mean excess of ``n_boot`` tables drawn from the observed frequencies (N rounded to a whole
-        number), and give the interval.
-    n_boot, seed, level
-        Number of tables, seed, coverage of the interval.
 
     Examples
     --------
@@ -110,17 +90,7 @@ def meta_information(
     """
     joint = np.stack([table.n_s1, table.n_s2], axis=1)
     sensitivity = type1(table)
-    plain = _information(joint)
-    values = plain
-    low = high = sd = np.full(table.cells, np.nan)
-    bias = np.zeros(table.cells)
-    if bias_correct:
-        draws = _resampled(joint, whole("n_boot", n_boot, 1), whole("seed", seed))
-        tail = (1 - level) / 2 if normal_quantile(level) else 0.0
-        values = 2 * plain - draws.mean(axis=0)
-        bias = plain[1] - values[1]
-        ends = np.quantile(draws[:, 1], [1 - tail, tail], axis=0)
-        low, high, sd = 2 * plain[1] - ends[0], 2 * plain[1] - ends[1], draws[:, 1].std(axis=0)
+    values = _information(joint)
     right, wrong = (part.sum(axis=1) for part in table.by_confidence)
     n = right + wrong
     entropy = entropy_bits(right, wrong)
@@ -138,16 +108,11 @@ def meta_information(
         meta_i1r=ratio(values[1], ideal),
         meta_i2r=ratio(values[1], np.where(outcome == OK, entropy, 0.0)),
         rmi=ratio(values[1], room),
-        low=low,
-        high=high,
-        sd=sd,
-        bias=bias,
         n=n,
         status=status,
         status_i1r=np.where(status == OK, sensitivity.status, status),
         status_i2r=outcome,
         status_rmi=half,
-        bias_corrected=bias_correct,
     )
 
 
@@ -220,14 +185,3 @@ def _mutual(first: Floats, second: Floats) -> Floats:
         excess = ratio(row - expected, expected)
         result = result + np.where(expected > 0, expected * _excess(np.nan_to_num(excess)), 0.0).sum(axis=-1)
     return ratio(result, total * math.log(2))
-
-
-def _resampled(joint: Floats, n_boot: int, seed: int) -> Floats:
-    """Return the three informations of drawn tables, shape ``(n_boot, 3, cells)``."""
-    rng = resampling.generator(seed)
-    flat = joint.reshape(len(joint), -1)
-    drawn = (
-        resampling.table(flat, size, rng).reshape(size, *joint.shape)
-        for size in resampling.blocks(n_boot, flat.size, _CHUNK)
-    )
-    return np.concatenate([np.moveaxis(_information(each), 0, 1) for each in drawn])

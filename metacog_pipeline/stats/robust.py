@@ -68,18 +68,6 @@ def location(values: ArrayLike, statistic: Location = "trimmed_mean", share: flo
     return _location(_table(values), statistic, share)
 
 
-def location_estimate(
-    values: ArrayLike,
-    statistic: Location = "trimmed_mean",
-    *,
-    n_boot: int = N_BOOT,
-    seed: int = 0,
-    share: float = TRIMMED,
-) -> Estimate:
-    """Return the location of ``values`` ``(items,)`` with its percentile interval over resampled items."""
-    return location_estimates(values, (statistic,), n_boot=n_boot, seed=seed, share=share)[statistic]
-
-
 def location_estimates(
     values: ArrayLike,
     statistics: Sequence[Location] = LOCATIONS,
@@ -88,7 +76,7 @@ def location_estimates(
     seed: int = 0,
     share: float = TRIMMED,
 ) -> dict[Location, Estimate]:
-    """Return what `location_estimate` does for several statistics, over the same resamples.
+    """Return locations of ``values`` ``(items,)``, NaN left out, with percentile intervals over the same resampled items.
 
     >>> found = location_estimates([0.1, 0.4, 0.5, 0.6, 0.9], ("mean", "median"))
     >>> found["mean"].value, found["median"].value

@@ -1,8 +1,8 @@
 """Does confidence go with correctness? Measures of it that assume no model.
 
 * Rates by confidence: HR2 = P(confidence >= k | correct, response), FAR2 the same of wrong answers, k = 2 .. K.
-* AUROC2, the area under the type-2 ROC, from counts of many cells at once and from confidences on any scale (ties half;
-  DeLong, DeLong & Clarke-Pearson 1988, *Biometrics* 44, or a bootstrap). Confidence is never binned for it.
+* AUROC2, the area under the type-2 ROC, from counts of many cells at once (ties half; DeLong, DeLong & Clarke-Pearson
+  1988, *Biometrics* 44). From confidences on any scale, never binned, it is :mod:`metacog_pipeline.stats.auroc`.
 * Quantile bins of a continuous confidence, which meta-d' needs.
 
 The yes/no form, d'type2, is :mod:`metacog_pipeline.stats.type2_dprime`.
@@ -11,15 +11,13 @@ The yes/no form, d'type2, is :mod:`metacog_pipeline.stats.type2_dprime`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
-from metacog_pipeline.stats.auroc import SEPARATED, TOO_FEW, auroc, auroc_statistic
+from metacog_pipeline.stats.auroc import SEPARATED, TOO_FEW
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
@@ -31,9 +29,6 @@ from metacog_pipeline.stats.estimate import (
     unavailable,
 )
 from metacog_pipeline.stats.type1 import Texts, normal_quantile
-
-# Resampled counts held at once: bounds the memory of a bootstrap at about 30 MB.
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,52 +173,6 @@ def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2
     return Auroc2(value, low, high, sem, n_right, n_wrong, status, method)
 
 
-def auroc2_trials(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    items: ArrayLike | None = None,
-    *,
-    interval: Literal["delong", "bootstrap"] = "delong",
-    n_boot: int = 2000,
-    seed: int = 0,
-) -> Estimate:
-    """Return the area from trials, confidence on any scale, ties counting half.
-
-    Parameters
-    ----------
-    confidence, correct
-        Shape ``(N,)``: finite numbers, and 0/1 or booleans.
-    items
-        Shape ``(N,)``: the item of each trial where items were repeated; they are then the unit of chance.
-    interval
-        ``"delong"``, or ``"bootstrap"``: the percentile interval of trials (or items) drawn with replacement.
-    n_boot, seed
-        Number of resamples, drawn in one pass, and their seed.
-
-    Examples
-    --------
-    >>> round(auroc2_trials([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0]).value, 3)
-    0.833
-    """
-    delong = auroc(confidence, correct, items)
-    if interval == "delong" or delong.value is None:
-        return delong
-    stated, right = floats("confidence", confidence), binary("correct", correct)
-    n_boot = whole("n_boot", n_boot, 1)
-    levels, index = np.unique(stated, return_inverse=True)
-    cell = 2 * index + right
-    if items is None:
-        draws = _resampled_areas(np.bincount(cell, minlength=2 * len(levels)), n_boot, seed)
-    else:
-        by_item = resampling.patterns_of(items, cell, 2 * len(levels))
-        draws = auroc_statistic(resampling.patterns(by_item, n_boot, seed))
-    method = "bootstrap" if items is None else "bootstrap of items"
-    found = resampling.from_draws(delong.value, draws, delong.n, method)
-    if found.status == OK and delong.value in (0.0, 1.0):
-        return Estimate(delong.value, None, None, delong.n, method, SEPARATED)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Binned:
     """Continuous confidence as ratings.
@@ -304,22 +253,3 @@ def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
 def _spread(number: Floats, excess: Floats, total: Floats) -> Floats:
     """Variance of a mean of placements, the n - 1 form; NaN for fewer than two."""
     return ratio((number * excess**2).sum(axis=1), np.where(total >= 2, total * (total - 1), 0.0))
-
-
-def _resampled_areas(table: Ints, n_boot: int, seed: int) -> Floats:
-    """Areas of trials drawn with replacement, shape ``(n_boot,)``."""
-    rng = resampling.generator(seed)
-    n, width = int(table.sum()), len(table)
-    cell = np.repeat(np.arange(width), table)
-    found = []
-    for size in resampling.blocks(n_boot, max(n, width), _CHUNK):
-        # Few cells: one multinomial draw each. Many: drawing the trials themselves is the quicker of the same thing.
-        if 8 * width < n:
-            totals = resampling.table(table[None], size, rng)[:, 0]
-        else:
-            drawn = cell[resampling.indices(n, size, rng)] + width * np.arange(size)[:, None]
-            totals = (
-                np.bincount(drawn.ravel(), minlength=size * width).reshape(size, width).astype(np.float64)
-            )
-        found.append(auroc_statistic(totals))
-    return np.concatenate(found)

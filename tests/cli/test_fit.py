@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import criteria_around, simulate, simulate_trials
 from metacog_pipeline.stats.type1 import type1
-from metacog_pipeline.stats.type2 import auroc2_trials
 
 COUNTS = "who,nR_S1,nR_S2\nann,36;24;17;20;10;12;9;2,1;4;10;11;19;18;28;39\n"
 SHAPE = (1.4, 0.8, 0.2, *criteria_around(0.8, 0.2, [0.4, 0.9]))
@@ -108,7 +108,7 @@ def test_trials_of_any_kind_of_file_give_the_same_numbers(metacog, trials, kind)
         drawn = simulate_trials(*SHAPE, 600, seed)
         right = drawn.stimulus == drawn.response
         assert found[who]["accuracy"]["value"] == pytest.approx(right.mean())
-        assert found[who]["auroc2"]["value"] == pytest.approx(auroc2_trials(drawn.confidence, right).value)
+        assert found[who]["auroc2"]["value"] == pytest.approx(auroc(drawn.confidence, right).value)
         assert found[who]["meta_d"]["n"] == 600
     assert "ratings 1..3, the largest one seen" in result.err
 
@@ -190,7 +190,7 @@ def test_continuous_confidence_is_binned_for_meta_d_and_never_for_the_area(metac
     result = metacog("fit", path, *STIM, "--bins", "4", "--format", "json")
     found = by_measure(result)
     right = (trials.frame["stim"] == trials.frame["resp"]).to_numpy()
-    assert found["auroc2"]["value"] == pytest.approx(auroc2_trials(graded["conf"].to_numpy(), right).value)
+    assert found["auroc2"]["value"] == pytest.approx(auroc(graded["conf"].to_numpy(), right).value)
     assert found["meta_d"]["status"] == "ok" and "4 quantile bins" in result.err
 
 

@@ -14,7 +14,6 @@ from metacog_pipeline.stats.calibration import (
     ece_statistic,
     level_probability,
     level_use,
-    reliability,
 )
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
@@ -114,12 +113,6 @@ def test_the_error_of_clusters_has_the_interval_it_always_had():
     found = ece_clustered(stated, correct, np.repeat(np.arange(45), 2), 77)
     frozen = (0.10266666666666667, 0.044603666666666646, 0.16985366666666668, 0.03217575811571481)
     assert (found.value, found.low, found.high, found.sem) == frozen
-
-
-def test_a_reliability_diagram_of_levels_has_one_bin_per_level():
-    bins = reliability([[1, 1], [0, 0], [3, 1]], [0, 0.5, 1])
-    assert [b.accuracy.value for b in bins] == [0.5, None, 0.25]
-    assert [b.confidence for b in bins] == [0.0, None, 1.0]
 
 
 @given(answers)

@@ -30,7 +30,7 @@ INSIDE += ("search", "solve", "standard_errors", "starts", "types")
 # Parts of statistics that are public for other modules of the room only.
 PARTS = {
     "check_correction", "ess_bulk", "ess_mean", "ess_quantile", "ess_tail", "estimate", "fit_replicates", "generator",
-    "guarded_rho", "interval", "location_estimate", "mcse_mean", "model_shares", "outcome_status", "point",
+    "guarded_rho", "interval", "mcse_mean", "model_shares", "outcome_status", "point",
     "trials_needed", "equal_use_criteria",
 }  # fmt: skip
 

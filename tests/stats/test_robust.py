@@ -10,7 +10,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 from metacog_pipeline.stats.robust import (
     LOCATIONS,
     location,
-    location_estimate,
+    location_estimates,
     rank_distribution,
     rank_shift,
     resampled_locations,
@@ -44,17 +44,21 @@ def test_missing_items_are_left_out_of_their_row_alone(statistic):
     assert np.isnan(with_gap[2])
 
 
+def of_mean(row, **options):
+    return location_estimates(row, ("mean",), **options)["mean"]
+
+
 def test_an_interval_holds_its_value_and_comes_from_the_seed():
     row = np.linspace(0.2, 0.8, 60)
-    found = location_estimate(row, seed=3)
+    found = of_mean(row, seed=3)
     assert found.low < found.value < found.high
-    assert found == location_estimate(row, seed=3) != location_estimate(row, seed=4)
+    assert found == of_mean(row, seed=3) != of_mean(row, seed=4)
     assert found.high - found.low == pytest.approx(4 * row.std() / np.sqrt(60), rel=0.3)
 
 
 def test_nothing_and_one_item_say_so():
-    assert location_estimate([np.nan]).status == NO_ITEMS
-    one = location_estimate([0.4, np.nan])
+    assert of_mean([np.nan]).status == NO_ITEMS
+    one = of_mean([0.4, np.nan])
     assert (one.value, one.low, one.status) == (0.4, None, SINGLE_ITEM)
     assert np.isnan(resampled_locations(np.zeros((2, 0)), n_boot=3)).all()
 

@@ -4,10 +4,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic
 from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
 from metacog_pipeline.stats.resampling import Patterns
-from metacog_pipeline.stats.type2 import auroc2, auroc2_trials, bin_confidence, type2_rates
+from metacog_pipeline.stats.type2 import auroc2, bin_confidence, type2_rates
 
 vectors = st.integers(1, 6).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
@@ -94,16 +95,19 @@ def test_cells_without_area_or_interval_say_why(pair, value, status):
 @given(scored)
 def test_continuous_confidence_is_ranked_with_ties_at_their_middle(rows):
     confidence, correct = (np.array(column) for column in zip(*rows, strict=True))
-    result = auroc2_trials(confidence, correct)
+    result = auroc(confidence, correct)
     n_right, n_wrong = correct.sum(), (~correct).sum()
     if result.value is not None:
         ranks = rankdata(confidence)[correct].sum()
         area = (ranks - n_right * (n_right + 1) / 2) / (n_right * n_wrong)
         assert result.value == pytest.approx(area)
-    boot = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=200, seed=1)
-    assert boot.value == result.value
-    if boot.low is not None:
-        assert 0 <= boot.low <= boot.high <= 1
+
+
+def bootstrap(confidence, correct, items, n_draws):
+    levels, index = np.unique(confidence, return_inverse=True)
+    patterns = resampling.patterns_of(items, 2 * index + correct, 2 * len(levels))
+    draws = auroc_statistic(resampling.patterns(patterns, n_draws, 4))
+    return resampling.from_draws(0.5, draws, len(items), "bootstrap")
 
 
 @pytest.mark.parametrize("levels", [5, 10**6])
@@ -111,12 +115,10 @@ def test_the_bootstrap_interval_is_about_delongs(levels):
     rng = np.random.default_rng(3)
     correct = rng.random(800) < 0.6
     confidence = np.floor(rng.normal(0.8 * correct, 1) * levels / 5)
-    delong = auroc2_trials(confidence, correct)
-    boot = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=3000, seed=4)
+    delong = auroc(confidence, correct)
+    boot = bootstrap(confidence, correct, np.arange(800), 1000)
     assert boot.sem == pytest.approx(delong.sem, rel=0.08)
-    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.006)
-    again = auroc2_trials(confidence, correct, interval="bootstrap", n_boot=3000, seed=4)
-    assert (again.low, again.high) == (boot.low, boot.high)
+    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.01)
 
 
 def test_repeated_items_are_resampled_whole():
@@ -124,9 +126,9 @@ def test_repeated_items_are_resampled_whole():
     correct = np.repeat(rng.random(150) < 0.6, 4)
     confidence = np.repeat(np.rint(rng.normal(2 + correct[::4], 1)), 4)
     items = np.repeat(np.arange(150), 4)
-    clustered = auroc2_trials(confidence, correct, items, interval="bootstrap", seed=1)
+    clustered = bootstrap(confidence, correct, items, 1000)
     assert clustered.sem == pytest.approx(auroc(confidence, correct, items).sem, rel=0.1)
-    assert clustered.sem > 1.5 * auroc2_trials(confidence, correct, interval="bootstrap", seed=1).sem
+    assert clustered.sem > 1.5 * bootstrap(confidence, correct, np.arange(600), 1000).sem
 
 
 values = st.lists(st.one_of(st.integers(-5, 5), st.just(float("nan"))), max_size=50)
@@ -178,8 +180,8 @@ def test_binning_only_blurs_what_the_area_sees(rows, bins):
         lambda: bin_confidence([1, 2], 0),
         lambda: bin_confidence([1, 2], 2, [0]),
         lambda: bin_confidence([1, 2], 2, [0, -1]),
-        lambda: auroc2_trials([1, 2], [1]),
-        lambda: auroc2_trials([1, np.nan], [1, 0]),
+        lambda: auroc([1, 2], [1]),
+        lambda: auroc([1, np.nan], [1, 0]),
         lambda: auroc2(counts([1, 2], [2, 1]), level=0),
     ],
 )

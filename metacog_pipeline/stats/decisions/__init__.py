@@ -17,14 +17,7 @@ from metacog_pipeline.stats.decisions.shifts import (
     contrasts,
     criterion_shift,
 )
-from metacog_pipeline.stats.decisions.verdicts import (
-    VERDICTS,
-    ZTest,
-    hdi,
-    rope,
-    symmetric_interval,
-    z_test,
-)
+from metacog_pipeline.stats.decisions.verdicts import VERDICTS, ZTest, hdi, rope, symmetric_interval, z_test
 
 __all__ = [
     "VERDICTS",

@@ -112,13 +112,12 @@ def bootstrap_metad(
     kind: str = "nonparametric",
     s: ArrayLike = 1.0,
     padding: float | None = None,
-    criterion: str = "published",
 ) -> Bootstrap:
     """Bootstrap the fit of every cell.
 
     Parameters
     ----------
-    table, s, padding, criterion
+    table, s, padding
         As in :func:`fit_metad`; a replicate is padded as the table is.
     n_boot, seed, kind
         As in :func:`resample_counts`. 1,000 replicates are usual.
@@ -132,24 +131,22 @@ def bootstrap_metad(
     >>> found.low.round(1), found.high.round(1), found.status.tolist()
     (array([0.4]), array([1.1]), ['ok'])
     """
-    fit = fit_metad(table, s=s, padding=padding, criterion=criterion)
+    fit = fit_metad(table, s=s, padding=padding)
     n_s1, n_s2 = resample_counts(table, n_boot, seed, kind, fit)
     n_s1[~fit.ok] = n_s2[~fit.ok] = 0.0
-    replicates = fit_replicates(n_s1, n_s2, s=s, padding=fit.pad, criterion=criterion)
+    replicates = fit_replicates(n_s1, n_s2, s=s, padding=fit.pad)
     replicates.usable[~fit.ok] = False
     return Bootstrap(fit, replicates, n_s1.shape[1], kind)
 
 
-def fit_replicates(
-    n_s1: Floats, n_s2: Floats, s: ArrayLike = 1.0, padding: float = 0.0, criterion: str = "published"
-) -> Replicates:
+def fit_replicates(n_s1: Floats, n_s2: Floats, s: ArrayLike = 1.0, padding: float = 0.0) -> Replicates:
     """Fit resampled counts that the caller drew, for instance from items that two models share.
 
     Parameters
     ----------
     n_s1, n_s2
         ``(cells, n_boot, 2 K)``: raw counts of every replicate.
-    s, padding, criterion
+    s, padding
         As in :func:`fit_metad`; ``s`` is one number or one per cell.
     """
     if n_s1.ndim != 3 or n_s1.shape != n_s2.shape:
@@ -159,7 +156,7 @@ def fit_replicates(
     cells, n_boot, bins = n_s1.shape
     ratio = np.repeat(np.broadcast_to(np.asarray(s, dtype=np.float64), (cells,)), n_boot)
     flat = Counts(n_s1.reshape(-1, bins), n_s2.reshape(-1, bins))
-    fit = fit_metad(flat, s=ratio, padding=padding, criterion=criterion)
+    fit = fit_metad(flat, s=ratio, padding=padding)
     shape = (cells, n_boot)
     usable = ((fit.status == OK) | (fit.status == BOUNDARY)).reshape(shape)
 

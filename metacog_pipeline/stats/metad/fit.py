@@ -11,19 +11,13 @@ from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.counts import Counts, padded
 from metacog_pipeline.stats.metad.problem import Collapsed, by_side, collapse, restore
 from metacog_pipeline.stats.metad.solve import Solution, first_status, solve
-from metacog_pipeline.stats.metad.standard_errors import Sensitivity, TwoStage, two_stage
+from metacog_pipeline.stats.metad.standard_errors import Sensitivity, two_stage
 from metacog_pipeline.stats.metad.types import BOUNDARY, OK, Conditional, MetaD, Texts
 from metacog_pipeline.stats.type1 import Type1, type1
 
-CRITERIA = ("published", "midpoint")
-
 
 def fit_metad(
-    table: Counts,
-    s: ArrayLike = 1.0,
-    padding: float | None = None,
-    conditional: bool = False,
-    criterion: str = "published",
+    table: Counts, s: ArrayLike = 1.0, padding: float | None = None, conditional: bool = False
 ) -> MetaD:
     """Fit meta-d' to every cell of a table (Maniscalco & Lau 2012, *Consciousness and Cognition* 21, 422-430).
 
@@ -36,20 +30,18 @@ def fit_metad(
     table
         Counts of any number of cells.
     s
-        sd(S1) / sd(S2), above 0, one number or one per cell.
+        sd(S1) / sd(S2), above 0, one number or one per cell. For s other than 1, c1 is measured from where hit and
+        correct-rejection rates are equal but used on an axis that starts midway between the means: so does the
+        reference procedure.
     padding
         Added to each count of an unpadded table first (``1 / (2 K)`` is usual); None takes the table as it is.
     conditional
         Whether to fit meta-d' to either response alone as well.
-    criterion
-        Matters for s other than 1 only. ``"published"`` measures c1 from where hit and correct-rejection rates are
-        equal, as the reference procedure does, but uses it on an axis that starts midway between the means;
-        ``"midpoint"`` moves it there, c1 + d1 (s - 1) / (2 (1 + s)), so that meta-d' = d1 gives the type-1 rates back.
 
     Raises
     ------
     ValueError
-        For a padded table with a further ``padding``, s of 0 or below, or an unknown criterion.
+        For a padded table with a further ``padding``, or s of 0 or below.
 
     Examples
     --------
@@ -57,29 +49,22 @@ def fit_metad(
     >>> fit.d1.round(3), fit.meta_d1.round(3), fit.m_ratio.round(3), fit.status.tolist()
     (array([1.358]), array([0.996]), array([0.733]), ['ok'])
     """
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion {criterion!r} is unknown: one of {', '.join(CRITERIA)}")
     if padding is not None:
         table = padded(table, padding)
     first = type1(table, s=s)
-    held = first.c
-    if criterion == "midpoint":
-        held = first.c + first.d * (first.s - 1) / (2 * (1 + first.s))
     counts = by_side(table)
     collapsed = collapse(counts)
     status = first_status(table, first)
-    both = solve(collapsed, first, held, table.n, status)
+    both = solve(collapsed, first, table.n, status)
     sides: list[Conditional | None] = [None, None]
     if conditional:
-        sides = [_conditional(collapsed, first, held, table.n, status, side) for side in (0, 1)]
-    return _result(table, first, held, counts, collapsed, both, criterion, sides)
+        sides = [_conditional(collapsed, first, table.n, status, side) for side in (0, 1)]
+    return _result(table, first, counts, collapsed, both, sides)
 
 
-def _conditional(
-    collapsed: Collapsed, first: Type1, held: Floats, n: Floats, status: Texts, side: int
-) -> Conditional:
+def _conditional(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: int) -> Conditional:
     """Fit one response side alone; unlike the whole fit, one that ends at the range's end gives no number."""
-    alone = solve(collapsed, first, held, n, status, side)
+    alone = solve(collapsed, first, n, status, side)
     meta_d = np.where(alone.status == OK, alone.meta_d, np.nan)
     scale = _unit(first.s)
     return Conditional(
@@ -94,11 +79,9 @@ def _conditional(
 def _result(
     table: Counts,
     first: Type1,
-    held: Floats,
     counts: Floats,
     collapsed: Collapsed,
     both: Solution,
-    criterion: str,
     sides: list[Conditional | None],
 ) -> MetaD:
     there = (both.status == OK) | (both.status == BOUNDARY)
@@ -106,8 +89,8 @@ def _result(
     ratio = _ratio(meta_d, first.d)
     with np.errstate(all="ignore"):
         known = Sensitivity(both.variance, both.by_theta)
-        errors = two_stage(known, meta_d, held, first)
-        meta_c = np.where(there, meta_d * (held / first.d), np.nan)
+        errors = two_stage(known, meta_d, first)
+        meta_c = np.where(there, meta_d * (first.c / first.d), np.nan)
     edges = np.where(there, restore(both.edges, collapsed.rank), np.nan)
     scale = _unit(first.s)
     return MetaD(
@@ -127,23 +110,16 @@ def _result(
         gradient=both.gradient,
         iterations=both.steps,
         se_meta_d=scale * np.sqrt(both.variance),
-        **_scaled(errors, scale),
+        se_meta_d_total=scale * errors.meta_d,
+        se_m_ratio=errors.m_ratio,
+        se_m_diff=scale * errors.m_diff,
         counts=counts,
         n=table.n,
         pad=table.pad,
         s=first.s,
-        criterion=criterion,
         rs1=sides[0],
         rs2=sides[1],
     )
-
-
-def _scaled(errors: TwoStage, scale: Floats) -> dict[str, Floats]:
-    return {
-        "se_meta_d_total": scale * errors.meta_d,
-        "se_m_ratio": errors.m_ratio,
-        "se_m_diff": scale * errors.m_diff,
-    }
 
 
 def _ratio(meta_d: Floats, d: Floats) -> Floats:

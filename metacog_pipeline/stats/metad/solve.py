@@ -75,17 +75,15 @@ def _zero(table: Counts, first: Type1) -> Mask:
     return zero
 
 
-def solve(
-    collapsed: Collapsed, first: Type1, held: Floats, n: Floats, status: Texts, side: int | None = None
-) -> Solution:
+def solve(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: int | None = None) -> Solution:
     """Search all cells of status ``"ok"``.
 
     Parameters
     ----------
     collapsed
         Counts without unused ratings.
-    first, held
-        Type-1 measures, and the criterion in force ``(C,)``.
+    first
+        Type-1 measures, held fixed.
     n, status
         ``(C,)``: trials, and what is known of the cell already.
     side
@@ -105,7 +103,7 @@ def solve(
         for begin in range(0, len(open_cells), CHUNK):
             cell = open_cells[begin : begin + CHUNK]
             part = Collapsed(collapsed.counts[..., cell], collapsed.rank[..., cell])
-            problem = problem_of(part, first.d[cell], held[cell], first.s[cell])
+            problem = problem_of(part, first.d[cell], first.c[cell], first.s[cell])
             problem = problem if side is None else problem.side(side)
             _fill(result, cell, problem, first.d[cell] / problem.unit, n[cell], side)
     return result

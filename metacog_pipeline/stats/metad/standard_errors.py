@@ -66,10 +66,10 @@ def sensitivity(
     return Sensitivity(problem.unit**2 / (information * n), problem.unit * by_theta)
 
 
-def two_stage(known: Sensitivity, meta_d: Floats, c_in_force: Floats, first: Type1) -> TwoStage:
-    """Return standard errors that hold the uncertainty of the first stage; ``c_in_force`` is the criterion held fixed."""
+def two_stage(known: Sensitivity, meta_d: Floats, first: Type1) -> TwoStage:
+    """Return standard errors that hold the uncertainty of the first stage."""
     d = first.d
-    by_d, by_c = -known.by_theta * c_in_force / d**2, known.by_theta / d
+    by_d, by_c = -known.by_theta * first.c / d**2, known.by_theta / d
 
     def error(scale: Floats, from_d: Floats, from_c: Floats) -> Floats:
         spread = from_d**2 * first.var_d + 2 * from_d * from_c * first.cov_d_c + from_c**2 * first.var_c

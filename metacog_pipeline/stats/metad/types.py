@@ -90,8 +90,8 @@ class MetaD:
         ``(2, 2, K, cells)``: what was fitted, by response (S1, S2), outcome (correct, wrong) and confidence.
     n
         Trials, with what was padded.
-    pad, s, criterion
-        What was added to each count, sd(S1) / sd(S2), and which criterion was held fixed (see :func:`fit_metad`).
+    pad, s
+        What was added to each count, and sd(S1) / sd(S2).
     rs1, rs2
         Response-conditional fits, or None where none were asked for.
     """
@@ -119,7 +119,6 @@ class MetaD:
     n: Floats
     pad: float
     s: Floats
-    criterion: str
     rs1: Conditional | None = None
     rs2: Conditional | None = None
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.stats.counts import counts, padded
-from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.metad import (
     bootstrap_metad,
     estimates,
@@ -160,5 +159,3 @@ def test_more_trials_than_integers_hold_are_refused_in_one_line():
     table = counts([1e100] * 4, [1e100] * 4)
     with pytest.raises(ValueError, match="4e\\+100 trials in a cell"):
         bootstrap_metad(table, 10, 1)
-    with pytest.raises(ValueError, match="no more than 1e\\+18 can be drawn"):
-        meta_information(table, bias_correct=True)

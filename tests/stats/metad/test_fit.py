@@ -205,22 +205,6 @@ def test_exact_expectations_give_the_parameters_back(d, c, ratio):
     same(fit.fitted, fit.observed, 1e-6)
 
 
-@pytest.mark.parametrize("s", [0.7, 1.3])
-def test_the_midpoint_criterion_gives_the_type1_rates_back_at_meta_d_equal_d(classic, s):
-    from scipy.special import ndtr
-
-    fit = fit_metad(classic, s=s, criterion="midpoint")
-    c = fit.c1 + fit.d1 * (s - 1) / (2 * (1 + s))
-    same(ndtr(s * (fit.d1 / 2 - c)), classic.hits / classic.n2, 1e-9)
-    same(ndtr(-fit.d1 / 2 - c), classic.false_alarms / classic.n1, 1e-9)
-    assert fit.meta_d1[0] != fit_metad(classic, s=s).meta_d1[0]
-
-
-def test_at_equal_variances_the_two_criteria_are_one(classic):
-    first, second = fit_metad(classic), fit_metad(classic, criterion="midpoint")
-    assert first.meta_d1[0] == second.meta_d1[0]
-
-
 def test_a_cell_is_fitted_alike_alone_and_among_others(make_observers):
     table = make_observers(2300, 7)
     together = fit_metad(table, padding=0.125)
@@ -234,11 +218,6 @@ def test_no_cells_are_no_error():
     fit = fit_metad(counts(np.zeros((0, 4)), np.zeros((0, 4))), conditional=True)
     assert fit.cells == 0
     assert fit.t2c_rs1.shape == (0, 1)
-
-
-def test_unknown_criterion_is_refused(classic):
-    with pytest.raises(ValueError, match="published, midpoint"):
-        fit_metad(classic, criterion="absolute")
 
 
 def test_standard_errors_are_those_of_repeated_experiments():
