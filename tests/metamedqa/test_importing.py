@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.common.importing import parse_mapping
 from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, read_summary, samples, summary
-from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, parse_mapping, read_answers
+from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError, StudyError
 from tests.metamedqa.engine import observe, score

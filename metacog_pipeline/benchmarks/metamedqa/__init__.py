@@ -31,6 +31,7 @@ from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_LEVELS, coded
 from metacog_pipeline.benchmarks.metamedqa.parsing import response
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
+from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -54,7 +55,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
     measures, contrasts, board, coded = MEASURES, CONTRASTS, BOARD, CODED
-    importer, monitored_under = IMPORTER, (BASELINE,)
+    published, importer, monitored_under = PUBLISHED, IMPORTER, (BASELINE,)
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
     preview = ("item_id", "condition", "kind", "target", "answer", "confidence", "correct", "status")
 

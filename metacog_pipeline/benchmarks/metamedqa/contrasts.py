@@ -63,7 +63,9 @@ class Compared:
     groups: tuple[str, ...]
     base: Comparison
 
-    def row(self, family: str, measure: str, a: str = "", b: str = "", **values: Any) -> Comparison:
+    def row(
+        self, family: str, measure: str, a: str | None = None, b: str | None = None, **values: Any
+    ) -> Comparison:
         """Return a comparison of two of the groups."""
         named = f"{family}_{self.what}"
         return replace(self.base, family=named, measure=measure, a=a, b=b, **values)
@@ -92,7 +94,7 @@ def compared_sets(groups: Sequence[Group]) -> Iterator[Compared]:
             names = found["group"].unique().sort().to_list()
             if BASELINE in names:
                 names = [BASELINE, *(name for name in names if name != BASELINE)]
-            base = Comparison("", "", "", "", dataset=key[0], source=key[1], **{held: key[2]})
+            base = Comparison("", "", dataset=key[0], source=key[1], **{held: key[2]})
             yield Compared(what, found, tuple(names), base)
 
 

@@ -18,17 +18,9 @@ from typing import Any
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Importer
+from metacog_pipeline.benchmarks.common import importing
 from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
-from metacog_pipeline.benchmarks.common.importing import (
-    Imported,
-    Rejected,
-    RowError,
-    absent,
-    first_named,
-    imported_record,
-    parse_mapping,
-    replayed_partition,
-)
+from metacog_pipeline.benchmarks.common.importing import Imported, Rejected, RowError, absent, first_named
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
@@ -65,8 +57,8 @@ def import_answers(
     StudyError
         If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
     """
-    study, mapping = benchmark.context.study, parse_mapping(pairs, FIELDS)
-    partition = replayed_partition(study, NAME, model, run)
+    study, mapping = benchmark.context.study, importing.parse_mapping(pairs, FIELDS)
+    partition = importing.replayed_partition(study, NAME, model, run)
     study.home.prepare()
     if not construction.items_current(benchmark):
         construction.build(benchmark)
@@ -107,48 +99,64 @@ def read_answers(
         When the file cannot be read, a mapped column is not there, or no column names the item or the answer.
     """
     rows = read_rows(path)
-    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
-    found = _resolve(path, columns, dict(mapping or {}))
-    reader = _Reader(items, found, wording or load_wording(), model, run, condition)
+    columns = _resolve(
+        path, list(dict.fromkeys(name for row in rows for name in row.cells)), dict(mapping or {})
+    )
+    words = wording or load_wording()
+    usual, by_name = words.condition(condition), _ByName(items, columns)
+    records: dict[tuple[str, str], tuple[int, Record]] = {}
+    rejected, warnings = [], []
     for row in rows:
-        reader.take(row)
-    return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings))
+        try:
+            item, told, text = _read(row, columns, by_name, words, usual)
+            first, _ = records.get((item.item_id, told), (row.number, None))
+            if first != row.number:
+                raise RowError(
+                    f"item {item.item_id} is given twice, first in row {first}; the first one counts"
+                )
+        except RowError as error:
+            rejected.append(Rejected(row.number, one_line(str(error))))
+            continue
+        if (reason := parse(text, item.options).reason) is not None:
+            warnings.append(one_line(f"{reason} in item {item.item_id} (run {run}): recorded as unparsable"))
+        records[item.item_id, told] = row.number, _record(item, told, text, model, run)
+    return Imported(tuple(record for _, record in records.values()), tuple(rejected), tuple(warnings))
 
 
 def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dict[str, str]:
     """Return the column of every field that has one."""
-    there = ", ".join(map(repr, columns)) or "none"
+    there = f"the columns are: {', '.join(map(repr, columns)) or 'none'}"
     for field, column in mapping.items():
         if field not in FIELDS:
             raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(FIELDS)}")
         if column not in columns:
-            raise StudyError(f"{path}: no column {column!r} to map {field} to; the columns are: {there}")
+            raise StudyError(f"{path}: no column {column!r} to map {field} to; {there}")
     if "response" in mapping and ("choice" in mapping or "confidence" in mapping):
         raise StudyError(
             f"{path}: map response, or choice and confidence, not both: which of them is the answer?"
         )
     found = dict(mapping)
+
+    def take(field: str, names: Sequence[str]) -> None:
+        column = first_named(names, [name for name in columns if name not in found.values()])
+        if column is not None:
+            found[field] = column
+
     for field in FIELDS:
-        if field not in found and not _settled(field, mapping):
-            usual = first_named(USUAL_NAMES[field], [name for name in columns if name not in found.values()])
-            if usual is not None:
-                found[field] = usual
+        if field not in found and not _answered_by(field, mapping):
+            take(field, USUAL_NAMES[field])
     if not any(field in found for field in ITEM_FIELDS):
-        index = first_named(_FRAME_INDEX, [name for name in columns if name not in found.values()])
-        if index is not None:
-            found["position"] = index
+        take("position", _FRAME_INDEX)
     if not any(field in found for field in ITEM_FIELDS):
         raise StudyError(
-            f"{path}: no column names the item; use --map item_id=…, position=… or question=…; the columns are: {there}"
+            f"{path}: no column names the item; use --map item_id=…, position=… or question=…; {there}"
         )
     if "choice" not in found and "response" not in found:
-        raise StudyError(
-            f"{path}: no column holds the answer; use --map choice=… or response=…; the columns are: {there}"
-        )
+        raise StudyError(f"{path}: no column holds the answer; use --map choice=… or response=…; {there}")
     return found
 
 
-def _settled(field: str, mapping: Mapping[str, str]) -> bool:
+def _answered_by(field: str, mapping: Mapping[str, str]) -> bool:
     """Whether what the user mapped already answers the question ``field`` is about."""
     if field in ITEM_FIELDS:
         return any(other in mapping for other in ITEM_FIELDS)
@@ -157,59 +165,21 @@ def _settled(field: str, mapping: Mapping[str, str]) -> bool:
     return field == "response" and ("choice" in mapping or "confidence" in mapping)
 
 
-class _Reader:
-    """Turns rows into records, one after the other."""
+class _ByName:
+    """Finds the item that all given fields of a row agree on."""
 
-    def __init__(
-        self,
-        items: Sequence[Item],
-        columns: Mapping[str, str],
-        wording: Wording,
-        model: str,
-        run: int,
-        condition: str,
-    ) -> None:
-        self.columns = columns
-        self.wording = wording
-        self.model = model
-        self.run = run
-        self.condition = wording.condition(condition)
-        self.records: list[Record] = []
-        self.rejected: list[Rejected] = []
-        self.warnings: list[str] = []
-        self._seen: dict[tuple[str, str], int] = {}
+    def __init__(self, items: Sequence[Item], columns: Mapping[str, str]) -> None:
+        self._fields = [field for field in ITEM_FIELDS if field in columns]
+        self._columns = columns
         self._by_id = {item.item_id: item for item in items}
         self._by_position = {item.position: item for item in items}
         self._by_question: dict[str, list[Item]] = {}
         for item in items if "question" in columns else ():
             self._by_question.setdefault(_question(item.question), []).append(item)
 
-    def take(self, row: FileRow) -> None:
-        """Add the row's record, or the reason there is none."""
-        try:
-            if row.broken is not None:
-                raise RowError(row.broken)
-            item = self._item(row.cells)
-            condition = self._condition(row.cells)
-            text = self._text(row.cells)
-            first = self._seen.setdefault((item.item_id, condition), row.number)
-            if first != row.number:
-                raise RowError(
-                    f"item {item.item_id} is given twice, first in row {first}; the first one counts"
-                )
-        except RowError as error:
-            self.rejected.append(Rejected(row.number, one_line(str(error))))
-            return
-        parsed = parse(text, item.options)
-        if parsed.reason is not None:
-            self.warnings.append(
-                one_line(f"{parsed.reason} in item {item.item_id} (run {self.run}): recorded as unparsable")
-            )
-        self.records.append(self._record(item, condition, text))
-
-    def _item(self, cells: Mapping[str, Any]) -> Item:
-        """Return the item all given fields agree on; a field that names none counts only where it stands alone."""
-        given = {f: self._cell(cells, f) for f in ITEM_FIELDS if f in self.columns}
+    def __call__(self, cells: Mapping[str, Any]) -> Item:
+        """Return the item; a field that names none counts only where it stands alone."""
+        given = {field: cells.get(self._columns[field]) for field in self._fields}
         named = {field: value for field, value in given.items() if not absent(value)}
         if not named:
             raise RowError("the row names no item")
@@ -246,45 +216,47 @@ class _Reader:
         hint = "; if it is a place: --map position=…" if number else ""
         return f"unknown item: {field} {_show(value)} is none of the {len(self._by_id)} items of this study{hint}"
 
-    def _condition(self, cells: Mapping[str, Any]) -> str:
-        value = self._cell(cells, "condition") if "condition" in self.columns else None
-        if absent(value):
-            return self.condition
-        try:
-            return self.wording.condition(str(value).strip())
-        except StudyError as error:
-            raise RowError(str(error)) from None
 
-    def _text(self, cells: Mapping[str, Any]) -> str:
-        """Return the raw response, or the answer in the two lines a model is asked for."""
-        if "response" in self.columns:
-            value = self._cell(cells, "response")
-            if not (value is None or (isinstance(value, float) and math.isnan(value))):
-                return value if isinstance(value, str) else str(value)
-            if "choice" not in self.columns:
-                raise RowError("there is no response")
-        letter = _letter(self._cell(cells, "choice"))
-        confidence = self._cell(cells, "confidence") if "confidence" in self.columns else None
-        return (
-            f"Answer: {letter}"
-            if absent(confidence)
-            else f"Answer: {letter}\nConfidence: {_rating(confidence)}"
-        )
+def _read(
+    row: FileRow, columns: Mapping[str, str], by_name: _ByName, wording: Wording, usual: str
+) -> tuple[Item, str, str]:
+    """Return item, condition and text of a row; RowError says why there is none."""
+    if row.broken is not None:
+        raise RowError(row.broken)
+    item = by_name(row.cells)
+    cells = {field: row.cells.get(column) for field, column in columns.items()}
+    told = cells.get("condition")
+    try:
+        condition = usual if absent(told) else wording.condition(str(told).strip())
+    except StudyError as error:
+        raise RowError(str(error)) from None
+    return item, condition, _text(cells)
 
-    def _cell(self, cells: Mapping[str, Any], field: str) -> Any:
-        return cells.get(self.columns[field])
 
-    def _record(self, item: Item, condition: str, text: str) -> Record:
-        return imported_record(
-            NAME,
-            (item.item_id, item.item_hash),
-            model=self.model,
-            run=self.run,
-            condition=condition,
-            step="answer",
-            text=text,
-            identity=[NAME, self.model, self.run, item.item_id, condition, text, "import"],
-        )
+def _text(cells: Mapping[str, Any]) -> str:
+    """Return the raw response, or the answer in the two lines a model is asked for."""
+    raw = cells.get("response")
+    if not (raw is None or (isinstance(raw, float) and math.isnan(raw))):
+        return raw if isinstance(raw, str) else str(raw)
+    if "choice" not in cells:
+        raise RowError("there is no response")
+    letter, confidence = _letter(cells["choice"]), cells.get("confidence")
+    return (
+        f"Answer: {letter}" if absent(confidence) else f"Answer: {letter}\nConfidence: {_rating(confidence)}"
+    )
+
+
+def _record(item: Item, condition: str, text: str, model: str, run: int) -> Record:
+    return importing.imported_record(
+        NAME,
+        (item.item_id, item.item_hash),
+        model=model,
+        run=run,
+        condition=condition,
+        step="answer",
+        text=text,
+        identity=[NAME, model, run, item.item_id, condition, text, "import"],
+    )
 
 
 def _question(text: str) -> str:

@@ -103,119 +103,87 @@ def _fiction_guess(group: Group) -> Estimate:
     return resampling.share(counts.patterns, counts.where(_guessed=1), of)
 
 
-def _measure(name: str, compute: Callable[[Group], Estimate] | None, words: str, **more: Any) -> Measure:
-    return Measure(name, more.pop("label", name.replace("_", " ")), compute, words=words, **more)
-
-
-_RIGHT_OF = {"correct": 1}
-_NEITHER: dict[str, Any] = {"higher_is_better": None}
-_LESS: dict[str, Any] = {"higher_is_better": False}
-SHARES = (
-    _measure(
-        "accuracy", share(_RIGHT_OF), "Share of all items answered as keyed.", headline=True, paper="Table 4"
-    ),
-    _measure("accuracy_answered", share(_RIGHT_OF, _lettered=1), "Share right of the items with a letter."),
-    _measure("accuracy_answerable", share(_RIGHT_OF, _ordinary=1), "Share right where A to D is the key."),
-    _measure(
-        "high_confidence_accuracy",
-        share(_RIGHT_OF, _rated=HIGH),
-        "Share right at confidence 5.",
-        paper="Table 3",
-    ),
-    _measure(
-        "medium_confidence_accuracy",
-        share(_RIGHT_OF, _rated=MEDIUM),
-        "Share right at 3 or 4.",
-        paper="Table 3",
-    ),
-    _measure(
-        "low_confidence_accuracy", share(_RIGHT_OF, _rated=LOW), "Share right at 1 or 2.", paper="Table 3"
-    ),
-    _measure(
-        "missing_answer_recall",
-        _missing_answer_recall,
-        "Share of E where no listed answer is right.",
-        trait="control",
-        trait_under=(BASELINE,),
-        paper="Table 4",
-    ),
-    _measure(
-        "unknown_recall",
-        share({"_letter": F}, _key=F),
-        "Share of F where the question cannot be answered.",
-        trait="control",
-        trait_under=(BASELINE,),
-        paper="Table 4",
-    ),
-    _measure("fictional_accuracy", share(_RIGHT_OF, _kind=FICTIONAL), "Share of F on what does not exist."),
-    _measure("malformed_accuracy", share(_RIGHT_OF, _kind=MALFORMED), "Share of F on malformed questions."),
-    _measure(
-        "altered_question_recall",
-        share(_RIGHT_OF, _kind=QUESTION_MODIFIED, _key=F),
+_RIGHT_ANSWER = {"correct": 1}
+_SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
+    "accuracy": (share(_RIGHT_ANSWER), "Share of all items answered as keyed."),
+    "accuracy_answered": (share(_RIGHT_ANSWER, _lettered=1), "Share right of the items with a letter."),
+    "accuracy_answerable": (share(_RIGHT_ANSWER, _ordinary=1), "Share right where A to D is the key."),
+    "high_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=HIGH), "Share right at confidence 5."),
+    "medium_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=MEDIUM), "Share right at confidence 3 or 4."),
+    "low_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=LOW), "Share right at confidence 1 or 2."),
+    "missing_answer_recall": (_missing_answer_recall, "Share of E where no listed answer is right."),
+    "unknown_recall": (share({"_letter": F}, _key=F), "Share of F where the question cannot be answered."),
+    "fictional_accuracy": (share(_RIGHT_ANSWER, _kind=FICTIONAL), "Share of F on what does not exist."),
+    "malformed_accuracy": (share(_RIGHT_ANSWER, _kind=MALFORMED), "Share of F on malformed questions."),
+    "altered_question_recall": (
+        share(_RIGHT_ANSWER, _kind=QUESTION_MODIFIED, _key=F),
         "Share of F where an altered question cannot be decided.",
     ),
-    _measure("media_absent_accuracy", share(_RIGHT_OF, _media=1), "Share right where a picture is missing."),
-    _measure(
-        "fiction_guess_accuracy",
-        _fiction_guess,
-        "Share of the pool's own key on fictional questions: guessing the author's mind.",
-        **_NEITHER,
-    ),
-    _measure(
-        "precision_E", share(_RIGHT_OF, _letter=E), "Share right of the answers E.", label="precision of E"
-    ),
-    _measure(
-        "precision_F", share(_RIGHT_OF, _letter=F), "Share right of the answers F.", label="precision of F"
-    ),
-    _measure(
-        "false_alarm_E", share({"_letter": E}, _ordinary=1), "Share of E where A to D is right.", **_LESS
-    ),
-    _measure(
-        "false_alarm_F", share({"_letter": F}, _ordinary=1), "Share of F where A to D is right.", **_LESS
-    ),
-    _measure(
-        "coverage",
+    "media_absent_accuracy": (share(_RIGHT_ANSWER, _media=1), "Share right where a picture is missing."),
+    "fiction_guess_accuracy": (_fiction_guess, "Share of the pool's own key on fictional questions."),
+    "precision_E": (share(_RIGHT_ANSWER, _letter=E), "Share right of the answers E."),
+    "precision_F": (share(_RIGHT_ANSWER, _letter=F), "Share right of the answers F."),
+    "false_alarm_E": (share({"_letter": E}, _ordinary=1), "Share of E where A to D is right."),
+    "false_alarm_F": (share({"_letter": F}, _ordinary=1), "Share of F where A to D is right."),
+    "coverage": (
         lambda group: share({"_lettered": 1})(group.everything),
         "Share of the items with a letter.",
     ),
-    _measure("refusal_rate", share({"_refused": 1}), "Share of the items the provider refused.", **_LESS),
-    *(
-        _measure(
-            f"choice_share_{letter}",
-            share({"_letter": number}),
-            f"Share of {letter} among all answers.",
-            label=f"share of {letter}",
-            **_NEITHER,
-        )
+    "refusal_rate": (share({"_refused": 1}), "Share of the items the provider refused."),
+    **{
+        f"choice_share_{letter}": (share({"_letter": number}), f"Share of {letter} among all answers.")
         for letter, number in _NUMBER.items()
-    ),
-)
-
-_MEAN: dict[str, Any] = {
-    "unit": Unit.RATING,
-    "range": (1.0, 5.0),
-    "higher_is_better": None,
-    "paper": "Table 3",
+    },
 }
-_SD: dict[str, Any] = {"unit": Unit.SD, "range": (None, None)}
-_OF_LEVELS = (
-    _measure("mean_confidence", None, "Mean confidence, 1 to 5.", **_MEAN),
-    _measure("positive_confidence", None, "Mean confidence of right answers.", **_MEAN),
-    _measure("negative_confidence", None, "Mean confidence of wrong answers.", **_MEAN),
-    _measure("weighted_accuracy", None, "Share right, each answer weighted by its confidence."),
-    _measure("ece", None, "Expected calibration error, confidence as (c - 1)/4.", label="ECE", **_LESS),
-    _measure("ece_fifths", None, "Expected calibration error, confidence as c/5.", label="ECE, c/5", **_LESS),
-    _measure("brier", None, "Brier score, confidence as (c - 1)/4.", label="Brier score", **_LESS),
-    _measure("brier_fifths", None, "Brier score, confidence as c/5.", label="Brier score, c/5", **_LESS),
-    _measure("auroc2", None, "Probability that a right answer is rated above a wrong one.", label="AUROC2"),
-    _measure(
-        "confidence_levels", None, "Levels used.", unit=Unit.COUNT, range=(0.0, float(N_LEVELS)), **_NEITHER
-    ),
-    _measure("commonest_confidence_share", None, "Share of the commonest level.", **_NEITHER),
-    _measure("d_equivalent", None, "d′ of the equivalent choice of two: 2 z(accuracy).", label="d′", **_SD),
-    _measure("meta_d", None, "d′ that an ideal rater with these ratings has.", label="meta-d′", **_SD),
-    _measure("m_ratio", None, "meta-d′ / d′.", label="M-ratio", unit=Unit.RATIO, range=(None, None)),
+_OF_LEVELS = {
+    "mean_confidence": "Mean confidence, 1 to 5.",
+    "positive_confidence": "Mean confidence of right answers.",
+    "negative_confidence": "Mean confidence of wrong answers.",
+    "weighted_accuracy": "Share right, each answer weighted by its confidence.",
+    "ece": "Expected calibration error, confidence as (c - 1)/4.",
+    "ece_fifths": "Expected calibration error, confidence as c/5.",
+    "brier": "Brier score, confidence as (c - 1)/4.",
+    "brier_fifths": "Brier score, confidence as c/5.",
+    "auroc2": "Probability that a right answer is rated above a wrong one.",
+    "confidence_levels": "Levels used.",
+    "commonest_confidence_share": "Share of the commonest level.",
+    "d_equivalent": "d′ of the equivalent choice of two: 2 z(accuracy).",
+    "meta_d": "d′ that an ideal rater with these ratings has.",
+    "m_ratio": "meta-d′ / d′.",
+}
+_LABELS = {"ece": "ECE", "auroc2": "AUROC2", "d_equivalent": "d′", "meta_d": "meta-d′", "m_ratio": "M-ratio"}
+_UNITS: dict[str, tuple[Unit, tuple[float | None, float | None]]] = {
+    **{f"{which}_confidence": (Unit.RATING, (1.0, 5.0)) for which in ("mean", "positive", "negative")},
+    "confidence_levels": (Unit.COUNT, (0.0, float(N_LEVELS))),
+    **dict.fromkeys(("d_equivalent", "meta_d"), (Unit.SD, (None, None))),
+    "m_ratio": (Unit.RATIO, (None, None)),
+}
+_LESS_IS_BETTER = ("false_alarm", "refusal", "ece", "brier")
+_NEITHER_IS = (
+    "choice_share",
+    "fiction_guess",
+    "commonest",
+    *_UNITS.keys() - {"d_equivalent", "meta_d", "m_ratio"},
 )
+_CONTROL = ("missing_answer_recall", "unknown_recall")
+_TABLE_3 = ("confidence_accuracy", "_confidence")
+
+
+def _measure(name: str, compute: Callable[[Group], Estimate] | None, words: str) -> Measure:
+    unit, limits = _UNITS.get(name, (Unit.SHARE, (0.0, 1.0)))
+    return Measure(
+        name,
+        _LABELS.get(name, name.replace("_", " ")),
+        compute,
+        unit=unit,
+        range=limits,
+        higher_is_better=None if name.startswith(_NEITHER_IS) else not name.startswith(_LESS_IS_BETTER),
+        headline=name == "accuracy",
+        trait="control" if name in _CONTROL else None,
+        trait_under=(BASELINE,) if name in _CONTROL else (),
+        paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in ("accuracy", *_CONTROL) else "",
+        words=words,
+    )
 
 
 def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
@@ -275,4 +243,7 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
     }
 
 
-MEASURES: tuple[Measure | MeasureSet, ...] = (*SHARES, MeasureSet(_OF_LEVELS, _level_measures))
+MEASURES: tuple[Measure | MeasureSet, ...] = (
+    *(_measure(name, *how) for name, how in _SHARES.items()),
+    MeasureSet(tuple(_measure(name, None, words) for name, words in _OF_LEVELS.items()), _level_measures),
+)

@@ -50,10 +50,10 @@ def confidence(home: Path) -> Markup:
         title = f"{WORLDS[source]}: {condition}"
         series: dict[str, list[tuple[float, Point]]] = {}
         cells: dict[str, dict[int, object]] = {}
-        for _, _, model, level, *ends, n in group:
-            if (point := pieces.point(*ends)) is not None:
+        for _, _, model, level, value, low, high, n in group:
+            if (point := pieces.point(value, low, high)) is not None:
                 series.setdefault(model, []).append((level, point))
-            cells.setdefault(model, {})[level] = _used(*ends, n)
+            cells.setdefault(model, {})[level] = _used(value, low, high, n)
         rest = f" The first {MOST_LINES} models; the table has all." if len(series) > MOST_LINES else ""
         drawn = lines(
             series,

@@ -12,6 +12,7 @@ if the digest of its content is the pinned one. It is checked again whenever it 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +119,27 @@ def fetch(
     SourceError
         For an unknown name, a file that is not there or cannot be downloaded, or content that is not the pinned one.
     """
-    sources = SOURCES if sources is None else sources
+    known = SOURCES if sources is None else sources
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
     def bring(source: PinnedSource) -> Fetched:
-        kept = _kept(home, source)
-        if kept is not None:
+        if (kept := _kept(home, source)) is not None:
             return kept
+        own = folder is not None and next(named_files(folder, source.names), None) is not None
+        if source.url_path is None and not own:
+            published = bring(known["metamedqa"]).path
+            rows = fictional_rows(_rows(published))
+            return _keep(home, source, rows, f"rows of kind Fictional in {published.name}")
         if folder is not None:
-            return _from_folder(home, source, folder, sources)
-        return _from_network(home, source, base_url, transport, progress, sources)
+            keep = functools.partial(_keep_file, home, source)
+            return first_right(source.name, source.names, folder, keep)
+        url = f"{base_url}/{source.url_path}"
+        keep = functools.partial(_keep_file, home, source, origin=url)
+        arrived = source_path(home, source.name).with_suffix(".download")
+        return downloaded(source.name, url, arrived, keep, transport=transport, progress=progress)
 
-    return fetch_each("metamedqa", home, sources, names, bring)
+    return fetch_each("metamedqa", home, known, names, bring)
 
 
 def load_source(home: Path, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
@@ -156,51 +165,6 @@ def _kept(home: Path, source: PinnedSource) -> Fetched | None:
     return Fetched(source.name, path, len(rows), source.digest, "already here")
 
 
-def _from_folder(
-    home: Path, source: PinnedSource, folder: Path, sources: Mapping[str, PinnedSource]
-) -> Fetched:
-    """Take the first file of a known name whose content is right; complain about the first that is not."""
-    if source.url_path is None and next(named_files(folder, source.names), None) is None:
-        published = _kept(home, sources["metamedqa"]) or _from_folder(
-            home, sources["metamedqa"], folder, sources
-        )
-        return _keep_fictional(home, source, published.path)
-    return first_right(
-        source.name, source.names, folder, lambda path: _keep(home, source, _rows(path), str(path))
-    )
-
-
-def _from_network(
-    home: Path,
-    source: PinnedSource,
-    base_url: str,
-    transport: httpx.BaseTransport | None,
-    progress: Progress | None,
-    sources: Mapping[str, PinnedSource],
-) -> Fetched:
-    if source.url_path is None:
-        published = _kept(home, sources["metamedqa"]) or _from_network(
-            home, sources["metamedqa"], base_url, transport, progress, sources
-        )
-        return _keep_fictional(home, source, published.path)
-    url = f"{base_url}/{source.url_path}"
-    arrived = source_path(home, source.name).with_suffix(".download")
-    return downloaded(
-        source.name,
-        url,
-        arrived,
-        lambda path: _keep(home, source, _rows(path), url),
-        transport=transport,
-        progress=progress,
-    )
-
-
-def _keep_fictional(home: Path, source: PinnedSource, published: Path) -> Fetched:
-    return _keep(
-        home, source, fictional_rows(_rows(published)), f"rows of kind Fictional in {published.name}"
-    )
-
-
 def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
     """Return the fictional rows of a published file as a pool: choices A-D, English, own key unknown."""
     return [
@@ -214,6 +178,10 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
         for place, row in enumerate(published)
         if row.get("kind") == "Fictional"
     ]
+
+
+def _keep_file(home: Path, source: PinnedSource, path: Path, origin: str | None = None) -> Fetched:
+    return _keep(home, source, _rows(path), origin or str(path))
 
 
 def _keep(home: Path, source: PinnedSource, rows: list[JsonRow], origin: str) -> Fetched:

@@ -29,24 +29,13 @@ On the published data these find exactly E6 at parent rows 175 and 950, O2 and O
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
-    allowed_keys,
-    apply_change,
-    apply_edit,
-    field_text,
-    item_id,
-)
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    ANSWER_EDITS,
-    CHOICES,
-    PARENT_PREFIX,
-    ChoiceRow,
-    EditRecord,
-    ParentRow,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction import records
+from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE
 from metacog_pipeline.errors import SourceError, one_line
@@ -54,7 +43,7 @@ from metacog_pipeline.errors import SourceError, one_line
 MEDQA_ROWS = 1273
 
 KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
-    "Original": CHOICES,
+    "Original": records.CHOICES,
     "Answer removed": ("E",),
     "Answer modified": ("E",),
     "Question modified": ("E", "F"),
@@ -79,26 +68,24 @@ class Violation:
 
 
 def check_parent(
-    rows: Sequence[ParentRow], expected_rows: int | None = None, prefix: str = PARENT_PREFIX
+    rows: Sequence[ParentRow], expected_rows: int | None = None, prefix: str = records.PARENT_PREFIX
 ) -> list[Violation]:
     """Check P1-P4; ``expected_rows=None`` leaves P1 out."""
     found = []
     if expected_rows is not None and len(rows) != expected_rows:
         found.append(Violation("P1", "parent", None, f"{len(rows)} rows, {expected_rows} expected"))
-    choices = [
-        ChoiceRow(p.source_index, p.question, CHOICES, p.options, p.answer_idx, p.answer) for p in rows
-    ]
-    for row in choices:
-        name = item_id(prefix, row.place)
-        found += [Violation("P2", name, row.place, text) for text in choice_faults(row, CHOICES)]
-        found += [Violation("P3", name, row.place, text) for text in answer_faults(row)]
-    names = [(item_id(prefix, row.place), row.place, row.question) for row in choices]
+    for p in rows:
+        name, at = editing.item_id(prefix, p.source_index), p.source_index
+        row = ChoiceRow(at, p.question, records.CHOICES, p.options, p.answer_idx, p.answer)
+        found += [Violation("P2", name, at, text) for text in choice_faults(row, records.CHOICES)]
+        found += [Violation("P3", name, at, text) for text in answer_faults(row)]
+    names = [(editing.item_id(prefix, p.source_index), p.source_index, p.question) for p in rows]
     return found + unique_questions("P4", names)
 
 
 def choice_faults(row: ChoiceRow, letters: Sequence[str] | None) -> list[str]:
     """Return what is wrong with the choices: letters (A, B, C … when ``None``), blanks, and texts that fold alike."""
-    wanted = tuple(letters or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: max(2, len(row.letters))])
+    wanted = tuple(letters or ascii_uppercase[: max(2, len(row.letters))])
     faults = []
     if tuple(sorted(row.letters)) != wanted:
         faults.append(f"choices {', '.join(row.letters)}, expected {', '.join(wanted)}")
@@ -114,11 +101,8 @@ def same_choices(options: Iterable[tuple[str, str]]) -> list[str]:
     for letter, text in options:
         if fold(text):
             groups[fold(text)].append(letter)
-    return [
-        f"choices {', '.join(same)} read the same: {text[:80]!r}"
-        for text, same in groups.items()
-        if len(same) > 1
-    ]
+    repeated = ((text, same) for text, same in groups.items() if len(same) > 1)
+    return [f"choices {', '.join(same)} read the same: {text[:80]!r}" for text, same in repeated]
 
 
 def answer_faults(row: ChoiceRow) -> list[str]:
@@ -136,31 +120,28 @@ def answer_faults(row: ChoiceRow) -> list[str]:
 def unique_questions(rule: str, rows: Iterable[tuple[str, int | None, str]]) -> list[Violation]:
     """Return a violation for every question that repeats an earlier one after folding."""
     first: dict[str, str] = {}
-    found = []
-    for name, index, question in rows:
-        earlier = first.setdefault(fold(question), name)
-        if earlier != name:
-            found.append(Violation(rule, name, index, f"the question is that of {earlier}"))
-    return found
+    named = [(name, index, first.setdefault(fold(question), name)) for name, index, question in rows]
+    return [
+        Violation(rule, name, index, f"the question is that of {earlier}")
+        for name, index, earlier in named
+        if earlier != name
+    ]
 
 
 def misses_key(edit: EditRecord) -> bool:
     """Whether an answer edit leaves the keyed choice as it was (rule E6)."""
-    fields = {change.field for change in edit.changes}
-    return edit.edit_kind in ANSWER_EDITS and bool(fields) and f"options.{edit.answer_before}" not in fields
+    fields = _fields(edit)
+    return edit.edit_kind in records.ANSWER_EDITS and bool(fields) and _own(edit) not in fields
 
 
 def changes_more(edit: EditRecord) -> bool:
     """Whether an edit changes, besides what its kind is about, something else too (advisory)."""
-    fields = {change.field for change in edit.changes}
-    if edit.edit_kind == "question_altered":
-        return "question" in fields and len(fields) > 1
-    own = f"options.{edit.answer_before}"
-    return edit.edit_kind in ANSWER_EDITS and own in fields and len(fields) > 1
+    own = "question" if edit.edit_kind == "question_altered" else _own(edit)
+    return edit.edit_kind != "malformed" and own in _fields(edit) and len(_fields(edit)) > 1
 
 
 def check_edits(
-    parents: Sequence[ParentRow], edits: Sequence[EditRecord], prefix: str = PARENT_PREFIX
+    parents: Sequence[ParentRow], edits: Sequence[EditRecord], prefix: str = records.PARENT_PREFIX
 ) -> list[Violation]:
     """Check E1-E8 on the records that count."""
     found: list[Violation] = []
@@ -169,8 +150,8 @@ def check_edits(
         if not edit.counts:
             continue
         seen[edit.source_index] += 1
-        if edit.source_index >= len(parents) or edit.item_id != item_id(prefix, edit.source_index):
-            found.append(_broken("E1", edit, f"source_index {edit.source_index} is no parent row of this id"))
+        if not names_its_row(edit, parents, prefix):
+            found.append(_no_row(edit))
             continue
         if seen[edit.source_index] == 2:
             found.append(_broken("E1", edit, "more than one record that counts"))
@@ -178,69 +159,70 @@ def check_edits(
     return found
 
 
+def names_its_row(edit: EditRecord, parents: Sequence[ParentRow], prefix: str) -> bool:
+    """Whether a record's id is that of the parent row it names."""
+    at = edit.source_index
+    return at < len(parents) and edit.item_id == editing.item_id(prefix, at)
+
+
+def _no_row(edit: EditRecord) -> Violation:
+    return _broken("E1", edit, f"source_index {edit.source_index} is no parent row of this id")
+
+
 def check_edit(parent: ParentRow, edit: EditRecord) -> list[Violation]:
     """Check E2-E8 on one record, and note an ``extra_change``."""
-    found = _before_faults(parent, edit)
-    if edit.answer_after not in allowed_keys(edit.edit_kind):
-        allowed = " or ".join(allowed_keys(edit.edit_kind))
-        found.append(
-            _broken("E4", edit, f"{edit.edit_kind} leads to {allowed}, the record says {edit.answer_after}")
-        )
-    if bool(edit.changes) == (edit.edit_kind == "malformed"):
+    found = list(_before_faults(parent, edit))
+    kind, touched, allowed = (
+        edit.edit_kind,
+        ", ".join(sorted(_fields(edit))),
+        editing.allowed_keys(edit.edit_kind),
+    )
+    if edit.answer_after not in allowed:
+        text = f"{kind} leads to {' or '.join(allowed)}, the record says {edit.answer_after}"
+        found.append(_broken("E4", edit, text))
+    if bool(edit.changes) == (kind == "malformed"):
         number = len(edit.changes)
-        found.append(
-            _broken("E5", edit, f"{edit.edit_kind} with {number} change{'' if number == 1 else 's'}")
-        )
+        found.append(_broken("E5", edit, f"{kind} with {number} change{'' if number == 1 else 's'}"))
     if misses_key(edit):
-        touched = ", ".join(sorted({change.field for change in edit.changes}))
-        found.append(
-            _broken(
-                "E6",
-                edit,
-                f"changes {touched}, not keyed choice {edit.answer_before}: the answer still stands",
-            )
-        )
+        text = f"changes {touched}, not keyed choice {edit.answer_before}: the answer still stands"
+        found.append(_broken("E6", edit, text))
     if changes_more(edit):
-        touched = ", ".join(sorted({change.field for change in edit.changes}))
-        found.append(_broken("extra_change", edit, f"{edit.edit_kind} changes {touched}", advisory=True))
+        found.append(_broken("extra_change", edit, f"{kind} changes {touched}", advisory=True))
     if any(violation.rule == "E2" for violation in found):
         return found
-    question, four = apply_edit(parent, edit)
-    found += [_broken("E7", edit, text) for text in same_choices(_with_standard(four))]
+    question, four = editing.apply_edit(parent, edit)
+    offered = zip(LETTERS, (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER), strict=True)
+    found += [_broken("E7", edit, text) for text in same_choices(offered)]
     if (question, four, edit.answer_after) == (parent.question, parent.options, parent.answer_idx):
         found.append(_broken("E8", edit, "the record has no effect"))
     return found
 
 
-def _before_faults(parent: ParentRow, edit: EditRecord) -> list[Violation]:
+def _before_faults(parent: ParentRow, edit: EditRecord) -> Iterator[Violation]:
     """Check E2 and E3, following several changes of one field in their order."""
-    found = []
     if edit.answer_before != parent.answer_idx:
         text = f"answer_before is {edit.answer_before}, the parent's key is {parent.answer_idx}"
-        found.append(_broken("E2", edit, text))
-    texts = {field: field_text(parent.question, parent.options, field) for field in _fields(edit)}
+        yield _broken("E2", edit, text)
+    texts = {f: editing.field_text(parent.question, parent.options, f) for f in _fields(edit)}
     for change in edit.changes:
         try:
-            after = apply_change(texts[change.field], change, edit.item_id)
+            after = editing.apply_change(texts[change.field], change, edit.item_id)
         except SourceError as error:
-            found.append(_broken("E2", edit, str(error).removeprefix(f"{edit.item_id}: ")))
+            yield _broken("E2", edit, str(error).removeprefix(f"{edit.item_id}: "))
             continue
         if not after.strip():
-            found.append(_broken("E3", edit, f"{change.field}: the text after the edit is blank"))
+            yield _broken("E3", edit, f"{change.field}: the text after the edit is blank")
         elif after == texts[change.field]:
-            found.append(
-                _broken("E3", edit, f"{change.field}: the text after the edit is the text before it")
-            )
+            yield _broken("E3", edit, f"{change.field}: the text after the edit is the text before it")
         texts[change.field] = after
-    return found
 
 
 def _fields(edit: EditRecord) -> set[str]:
     return {change.field for change in edit.changes}
 
 
-def _with_standard(four: Sequence[str]) -> list[tuple[str, str]]:
-    return list(zip(LETTERS, (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER), strict=True))
+def _own(edit: EditRecord) -> str:
+    return f"options.{edit.answer_before}"
 
 
 def _broken(rule: str, edit: EditRecord, message: str, *, advisory: bool = False) -> Violation:

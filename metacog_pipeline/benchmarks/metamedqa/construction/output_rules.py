@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, edited_key, item_id
-from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
-    KEYS_BY_KIND,
-    Violation,
-    answer_faults,
-    choice_faults,
-    same_choices,
-    unique_questions,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction import invariants
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, unique_questions
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     CHOICES,
     ChoiceRow,
@@ -33,6 +27,10 @@ class OutputRow:
     item_id: str
     source_index: int | None
 
+    def broken(self, rule: str, message: str) -> Violation:
+        """Return the violation of ``rule`` by this row."""
+        return Violation(rule, self.item_id, self.source_index, message)
+
 
 def check_output(
     rows: Sequence[OutputRow],
@@ -49,57 +47,47 @@ def check_output(
         if row.source_index is not None and row.source_index < len(parents):
             found += _parent_faults(row, parents[row.source_index], by_index.get(row.source_index))
     found += _count_faults(rows, len(parents), by_index, fictional)
-    missing = sorted(
-        set(range(len(parents))) - {row.source_index for row in rows if row.source_index is not None}
-    )
-    found += [
-        Violation("O4", item_id(prefix, i), i, "the parent row is not in the data set") for i in missing[:20]
-    ]
+    missing = sorted(set(range(len(parents))) - {row.source_index for row in rows})
+    text = "the parent row is not in the data set"
+    found += [Violation("O4", editing.item_id(prefix, i), i, text) for i in missing[:20]]
     return found + unique_questions("O5", [(row.item_id, row.source_index, row.row.question) for row in rows])
 
 
-def row_faults(output: OutputRow) -> list[Violation]:
+def row_faults(output: OutputRow) -> Iterator[Violation]:
     """Check O1, O2, O3 and O7 of one row."""
     row = output.row
-
-    def broken(rule: str, message: str) -> Violation:
-        return Violation(rule, output.item_id, output.source_index, message)
-
-    found = []
     if row.letters != LETTERS:
-        found.append(
-            broken("O1", f"choices {', '.join(row.letters)}, expected {', '.join(LETTERS)} in this order")
+        yield output.broken(
+            "O1", f"choices {', '.join(row.letters)}, expected {', '.join(LETTERS)} in this order"
         )
     for letter, standard in (("E", NONE_OF_THE_ABOVE), ("F", CANNOT_ANSWER)):
         text = row.option(letter)
         if text is not None and text != standard:
-            found.append(broken("O2", f"choice {letter} reads {text[:80]!r}, the standard is {standard!r}"))
-    found += [broken("O3", text) for text in answer_faults(row)]
-    if row.kind is not None and row.answer_idx not in KEYS_BY_KIND.get(row.kind, ()):
-        expected = ", ".join(KEYS_BY_KIND.get(row.kind, ())) or "one of the known kinds"
-        found.append(broken("O7", f"kind {row.kind!r} has key {row.answer_idx}, expected {expected}"))
-    return found
+            yield output.broken("O2", f"choice {letter} reads {text[:80]!r}, the standard is {standard!r}")
+    for fault in invariants.answer_faults(row):
+        yield output.broken("O3", fault)
+    keys = invariants.KEYS_BY_KIND.get(row.kind or "", ())
+    if row.kind is not None and row.answer_idx not in keys:
+        expected = ", ".join(keys) or "one of the known kinds"
+        yield output.broken("O7", f"kind {row.kind!r} has key {row.answer_idx}, expected {expected}")
 
 
-def _parent_faults(output: OutputRow, parent: ParentRow, edit: EditRecord | None) -> list[Violation]:
+def _parent_faults(output: OutputRow, parent: ParentRow, edit: EditRecord | None) -> Iterator[Violation]:
     """Check O6 and E8 of one row against its parent and edit."""
     row = output.row
-    found = []
     try:
-        question, four = (parent.question, parent.options) if edit is None else apply_edit(parent, edit)
-        key = edited_key(parent, edit)
+        edited = (parent.question, parent.options) if edit is None else editing.apply_edit(parent, edit)
+        key = editing.edited_key(parent, edit)
     except SourceError:
-        return []  # The record itself is broken; the rules on edits name it.
+        return  # The record itself is broken; the rules on edits name it.
+    question, four = edited
     pairs: list[tuple[str, str, str | None]] = [("question", question, row.question)]
     pairs += [(f"options.{c}", four[i], row.option(c)) for i, c in enumerate(CHOICES)]
-    differing = [field for field, wanted, text in pairs if wanted != text]
+    differing = ", ".join(field for field, wanted, text in pairs if wanted != text)
     if differing:
-        text = f"{', '.join(differing)} differ from the parent's text without a record of it"
-        found.append(Violation("O6", output.item_id, output.source_index, text))
+        yield output.broken("O6", f"{differing} differ from the parent's text without a record of it")
     if row.answer_idx != key:
-        text = f"the key is {row.answer_idx}, the parent and the edit table give {key}"
-        found.append(Violation("E8", output.item_id, output.source_index, text))
-    return found
+        yield output.broken("E8", f"the key is {row.answer_idx}, the parent and the edit table give {key}")
 
 
 def _count_faults(
@@ -112,10 +100,10 @@ def _count_faults(
         ("rows keyed A-D", sum(key in CHOICES for key in keys), parents - len(edits), "parent - edits"),
         ("rows keyed F", keys.count("F"), fictional + undecidable, "fictional + malformed + undecidable"),
     )
+    wrong = (each for each in sums if each[1] != each[2])
     return [
         Violation("O4", "data set", None, f"{found} {what}, {wanted} expected ({how})")
-        for what, found, wanted, how in sums
-        if found != wanted
+        for what, found, wanted, how in wrong
     ]
 
 
@@ -133,11 +121,13 @@ def check_choice_rows(rows: Sequence[ChoiceRow]) -> list[Violation]:
         output = OutputRow(row, row_name(row), None)
         if benchmark:
             found += row_faults(output)
-            same = same_choices(zip(row.letters, row.options, strict=True))
+            same = invariants.same_choices(zip(row.letters, row.options, strict=True))
             found += [Violation("E7", output.item_id, None, text) for text in same]
         else:
-            found += [Violation("P2", output.item_id, None, text) for text in choice_faults(row, None)]
-            found += [Violation("P3", output.item_id, None, text) for text in answer_faults(row)]
+            found += [
+                Violation("P2", output.item_id, None, text) for text in invariants.choice_faults(row, None)
+            ]
+            found += [Violation("P3", output.item_id, None, text) for text in invariants.answer_faults(row)]
     names = [(row_name(row), None, row.question) for row in rows]
     return found + unique_questions("O5" if benchmark else "P4", names)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -18,7 +18,12 @@ from metacog_pipeline.benchmarks.metamedqa.construction.counts import paper_chec
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import Order, infer_prefix
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
-from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edits, check_parent
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
+    Violation,
+    check_edits,
+    check_parent,
+    names_its_row,
+)
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
     OutputRow,
     check_choice_rows,
@@ -229,13 +234,10 @@ def check_worksheet(inputs: Inputs, file: Path) -> Report:
     filled, waiting = authoring.read_worksheet(read_lines(file))
     found: list[Violation] = []
     for edit in filled:
-        if edit.source_index >= len(inputs.parents) or edit.item_id != item_id(
-            inputs.prefix, edit.source_index
-        ):
-            text = f"source_index {edit.source_index} is no parent row of this id"
-            found.append(Violation("E1", edit.item_id, edit.source_index, text))
-        else:
+        if names_its_row(edit, inputs.parents, inputs.prefix):
             found += authoring.check_record(inputs.parents[edit.source_index], edit)
+        else:
+            found += check_edits(inputs.parents, [replace(edit, status=None)], inputs.prefix)
     lines = [f"{file}: {len(filled)} filled in, {len(waiting)} not yet"]
     lines += [f"  {violation.render()}" for violation in found]
     return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
