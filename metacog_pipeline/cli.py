@@ -34,7 +34,6 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
-    "train": ("train", "train", "Teach a model to know what it knows (extra: train)."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
 }
 
@@ -68,10 +67,8 @@ class Commands(click.Group):
         """Write the list of commands without importing one."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
-        with formatter.section("Commands of one benchmark"):
-            formatter.write_dl(
-                [(name, f"What only {name} has: metacog {name} --help.") for name in registry.commands()]
-            )
+        with formatter.section("Commands of benchmarks"):
+            formatter.write_dl([(name, f"See metacog {name} --help.") for name in registry.commands()])
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""A home of version 0.1 opens: nothing answered is asked again, nothing deleted, the rest is made anew, one line says so."""
+"""A home of version 0.1 opens: nothing is asked again, nothing deleted, the rest is made anew, one line says so."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ from metacog_pipeline.benchmark.declarations import (
     Source,
     Step,
     Table,
+    TrainingStep,
     Unit,
 )
 from metacog_pipeline.benchmark.groups import Group
@@ -101,6 +102,7 @@ __all__ = [
     "Stage",
     "Step",
     "Table",
+    "TrainingStep",
     "Unit",
     "schema_of",
     "setting",

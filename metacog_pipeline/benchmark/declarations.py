@@ -498,6 +498,34 @@ class Importer:
     read: Callable[[Any, Path, str, int, tuple[str, ...], str], Any]
 
 
+# --- training ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains.
+
+    Attributes
+    ----------
+    name, says
+        Of the asset; one sentence about it.
+    run
+        ``run(study, done)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or None);
+        ``done`` is called with the units that are finished.
+    total
+        How many units there are; None where progress is not shown.
+    needs
+        Names of earlier steps.
+    learning_curves
+        Whether the table holds a generation per row, to be drawn.
+    """
+
+    name: str
+    says: str
+    run: Callable[[Any, Callable[[int], None] | None], Any]
+    total: Callable[[Any], int] | None = None
+    needs: tuple[str, ...] = ()
+    learning_curves: bool = False
+
+
 # --- what people see --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Paper:

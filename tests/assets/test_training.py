@@ -28,7 +28,7 @@ print(sorted(key for key in keys if key.startswith("esma")), "torch" in sys.modu
 RUN = """
 import sys
 from dagster import materialize
-from metacog_pipeline.training.toy import base, demo
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import base, demo
 whole = base.train_base
 demo.train_base = lambda world, seed, steps, done: whole(world, seed, 20, done)
 from metacog_assets.training import ASSETS

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metacog_pipeline.training import patching, reference, rewards, shaping  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training import patching, reference, rewards, shaping  # noqa: E402
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"

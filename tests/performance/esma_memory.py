@@ -18,11 +18,11 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from metacog_pipeline.training.causal.interview import Asking
-from metacog_pipeline.training.causal.questions import Question
-from metacog_pipeline.training.causal.recipe import CausalRecipe
-from metacog_pipeline.training.es import Settings, commit_of
-from metacog_pipeline.training.worker import Worker
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
 SETTINGS = Settings(population=2, batch=16, generations=1, reward="joint")
 ASKING = Asking(max_tokens=2, rows=1)

@@ -13,12 +13,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
-from metacog_pipeline.training.es import Settings, commit_of  # noqa: E402
-from metacog_pipeline.training.toy.board import ACCURACY, D  # noqa: E402
-from metacog_pipeline.training.toy.model import build_model  # noqa: E402
-from metacog_pipeline.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
-from metacog_pipeline.training.toy.worlds import changes, table  # noqa: E402
-from metacog_pipeline.training.worker import Worker  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import ACCURACY, D  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker  # noqa: E402
 
 pytestmark = pytest.mark.bench
 

@@ -52,6 +52,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     messages,
 )
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
+from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
 
@@ -124,6 +125,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     contrasts = CONTRASTS
     tables = (CURVES,)
     board = BOARD
+    training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
     preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")
 

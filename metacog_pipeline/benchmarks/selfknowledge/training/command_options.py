@@ -1,0 +1,154 @@
+"""Options the training commands share: which model, which questions, how they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from metacog_pipeline.errors import StudyError
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FOLDER = click.Path(path_type=Path)
+NEEDED = ("torch", "transformers", "safetensors")
+
+_ASKING = (
+    click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en", show_default=True),
+    click.option(
+        "--matching",
+        type=click.Choice(("inclusion", "normalized_inclusion", "exact_match", "token_boundary")),
+        default="inclusion",
+        show_default=True,
+        help="When a direct answer is right.",
+    ),
+    click.option(
+        "--yes-no",
+        "yes_no",
+        type=click.Choice(("default", "reference", "strict")),
+        default="default",
+        show_default=True,
+        help="How a meta answer is read.",
+    ),
+    click.option(
+        "--meta",
+        type=click.Choice(("text", "threshold")),
+        default="text",
+        show_default=True,
+        help="Read the meta answer as text, or compare the scores of the yes and no tokens.",
+    ),
+    click.option(
+        "--meta-chat/--no-meta-chat",
+        default=True,
+        show_default=True,
+        help="Put the meta question through the chat template, like the direct one.",
+    ),
+    click.option("--max-tokens", type=click.IntRange(1), default=32, show_default=True, help="Of an answer."),
+    click.option("--rows", type=click.IntRange(1), default=64, show_default=True, help="Prompts at once."),
+)
+_MODEL = (
+    click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1, …"),
+    click.option(
+        "--dtype",
+        type=click.Choice(("auto", "float32", "bfloat16", "float16")),
+        default="auto",
+        show_default=True,
+        help="Of the weights; auto: as in the folder.",
+    ),
+    click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each worker."),
+)
+_QUESTIONS = (
+    click.option(
+        "--questions",
+        required=True,
+        help="sample, a study's items (.parquet), or JSON Lines with question and answers.",
+    ),
+    click.option("--limit", type=click.IntRange(2), help="Take the first so many questions."),
+)
+_HELD_OUT = (
+    click.option("--held-out", "held_out", help="Questions to evaluate on, given like --questions."),
+    click.option(
+        "--held-out-share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.3,
+        show_default=True,
+        help="Without --held-out: share of the questions kept for evaluation.",
+    ),
+)
+
+
+def need_torch() -> None:
+    """Say what to install where the extra is missing.
+
+    Raises
+    ------
+    StudyError
+        When one of its packages is not there.
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise StudyError(
+            f"training needs {', '.join(missing)}: install the extra `train`, metacog-pipeline[train]"
+        )
+
+
+def asking_options(command: Command) -> Command:
+    """Add how models are asked."""
+    return _with(_ASKING, command)
+
+
+def model_options(command: Command) -> Command:
+    """Add where the model runs."""
+    return _with(_MODEL, command)
+
+
+def question_options(command: Command) -> Command:
+    """Add which questions."""
+    return _with(_QUESTIONS, command)
+
+
+def held_out_options(command: Command) -> Command:
+    """Add which questions are for evaluation only."""
+    return _with(_HELD_OUT, command)
+
+
+def asking_from(given: dict[str, Any]) -> Asking:
+    """Take the options of `asking_options` out of ``given``."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
+
+    names = ("language", "matching", "yes_no", "meta", "meta_chat", "max_tokens", "rows")
+    return Asking(**{name: given.pop(name) for name in names})
+
+
+def questions_from(
+    given: dict[str, Any], language: str, seed: int
+) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """Take questions to train on and held out from the options; those without an answer are left out of training."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal import questions
+
+    held_out, share = given.pop("held_out"), given.pop("held_out_share")
+    found = tuple(questions.answerable(one_set(given, language)))
+    if not found:
+        raise StudyError("no question has an accepted answer; there is nothing to train on")
+    if held_out is None:
+        return questions.split(found, share, seed)
+    return found, tuple(questions.load_questions(held_out, language))
+
+
+def one_set(given: dict[str, Any], language: str) -> list[Question]:
+    """Take the questions of `question_options` out of ``given``."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import load_questions
+
+    return load_questions(given.pop("questions"), language)[: given.pop("limit")]
+
+
+def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,151 @@
+"""One generation of the evolution strategy of arXiv 2602.02605, whatever the model and the questions are.
+
+Every individual is the model plus sigma times its own noise, asked the same batch (common random numbers). Its reward,
+standardised over the population, weighs its noise in the update: theta += alpha / N · Σ z_i eps_i. No division by
+sigma, no momentum, no weight decay.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from torch import nn
+
+from metacog_pipeline.benchmarks.selfknowledge.training import rewards, seeds, shaping
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.benchmarks.selfknowledge.training.shaping import SCHEDULES, SHAPINGS, Schedule, Shaping
+from metacog_pipeline.errors import StudyError
+
+Evaluate = Callable[[nn.Module, Sequence[int]], tuple[ArrayLike, ArrayLike]]
+Objective = Callable[[nn.Module, int], "Tried"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run goes; all that its trajectory depends on beside the base weights and the questions.
+
+    Attributes
+    ----------
+    sigma, alpha
+        Size of the noise and of the step, in units of the weights.
+    population, batch, generations
+        Individuals per generation, items each is asked, generations.
+    reward
+        ``joint``, ``direct``, ``meta``, ``dprime``, or four numbers (see :func:`.rewards.reward_named`).
+    antithetic
+        Whether individuals come in pairs, noise added and subtracted.
+    shaping
+        ``zscore`` or ``ranks`` (centred).
+    schedule
+        Of alpha: ``constant``, ``linear`` or ``cosine`` to zero.
+    seed
+        Of noise and batches.
+    """
+
+    sigma: float = 1e-3
+    alpha: float = 5e-4
+    population: int = 32
+    batch: int = 256
+    generations: int = 750
+    reward: str = "joint"
+    antithetic: bool = False
+    shaping: Shaping = "zscore"
+    schedule: Schedule = "constant"
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        rewards.reward_named(self.reward)
+        for name in ("sigma", "alpha"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise StudyError(f"{name} = {getattr(self, name)}: a number above 0 needed")
+        for name, least in (("population", 2), ("batch", 1), ("generations", 0)):
+            if getattr(self, name) < least:
+                raise StudyError(f"{name} = {getattr(self, name)}: {least} or more needed")
+        if self.antithetic and self.population % 2:
+            raise StudyError(f"population = {self.population}: antithetic pairs need an even number")
+        if self.shaping not in SHAPINGS or self.schedule not in SCHEDULES:
+            raise StudyError(f"shaping {self.shaping!r} or schedule {self.schedule!r} is unknown")
+        if not -(2**63) <= self.seed < 2**63:
+            raise StudyError(f"seed = {self.seed}: 64 bits with sign at most")
+
+    def individuals(self, t: int) -> tuple[Individual, ...]:
+        """Return the population of generation ``t``, from 0."""
+        return seeds.population(self.seed, t, self.population, self.antithetic)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Fitness of one individual and what it rests on."""
+
+    fitness: float
+    outcome: EpisodeReward = rewards.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Everything about one generation that another worker needs to make the same update.
+
+    ``t`` counts from 0; ``digest`` is that of the weights after the update.
+    """
+
+    t: int
+    individuals: tuple[Individual, ...]
+    fitness: tuple[float, ...]
+    z: tuple[float, ...]
+    alpha: float
+    digest: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "t": self.t,
+            "seeds": [each.seed for each in self.individuals],
+            "signs": [each.sign for each in self.individuals],
+            "fitness": list(self.fitness),
+            "z": list(self.z),
+            "alpha": self.alpha,
+            "digest": self.digest,
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        """Read it back, exactly."""
+        return cls(
+            t=int(record["t"]),
+            individuals=tuple(
+                Individual(int(seed), int(sign))
+                for seed, sign in zip(record["seeds"], record["signs"], strict=True)
+            ),
+            fitness=tuple(float(f) for f in record["fitness"]),
+            z=tuple(float(z) for z in record["z"]),
+            alpha=float(record["alpha"]),
+            digest=str(record["digest"]),
+        )
+
+
+def commit_of(settings: Settings, t: int, fitness: Sequence[float]) -> Commit:
+    """Return the commit of generation ``t`` from the fitness of its individuals, without a digest yet."""
+    z = shaping.shaped(fitness, settings.shaping)
+    alpha = shaping.step_size(settings.alpha, settings.schedule, t, settings.generations)
+    return Commit(t, settings.individuals(t), tuple(fitness), tuple(float(v) for v in z), alpha)
+
+
+def objective(evaluate: Evaluate, items: int, settings: Settings) -> Objective:
+    """Return the fitness of a model at generation ``t``: its reward on the batch of that generation."""
+    reward = rewards.reward_named(settings.reward)
+
+    @functools.lru_cache(maxsize=1)
+    def positions(t: int) -> list[int]:
+        return [int(place) for place in seeds.batch(settings.seed, t, settings.batch, items)]
+
+    def tried(model: nn.Module, t: int) -> Tried:
+        outcome = rewards.outcome(*evaluate(model, positions(t)))
+        return Tried(float(reward(outcome)), outcome)
+
+    return tried

@@ -1,0 +1,205 @@
+"""``train sft``, ``train patch`` and ``train evaluate``: baselines, the weights that matter, and a model's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
+    FOLDER,
+    asking_from,
+    asking_options,
+    held_out_options,
+    model_options,
+    need_torch,
+    one_set,
+    question_options,
+    questions_from,
+)
+from metacog_pipeline.benchmarks.selfknowledge.training.shown import shown
+from metacog_pipeline.commands.options import quiet_option
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.output import render
+from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.progress import ProgressLine, style_for
+from metacog_pipeline.stats.estimate import Estimate
+
+
+@click.command()
+@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
+@click.option("--output", type=FOLDER, required=True, help="New folder for the tuned model.")
+@question_options
+@held_out_options
+@asking_options
+@model_options
+@click.option(
+    "--kind",
+    type=click.Choice(("meta", "answers")),
+    default="meta",
+    show_default=True,
+    help="Learn when to say yes, or learn the answers.",
+)
+@click.option("--steps", type=int, default=1000, show_default=True)
+@click.option("--batch", type=int, default=8, show_default=True)
+@click.option("--rate", type=float, default=2e-5, show_default=True, help="Largest learning rate.")
+@click.option("--warm-up", type=float, default=0.1, show_default=True, help="Share of the steps.")
+@click.option("--loss-on", type=click.Choice(("answer", "all")), default="answer", show_default=True)
+@click.option("--seed", type=int, default=42, show_default=True)
+@quiet_option
+def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> None:
+    """Train the supervised baseline on a language model."""
+    need_torch()
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import hear, measured
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Interview
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model, save_model
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
+
+    refuse_existing(output)
+    asking = asking_from(given)
+    training, held_out = questions_from(given, asking.language, seed)
+    loaded = open_model(folder, given.pop("device"), given.pop("dtype"))
+    use_threads(given.pop("threads"))
+    tuning = Tuning(seed=seed, **given)
+    before = measured(hear(loaded, held_out, asking, "dual"))
+    with ProgressLine("fine-tuning", tuning.steps, style_for(quiet), priced=False) as line:
+        tune(Interview(loaded, training, asking), tuning, line.update)
+    save_model(loaded, output)
+    after = measured(hear(loaded, held_out, asking, "dual"))
+    click.echo(render(_rows("model", {"base": before, "tuned": after}), "table"), nl=False)
+    click.echo(f"wrote {output}")
+
+
+@click.command()
+@click.option("--base", type=FOLDER, required=True, help="Folder of the model before training.")
+@click.option("--tuned", type=FOLDER, required=True, help="Folder of the model after.")
+@question_options
+@asking_options
+@model_options
+@click.option(
+    "--ratios", default="0-100/10", show_default=True, help="Percent of the weights: 0,10,50 or 0-100/10."
+)
+@click.option("--side", type=click.Choice(("top", "bottom")), default="top", show_default=True)
+@click.option(
+    "--skip", multiple=True, help="Leave tensors whose name starts so as in the base; may be repeated."
+)
+@click.option("--output", type=FOLDER, help="New folder for the model patched with the last ratio.")
+@quiet_option
+def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: Any) -> None:
+    """Put only the largest (or smallest) changes into the base, and ask again."""
+    need_torch()
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import hear, measured
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model, save_model
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.patch import grid, patch_each
+
+    if output is not None:
+        refuse_existing(output)
+    asking, ratios = asking_from(given), grid(given["ratios"])
+    questions = one_set(given, asking.language)
+    use_threads(given["threads"])
+    before, after = (open_model(folder, given["device"], given["dtype"]) for folder in (base, tuned))
+    found: dict[str, dict[str, Estimate]] = {}
+    with ProgressLine("patched models", len(ratios), style_for(quiet), priced=False) as line:
+        for ratio, count, patched in patch_each(before, after, ratios, given["side"], given["skip"]):
+            name = f"{given['side']} {100 * ratio:g} % ({count:,} weights)"
+            found[name] = measured(hear(patched, questions, asking, "dual"))
+            line.update(len(found))
+    click.echo(render(_rows("weights changed", found), "table"), nl=False)
+    if output is not None:
+        save_model(after, output)
+        click.echo(f"wrote {output}")
+
+
+@click.command()
+@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
+@question_options
+@asking_options
+@model_options
+@click.option(
+    "--setting",
+    "settings",
+    type=click.Choice(("dual", "threshold", "idk")),
+    multiple=True,
+    default=("dual",),
+    show_default=True,
+    help="May be repeated.",
+)
+@click.option("--output", type=FOLDER, help="Folder for one TSV per setting, a row for each question.")
+@quiet_option
+def evaluate(folder: Path, settings: tuple[Any, ...], output: Path | None, quiet: bool, **given: Any) -> None:
+    """Ask a language model, and print what its yes and no are worth."""
+    need_torch()
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import (
+        all_alignment,
+        hear,
+        measured,
+        table,
+        write_table,
+    )
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
+
+    asking = asking_from(given)
+    questions = one_set(given, asking.language)
+    use_threads(given["threads"])
+    loaded = open_model(folder, given["device"], given["dtype"])
+    heard = {}
+    with ProgressLine("settings", len(settings), style_for(quiet), priced=False) as line:
+        for setting in dict.fromkeys(settings):
+            heard[setting] = hear(loaded, questions, asking, setting)
+            line.update(len(heard))
+            if output is not None:
+                write_table(output / f"{setting}.tsv", table(questions, heard[setting]))
+    found = {setting: measured(said) for setting, said in heard.items()}
+    click.echo(render(_rows("setting", found), "table"), nl=False)
+    if {"dual", "idk"} <= heard.keys():
+        click.echo(f"all alignment: {all_alignment(heard['dual'], heard['idk'])}")
+    if output is not None:
+        click.echo(f"wrote {output}")
+
+
+def use_threads(threads: int) -> None:
+    """Set the threads of this process."""
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def refuse_existing(output: Path) -> None:
+    """Raise `StudyError` where something would be written over."""
+    if output.exists():
+        raise StudyError(f"{output}: is there already; take another folder")
+
+
+def _rows(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> Rows:
+    names = list(dict.fromkeys(name for each in found.values() for name in each))
+    rows = tuple(
+        (label, max(e.n for e in each.values()), *(shown(each.get(name)) for name in names))
+        for label, each in found.items()
+    )
+    return Rows((first, "n", *names), rows)
+
+
+@click.command("study")
+@click.argument("study_file", metavar="STUDY", type=FOLDER)
+@quiet_option
+def train_study(study_file: Path, quiet: bool) -> None:
+    """Do what the study's [training] says: base, evolution, evaluation; what is done already is not done again."""
+    need_torch()
+    from metacog_pipeline.benchmarks.selfknowledge.training import stage
+    from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS
+    from metacog_pipeline.study import load_study
+
+    study = load_study(study_file)
+    stage.section(study)
+    study.home.prepare()
+    with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:
+        stage.make_base(study, line.update)
+    with ProgressLine("evolution", stage.settings(study).generations, style_for(quiet), priced=False) as line:
+        made = stage.make_checkpoint(study, line.update)
+    table = stage.make_evaluation(study).table
+    assert table is not None
+    columns = ("model", "measure", "estimate", "low", "high", "n")
+    click.echo(render(Rows(columns, tuple(table.select(columns).iter_rows())), "table"), nl=False)
+    click.echo(f"wrote {made.facts['checkpoint']}")

@@ -1,0 +1,208 @@
+"""A whole run: generations, the log, checkpoints after the update, the last weights always, curves, a progress bar."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from metacog_pipeline.benchmarks.selfknowledge.training import curves
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settings, Tried, commit_of
+from metacog_pipeline.benchmarks.selfknowledge.training.log import Generation, Log
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.errors import StoreError, StudyError
+
+#: Settings a run may be continued with although they changed: only how long it goes.
+_MAY_CHANGE = "generations"
+
+
+class Engine(Protocol):
+    """Who evaluates the population and holds the weights: a worker in this process, or a pool of them."""
+
+    def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
+        """Return what became of each individual."""
+
+    def commit(self, commit: Commit) -> str:
+        """Make the update; return the digest of the weights."""
+
+    def replay(self, commits: Sequence[Commit]) -> str:
+        """Make updates made before; return the digest of the weights."""
+
+    def validate(self) -> EpisodeReward | None:
+        """Return what the model does on questions held out."""
+
+    def save(self, folder: Path) -> None:
+        """Write the model into a folder."""
+
+    def load(self, folder: Path) -> str:
+        """Take the weights of a folder; return their digest."""
+
+    def digest(self) -> str:
+        """Return the digest of the weights."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is kept of a run beside its log.
+
+    Attributes
+    ----------
+    folder
+        Of the run.
+    checkpoint_every, evaluate_every
+        Generations between checkpoints, and between looks at the questions held out; both also happen at the end. 0
+        means at the end only.
+    about
+        Whatever is worth keeping about model and questions; JSON values. A run is continued only under the same.
+    """
+
+    folder: Path
+    checkpoint_every: int = 60
+    evaluate_every: int = 60
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def due(self, every: int, updates: int, last: int) -> bool:
+        """Whether something done ``every`` so many generations is due after that many updates."""
+        return updates == last or (every > 0 and updates % every == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A finished run: its folder, that of the last weights, their digest, what base and last do on held-out questions."""
+
+    folder: Path
+    checkpoint: Path
+    digest: str
+    base: EpisodeReward | None
+    held_out: EpisodeReward | None
+
+
+def train(
+    settings: Settings,
+    plan: Plan,
+    engine: Engine,
+    *,
+    resume: bool = False,
+    from_checkpoint: int | None = None,
+    done: Callable[[int], None] | None = None,
+) -> Trained:
+    """Run all generations, or those that are missing."""
+    log = Log(plan.folder)
+    known = log.about()
+    if known is None:
+        _refuse_foreign(plan.folder)
+        log.start(settings, engine.digest(), engine.validate(), plan.about)
+        earlier: list[Generation] = []
+    elif not resume:
+        raise StudyError(f"{plan.folder}: holds a run; go on with it (--resume) or take another folder")
+    else:
+        _same_run(log, known, settings, plan, engine)
+        earlier = _caught_up(log, engine, settings, from_checkpoint)
+        log.lengthen(settings)
+    if done:
+        done(len(earlier))
+    if not earlier and settings.generations == 0:
+        _save(log, engine, 0)
+    for t in range(len(earlier), settings.generations):
+        earlier.append(_generation(settings, plan, log, engine, t))
+        if done:
+            done(t + 1)
+    curves.write(plan.folder / curves.FILE, settings, log.base(), earlier)
+    last = len(earlier)
+    if not log.checkpoint(last).is_dir():
+        _save(log, engine, last)
+    log.point(last)
+    held = earlier[-1].held_out if earlier else log.base()
+    return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
+
+
+def _generation(settings: Settings, plan: Plan, log: Log, engine: Engine, t: int) -> Generation:
+    begun = time.perf_counter()
+    tried = engine.evaluate(t, settings.individuals(t), settings.sigma)
+    commit = commit_of(settings, t, [each.fitness for each in tried])
+    commit = replace(commit, digest=engine.commit(commit))
+    looked = plan.due(plan.evaluate_every, t + 1, settings.generations)
+    found = Generation(
+        commit,
+        sum((each.outcome for each in tried), NOTHING),
+        engine.validate() if looked else None,
+        time.perf_counter() - begun,
+    )
+    log.append(found)
+    if plan.due(plan.checkpoint_every, t + 1, settings.generations):
+        _save(log, engine, t + 1)
+    return found
+
+
+def _save(log: Log, engine: Engine, updates: int) -> None:
+    """Write a checkpoint so that its folder is whole or absent."""
+    final = log.checkpoint(updates)
+    if final.is_dir():
+        return
+    final.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+    try:
+        engine.save(temporary)
+        temporary.chmod(0o755)
+        temporary.rename(final)
+        log.sync()
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _caught_up(log: Log, engine: Engine, settings: Settings, at: int | None) -> list[Generation]:
+    """Bring the engine's weights to the end of the log, from the best checkpoint; return the generations done."""
+    earlier = log.read()
+    if len(earlier) > settings.generations:
+        raise StudyError(
+            f"{log.folder}: the run there has gone through {len(earlier)} generations; give that many or more"
+        )
+    if at is not None:
+        if at not in (0, *log.checkpoints()):
+            raise StudyError(
+                f"{log.folder}: no checkpoint after {at} updates; there are: {log.checkpoints()}"
+            )
+        earlier = earlier[:at]
+    log.keep(earlier)
+    usable = [updates for updates in log.checkpoints() if updates <= len(earlier)]
+    begin = usable[-1] if usable else 0
+    if begin:
+        digest = engine.load(log.checkpoint(begin))
+        if digest != earlier[begin - 1].commit.digest:
+            raise StoreError(
+                f"{log.checkpoint(begin)}: weights {digest}, the log has {earlier[begin - 1].commit.digest}: the "
+                "files were changed; remove the folder to replay the log instead"
+            )
+    if earlier[begin:]:
+        engine.replay([each.commit for each in earlier[begin:]])
+    return earlier
+
+
+def _same_run(log: Log, known: Mapping[str, Any], settings: Settings, plan: Plan, engine: Engine) -> None:
+    wanted, there = asdict(settings), dict(known["settings"])
+    for name, value in wanted.items():
+        longer = name == _MAY_CHANGE and settings.schedule == "constant"
+        if there.get(name) != value and not longer:
+            raise StudyError(f"{log.folder}: the run there has {name} = {there.get(name)}, not {value}")
+    if known.get("about", {}) != dict(plan.about):
+        raise StudyError(
+            f"{log.folder}: the run there has other questions or another model; take another folder"
+        )
+    if known["base"] != (digest := engine.digest()):
+        raise StudyError(
+            f"{log.folder}: the run there began with weights {known['base']}, these are {digest}"
+        )
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(f"{folder}: not empty, and no run; take another folder")

@@ -1,0 +1,248 @@
+"""The tensors of a model under evolution: perturbed, restored and updated exactly, a block at a time.
+
+A float32 master copy of the weights is the truth; what the model holds is always a rounding of it to the model's own
+type. To perturb is to write round(master + sigma · eps) into the model, to restore is to write round(master): nothing is
+ever subtracted, so no digit can be lost, in float32 and in bfloat16 alike. An update sums the noises of all individuals in
+float32 and is added to the master once, so that steps far below a unit in the last place of bfloat16 count.
+
+The master lies in memory, or in an unnamed scratch file on disk of which one block at a time is read. With the file, the
+memory taken is the model and a few blocks. Noise is made again from seeds whenever it is needed and never kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from metacog_pipeline.benchmarks.selfknowledge.training import noise
+from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.benchmarks.selfknowledge.training.tensors import write_single
+
+BLOCK = 1 << 18  # elements handled at once: 1 MiB in float32, which stays in a processor's cache
+CARD_BLOCK = 1 << 22  # on a graphics card, where starting work costs more than doing it
+_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A run of elements of one tensor and where it lies in its block."""
+
+    name: str
+    part: Tensor  # flat view of these elements of the parameter
+    start: int
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    start: int  # of the block among all elements
+    count: int
+    pieces: tuple[_Piece, ...]
+
+
+def trainable(model: nn.Module) -> dict[str, Tensor]:
+    """Return the tensors that evolve, by name: trainable, floating point, tied ones once, no buffers."""
+    return {
+        name: parameter.data
+        for name, parameter in model.named_parameters()
+        if parameter.requires_grad and parameter.is_floating_point()
+    }
+
+
+class Weights:
+    """Perturb, restore and update the trainable tensors of ``model`` in place."""
+
+    def __init__(self, model: nn.Module, scratch: Path | None = None, block: int | None = None) -> None:
+        tensors = trainable(model)
+        if not tensors:
+            raise ValueError("the model has no trainable tensors")
+        for name, tensor in tensors.items():
+            if not tensor.is_contiguous():
+                raise ValueError(f"tensor {name} is not contiguous")
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        self.is_single = all(tensor.dtype == torch.float32 for tensor in tensors.values())
+        self.device = next(iter(tensors.values())).device
+        self.size = sum(tensor.numel() for tensor in tensors.values())
+        usual = BLOCK if self.device.type == "cpu" else CARD_BLOCK
+        self._blocks = tuple(_blocks(tensors, block or usual))
+        longest = max(each.count for each in self._blocks)
+        self._held = _Memory(self.size) if scratch is None else _File(self.size, scratch, longest)
+        self._made: tuple[int, int] | None = None  # whose noise stands in the buffer
+        self._eps, self._sum = (torch.empty(longest, device=self.device) for _ in range(2))
+        with torch.no_grad():
+            for each in self._blocks:
+                self._held.write(each, torch.cat([piece.part.float() for piece in each.pieces]).cpu())
+
+    @torch.no_grad()
+    def perturb(self, individual: Individual, sigma: float) -> None:
+        """Write the master plus sigma times the individual's noise into the model."""
+        scale = _single(individual.sign * sigma)
+        for each in self._blocks:
+            moved = self._sum[: each.count]
+            torch.mul(self._noise(each, individual.seed), scale, out=moved)
+            _write(each, moved.add_(self._held.read(each).to(self.device)))
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Write the master into the model."""
+        for each in self._blocks:
+            _write(each, self._held.read(each).to(self.device))
+
+    @torch.no_grad()
+    def update(self, steps: Sequence[tuple[int, float]]) -> None:
+        """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model."""
+        wanted = [(seed, _single(weight)) for seed, weight in steps if weight != 0.0]
+        for each in self._blocks:
+            master = self._held.read(each).to(self.device)
+            if wanted:
+                total = self._sum[: each.count].zero_()
+                for seed, weight in wanted:
+                    # Two roundings, never a fused one: the same on every device.
+                    total.add_(self._noise(each, seed).mul_(weight))
+                    self._made = None
+                master = total.add_(master)
+                self._held.write(each, master.cpu())
+            _write(each, master)
+
+    def digest(self) -> str:
+        """Return BLAKE2b over the master, 32 hex digits; equal for equal weights and names only."""
+        found = hashlib.blake2b(digest_size=16)
+        found.update(repr(list(self.shapes.items())).encode())
+        for each in self._blocks:
+            found.update(self._held.read(each).numpy().tobytes())
+        return found.hexdigest()
+
+    def master(self) -> dict[str, Tensor]:
+        """Return a copy of the master by name, float32 on the processor: the memory of a whole model."""
+        parts: dict[str, list[Tensor]] = {name: [] for name in self.shapes}
+        for each in self._blocks:
+            held = self._held.read(each).clone()
+            for piece in each.pieces:
+                parts[piece.name].append(held[piece.offset : piece.offset + piece.count])
+        return {name: torch.cat(found).reshape(self.shapes[name]) for name, found in parts.items()}
+
+    @torch.no_grad()
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Set master and model from tensors by name."""
+        for name, shape in self.shapes.items():
+            if name not in tensors or tuple(tensors[name].shape) != shape:
+                raise ValueError(f"tensor {name} of shape {shape} is missing or of another shape")
+        for each in self._blocks:
+            held = torch.cat([_elements(tensors, piece) for piece in each.pieces])
+            self._held.write(each, held)
+            _write(each, held.to(self.device))
+
+    def write(self, path: Path) -> None:
+        """Write the master as safetensors, block by block."""
+        write_single(path, self.shapes, (self._held.read(each) for each in self._blocks))
+
+    def close(self) -> None:
+        """Give the scratch file back."""
+        self._held.close()
+
+    def _noise(self, block: _Block, seed: int) -> Tensor:
+        eps = self._eps[: block.count]
+        if self._made == (block.start, seed):  # the other one of an antithetic pair, in a model of one block
+            return eps
+        self._made = (block.start, seed)
+        if eps.device.type == "cpu":
+            flat = eps.numpy()
+            for piece in block.pieces:
+                noise.fill(flat[piece.offset : piece.offset + piece.count], seed, piece.name, piece.start)
+        else:
+            for piece in block.pieces:
+                part = noise.normals(seed, piece.name, piece.start, piece.count, eps.device)
+                eps[piece.offset : piece.offset + piece.count] = part
+        return eps
+
+
+class _Memory:
+    def __init__(self, size: int) -> None:
+        self._all = torch.empty(size)
+
+    def read(self, block: _Block) -> Tensor:
+        return self._all[block.start : block.start + block.count]
+
+    def write(self, block: _Block, values: Tensor) -> None:
+        self.read(block).copy_(values)
+
+    def close(self) -> None:
+        self._all = torch.empty(0)
+
+
+class _File:
+    """An unlinked file: gone when the process ends, however it ends."""
+
+    def __init__(self, size: int, folder: Path, longest: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = tempfile.TemporaryFile(dir=folder, prefix=".master.", buffering=0)  # noqa: SIM115
+        os.ftruncate(self._file.fileno(), size * _BYTES)
+        self._buffer: NDArray[np.float32] = np.empty(longest, dtype=np.float32)
+
+    def read(self, block: _Block) -> Tensor:
+        view = self._buffer[: block.count]
+        raw, place = view.view(np.uint8).data, block.start * _BYTES
+        while raw:
+            got = os.preadv(self._file.fileno(), [raw], place)
+            raw, place = raw[got:], place + got
+        return torch.from_numpy(view)
+
+    def write(self, block: _Block, values: Tensor) -> None:
+        raw, place = values.numpy().view(np.uint8).data, block.start * _BYTES
+        while raw:
+            put = os.pwrite(self._file.fileno(), raw, place)
+            raw, place = raw[put:], place + put
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def steps(individuals: Iterable[Individual], z: Iterable[float], alpha: float) -> list[tuple[int, float]]:
+    """Return seed and weight alpha / N · z of every noise; the two of an antithetic pair become one."""
+    members = list(zip(individuals, z, strict=True))
+    weights: dict[int, float] = {}
+    for individual, value in members:
+        weights[individual.seed] = weights.get(individual.seed, 0.0) + individual.sign * float(value)
+    return [(seed, alpha / len(members) * weight) for seed, weight in weights.items()]
+
+
+def _blocks(tensors: Mapping[str, Tensor], most: int) -> Iterator[_Block]:
+    """Cut all tensors, one after another, into blocks of ``most`` elements; only the last is shorter."""
+    pieces: list[_Piece] = []
+    begin = filled = 0
+    for name, tensor in tensors.items():
+        flat, start = tensor.view(-1), 0
+        while start < len(flat):
+            count = min(most - filled, len(flat) - start)
+            pieces.append(_Piece(name, flat[start : start + count], start, filled, count))
+            start, filled = start + count, filled + count
+            if filled == most:
+                yield _Block(begin, filled, tuple(pieces))
+                begin, filled, pieces = begin + filled, 0, []
+    if filled:
+        yield _Block(begin, filled, tuple(pieces))
+
+
+def _elements(tensors: Mapping[str, Tensor], piece: _Piece) -> Tensor:
+    flat = tensors[piece.name].detach().reshape(-1)
+    return flat[piece.start : piece.start + piece.count].float().cpu()
+
+
+def _write(block: _Block, values: Tensor) -> None:
+    for piece in block.pieces:
+        piece.part.copy_(values[piece.offset : piece.offset + piece.count])
+
+
+def _single(number: float) -> float:
+    """Round to float32 here, not wherever a device happens to."""
+    return float(np.float32(number))

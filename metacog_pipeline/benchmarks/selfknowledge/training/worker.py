@@ -1,0 +1,119 @@
+"""Whoever holds a model: tries it as any individual, follows the commits, saves it. One of them, or many alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Objective, Tried
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights, steps
+from metacog_pipeline.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class Trainee:
+    """A model and what is done with it.
+
+    Attributes
+    ----------
+    model
+        In evaluation mode, on its device.
+    fitness
+        Of the model as it stands, in one generation.
+    validate
+        What it does on questions held out; None where there are none.
+    save
+        Write the model into a folder, ready to be used elsewhere.
+    read
+        Return the trainable tensors of a folder that ``save`` wrote, by name.
+    """
+
+    model: nn.Module
+    fitness: Objective
+    validate: Callable[[nn.Module], EpisodeReward] | None
+    save: Callable[[nn.Module, Path], None]
+    read: Callable[[Path], Mapping[str, Tensor]]
+
+
+class Recipe(Protocol):
+    """How to make a trainee; small, and can be sent to another process, where it makes an equal one."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of a worker. A number of its own: sums of another number of threads can differ in the last digit."""
+
+    def build(self) -> Trainee:
+        """Return the trainee with its base weights."""
+
+
+class Worker:
+    """A trainee with its weights."""
+
+    def __init__(self, recipe: Recipe, scratch: Path | None = None) -> None:
+        torch.set_num_threads(recipe.threads)
+        self.trainee = recipe.build()
+        self.weights = Weights(self.trainee.model, scratch)
+
+    def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
+        """Return what became of each individual; the weights are afterwards as they were, also after an error."""
+        found: list[Tried] = []
+        try:
+            for individual in individuals:
+                self.weights.perturb(individual, sigma)
+                with torch.no_grad():
+                    found.append(self.trainee.fitness(self.trainee.model, t))
+        finally:
+            self.weights.restore()
+        return found
+
+    def commit(self, commit: Commit) -> str:
+        """Make the update and return the digest of the weights."""
+        self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+        return self.weights.digest()
+
+    def replay(self, commits: Sequence[Commit]) -> str:
+        """Make updates made before and return the digest; one that is logged must come out again."""
+        for commit in commits:
+            self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+        digest = self.weights.digest()
+        if commits and commits[-1].digest and digest != commits[-1].digest:
+            raise StoreError(
+                f"replaying {len(commits)} generations gives weights {digest}, the log has {commits[-1].digest}: the base "
+                "model or the log is another one"
+            )
+        return digest
+
+    def validate(self) -> EpisodeReward | None:
+        """Return what the model does on questions held out."""
+        if self.trainee.validate is None:
+            return None
+        with torch.no_grad():
+            return self.trainee.validate(self.trainee.model)
+
+    def save(self, folder: Path) -> None:
+        """Write the model, and the float32 master where the model's own type is another, into ``folder``."""
+        self.trainee.save(self.trainee.model, folder)
+        if not self.weights.is_single:
+            self.weights.write(folder / MASTER)
+
+    def load(self, folder: Path) -> str:
+        """Take the weights of a folder that `save` wrote and return their digest."""
+        kept = folder / MASTER
+        self.weights.load(read_tensors(kept) if kept.exists() else self.trainee.read(folder))
+        return self.weights.digest()
+
+    def digest(self) -> str:
+        """Return the digest of the weights."""
+        return self.weights.digest()
+
+    def close(self) -> None:
+        """Give the scratch file back."""
+        self.weights.close()

@@ -1,0 +1,296 @@
+"""A run is one trajectory: however many workers, stopped and gone on with, from any checkpoint, or from its log alone."""
+
+import json
+import math
+import os
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from metacog_pipeline.benchmarks.selfknowledge.training import curves
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.processes import processes
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, Tried, objective
+from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
+from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors, write_tensors
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, save_toy
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+
+SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=6, antithetic=True, seed=3)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("base")
+    save_toy(train_base(build_world(0), 0, steps=30), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(base, tmp_path_factory):
+    """An uninterrupted run in this process."""
+    return run(base, tmp_path_factory.mktemp("runs") / "whole")
+
+
+def run(base, folder, settings=SETTINGS, engine=None, **options):
+    engine = engine or Worker(ToyRecipe(0, base, settings))
+    try:
+        return train(settings, Plan(folder, 2, 3), engine, **options)
+    finally:
+        engine.close()
+
+
+def digests(folder):
+    return [each.commit.digest for each in Log(folder).read()]
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_trajectory_of_one_bit_for_bit(base, whole, tmp_path):
+    pair = processes(ToyRecipe(0, base, SETTINGS), 2, tmp_path / "scratch")
+    found = run(base, tmp_path / "run", engine=pair)
+    assert digests(found.folder) == digests(whole.folder)
+    a, b = (load_file(each.checkpoint / "model.safetensors") for each in (found, whole))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    fitness = [[each.commit.fitness for each in Log(each.folder).read()] for each in (found, whole)]
+    assert fitness[0] == fitness[1]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_replaced_and_catches_up(base, whole, tmp_path):
+    pair = processes(ToyRecipe(0, base, SETTINGS), 2)
+
+    def kill_one(done):
+        if done in (2, 4):
+            os.kill(pair._workers[done // 4].process.pid, signal.SIGKILL)
+
+    found = run(base, tmp_path / "run", engine=pair, done=kill_one)
+    assert digests(found.folder) == digests(whole.folder)
+
+
+def test_an_error_in_a_worker_is_told(base, tmp_path):
+    with pytest.raises(MetacogError, match=r"model\.safetensors"):
+        processes(ToyRecipe(0, tmp_path / "nothing", SETTINGS), 2)
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5])
+def test_a_run_cut_short_goes_on_as_if_it_had_not(base, whole, tmp_path, stop):
+    def fall_over(done):
+        if done == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(base, tmp_path / "run", done=fall_over)
+    with (tmp_path / "run" / "commits.jsonl").open("ab") as file:
+        file.write(b'{"t": 9, "torn')
+    found = run(base, tmp_path / "run", resume=True)
+    assert digests(found.folder) == digests(whole.folder)
+    assert found.digest == whole.digest
+    kept = [pl.read_parquet(each.folder / curves.FILE).drop("seconds") for each in (found, whole)]
+    assert kept[0].equals(kept[1])
+
+
+@pytest.mark.parametrize("updates", [0, 2, 4, 6])
+def test_from_any_checkpoint_the_trajectory_is_the_same(base, whole, tmp_path, updates):
+    copy = tmp_path / "run"
+    copy_tree(whole.folder, copy)
+    found = run(base, copy, resume=True, from_checkpoint=updates)
+    assert digests(copy) == digests(whole.folder)
+    assert found.digest == whole.digest
+
+
+def test_the_log_alone_gives_every_checkpoint(base, whole):
+    worker = Worker(ToyRecipe(0, base, SETTINGS))
+    done = 0
+    for updates in Log(whole.folder).checkpoints():
+        worker.replay([each.commit for each in Log(whole.folder).read()[done:updates]])
+        done = updates
+        kept = load_file(Log(whole.folder).checkpoint(updates) / "model.safetensors")
+        assert all(torch.equal(kept[name], tensor) for name, tensor in worker.weights.master().items())
+    assert done == SETTINGS.generations
+
+
+def test_checkpoints_hold_the_weights_after_the_update_and_the_last_is_always_there(base, whole, tmp_path):
+    assert Log(whole.folder).checkpoints() == [2, 4, 6]
+    odd = run(base, tmp_path / "run", replace(SETTINGS, generations=5))
+    assert Log(odd.folder).checkpoints() == [2, 4, 5]
+    worker = Worker(ToyRecipe(0, base, SETTINGS))
+    assert worker.load(Log(odd.folder).checkpoint(5)) == digests(odd.folder)[-1] == digests(whole.folder)[4]
+
+
+def test_a_constant_run_can_be_made_longer(base, whole, tmp_path):
+    run(base, tmp_path / "run", replace(SETTINGS, generations=4))
+    found = run(base, tmp_path / "run", resume=True)
+    assert digests(found.folder) == digests(whole.folder)
+
+
+def test_what_is_not_the_same_run_is_refused(base, whole, tmp_path):
+    copy = tmp_path / "run"
+    copy_tree(whole.folder, copy)
+    with pytest.raises(StudyError, match="holds a run"):
+        run(base, copy)
+    with pytest.raises(StudyError, match=r"sigma = 0\.02, not 0\.5"):
+        run(base, copy, replace(SETTINGS, sigma=0.5), resume=True)
+    with pytest.raises(StudyError, match="6 generations"):
+        run(base, copy, replace(SETTINGS, generations=3), resume=True)
+    other = tmp_path / "base"
+    save_toy(train_base(build_world(0), 1, steps=1), other)
+    with pytest.raises(StudyError, match="began with weights"):
+        run(other, copy, resume=True)
+    with pytest.raises(StudyError, match="no run"):
+        run(base, other)
+    with pytest.raises(StudyError, match="no checkpoint after 3"):
+        run(base, copy, resume=True, from_checkpoint=3)
+
+
+def test_a_changed_log_or_checkpoint_is_noticed(base, whole, tmp_path):
+    copy = tmp_path / "run"
+    copy_tree(whole.folder, copy)
+    lines = (copy / "commits.jsonl").read_text().splitlines()
+    changed = json.loads(lines[5])
+    changed["z"][0] += 1e-3
+    (copy / "commits.jsonl").write_text("\n".join([*lines[:5], json.dumps(changed), ""]))
+    for name in ("000006",):
+        for path in sorted((copy / "checkpoints" / name).iterdir()):
+            path.unlink()
+        (copy / "checkpoints" / name).rmdir()
+    with pytest.raises(StoreError, match="replaying"):
+        run(base, copy, resume=True)
+    copy_tree(whole.folder, tmp_path / "again")
+    write_tensors(
+        tmp_path / "again" / "checkpoints" / "000006" / "model.safetensors",
+        {n: t + 1e-3 for n, t in read_tensors(whole.checkpoint / "model.safetensors").items()},
+    )
+    with pytest.raises(StoreError, match="were changed"):
+        run(base, tmp_path / "again", resume=True)
+    (tmp_path / "again" / "commits.jsonl").write_text('{"t": 0}\n')
+    with pytest.raises(StoreError, match="line 1"):
+        run(base, tmp_path / "again", resume=True)
+
+
+def test_curves_have_a_row_per_generation_and_null_where_nothing_is_defined(whole):
+    table = pl.read_parquet(whole.folder / curves.FILE)
+    assert table["updates"].to_list() == list(range(7))
+    assert table["held_out_n"].to_list() == [308, None, None, 308, None, None, 308]
+    assert table["reward_mean"][0] is None
+    assert table["n"][1:].to_list() == [6 * 64] * 6
+    assert curves.measures(EpisodeReward(0, 0, 0, 0)) == dict.fromkeys(curves.MEASURES)
+    nobody = curves.measures(EpisodeReward(4, 0, 0, 0))
+    assert nobody["yfr"] is None
+    assert nobody["d_type2"] is not None
+
+
+@dataclass(frozen=True)
+class Bowl:
+    """A quadratic: P numbers that should all be 1."""
+
+    size: int
+    dtype: torch.dtype = torch.float32
+    flat: bool = False
+    threads: int = 1
+
+    def build(self):
+        model = nn.Module()
+        model.x = nn.Parameter(torch.zeros(self.size, dtype=self.dtype))
+
+        def fitness(model, t):
+            return Tried(0.0 if self.flat else -float((model.x.detach().float() - 1).square().sum()))
+
+        def save(model, folder):
+            write_tensors(folder / "model.safetensors", dict(model.named_parameters()))
+
+        return Trainee(model, fitness, None, save, lambda folder: read_tensors(folder / "model.safetensors"))
+
+
+def bowl(tmp_path, bowl, **changed):
+    settings = Settings(**{"sigma": 0.02, "alpha": 0.05, "population": 32, "generations": 300, **changed})
+    worker = Worker(bowl)
+    found = train(settings, Plan(tmp_path / "run", 0), worker)
+    return worker, found
+
+
+@pytest.mark.parametrize("shaping", ["zscore", "ranks"])
+def test_a_quadratic_of_a_thousand_dimensions_goes_down(tmp_path, shaping):
+    worker, _ = bowl(tmp_path, Bowl(1000), shaping=shaping, alpha=0.05 if shaping == "zscore" else 0.15)
+    loss = -worker.trainee.fitness(worker.trainee.model, 0).fitness
+    # Each step goes alpha / sqrt(N P) · |gradient direction| towards the minimum; 1000 at the start.
+    assert loss < 500
+
+
+def test_equal_fitness_changes_nothing(tmp_path):
+    worker, found = bowl(tmp_path, Bowl(50, flat=True), generations=3)
+    assert torch.equal(worker.trainee.model.x, torch.zeros(50))
+    assert len(set(digests(found.folder))) == 1
+    assert all(each.commit.z == (0.0,) * 32 for each in Log(found.folder).read())
+
+
+def test_a_population_of_two_works(tmp_path):
+    worker, found = bowl(tmp_path, Bowl(10), population=2, generations=200)
+    z = [each.commit.z for each in Log(found.folder).read()]
+    assert all(abs(value) == pytest.approx(math.sqrt(0.5), rel=1e-3) for pair in z for value in pair)
+    assert -worker.trainee.fitness(worker.trainee.model, 0).fitness < 5
+
+
+def test_bfloat16_goes_on_from_its_float32_master(tmp_path):
+    kind = Bowl(200, torch.bfloat16)
+    worker, found = bowl(tmp_path, kind, generations=6, alpha=1e-3)
+    assert (found.checkpoint / MASTER).is_file()
+    other = tmp_path / "other"
+    settings = Settings(sigma=0.02, alpha=1e-3, population=32, generations=3)
+    train(settings, Plan(other, 0), Worker(kind))
+    again = train(replace(settings, generations=6), Plan(other, 0), Worker(kind), resume=True)
+    assert again.digest == found.digest
+    assert load_file(found.checkpoint / "model.safetensors")["x"].dtype == torch.bfloat16
+    assert torch.equal(load_file(found.checkpoint / MASTER)["x"], worker.weights.master()["x"])
+
+
+def test_individuals_of_a_generation_are_asked_the_same_items():
+    asked = []
+
+    def evaluate(model, positions):
+        asked.append(list(positions))
+        return [0] * len(positions), [0] * len(positions)
+
+    fitness = objective(evaluate, 10, Settings(batch=4, reward="meta"))
+    tried = [fitness(nn.Identity(), t) for t in (0, 0, 1, 2, 3)]
+    assert asked[0] == asked[1] != asked[2]
+    assert sorted(asked[0] + asked[2] + asked[3]) == list(range(10))
+    assert len(asked[3]) == 2
+    assert {each.fitness for each in tried} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"population": 1}, "population = 1"),
+        ({"population": 3, "antithetic": True}, "even number"),
+        ({"sigma": 0.0}, "sigma"),
+        ({"alpha": math.nan}, "alpha"),
+        ({"batch": 0}, "batch"),
+        ({"reward": "praise"}, "praise"),
+        ({"reward": "1,2,3"}, "four numbers"),
+        ({"shaping": "none"}, "shaping"),
+        ({"seed": 2**63}, "seed"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changed, said):
+    with pytest.raises(StudyError, match=said):
+        Settings(**changed)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
