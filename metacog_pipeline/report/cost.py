@@ -83,9 +83,9 @@ def _figures(
             if row[2] == name and row[3] is not None and (headline := values.get((row[1], name))) is not None
         ]
         if any(point[2].value > 0 for point in points):
-            headline = about[name].headline
-            drawn = maps.plane(points, x="dollars", y=headline, axes_at_zero=False)
-            made.append(figure(drawn, f"{title}: {headline} against dollars. Up and to the left is better."))
+            label = about[name].headline
+            drawn = maps.plane(points, x="dollars", y=label, axes_at_zero=False)
+            made.append(figure(drawn, f"{title}: {label} against dollars. Up and to the left is better."))
     return grid(made)
 
 

@@ -128,7 +128,7 @@ def shown(value: object, digits: int = 3) -> object:
     return Stacked(fixed(value, digits)) if isinstance(value, float) else value
 
 
-def interval(value: object, low: object = None, high: object = None, digits: int = 3) -> object:
+def interval(value: object, low: object = None, high: object = None, *, digits: int = 3) -> object:
     """Return a number with its interval below it, where it has one; anything else as it is."""
     if not (isinstance(value, float) and isinstance(low, float) and isinstance(high, float)):
         return shown(value, digits)
