@@ -13,7 +13,7 @@ select
     measure,
     a,
     b,
-    difference,
+    coalesce(value, difference) as difference,
     se,
     low,
     high,

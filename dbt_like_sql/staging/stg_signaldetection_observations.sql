@@ -30,6 +30,6 @@ select
     input_tokens,
     output_tokens,
     mode,
-    answer_id,
+    coalesce(answer_ids[1], answer_id) as answer_id,
     source
 from read_parquet('observations/signaldetection/**/*.parquet', hive_partitioning = false, union_by_name = true)

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.across import stages as across
+from metacog_pipeline.benchmark.schema import arrow_schema_of
 from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.medley import instance_scores as medley_instances
 from metacog_pipeline.benchmarks.medley import rows as medley_comparisons
@@ -36,11 +37,8 @@ from metacog_pipeline.benchmarks.selfknowledge import layout as selfknowledge_ta
 from metacog_pipeline.benchmarks.selfknowledge import observe as selfknowledge_observe
 from metacog_pipeline.benchmarks.selfknowledge import published as selfknowledge_published
 from metacog_pipeline.benchmarks.selfknowledge.construction import files as selfknowledge_items
-from metacog_pipeline.benchmarks.signaldetection import comparisons as signaldetection_comparisons
-from metacog_pipeline.benchmarks.signaldetection import observe as signaldetection_observe
-from metacog_pipeline.benchmarks.signaldetection import published as signaldetection_published
-from metacog_pipeline.benchmarks.signaldetection import scoring as signaldetection_scoring
-from metacog_pipeline.benchmarks.signaldetection.construction import files as signaldetection_items
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection
+from metacog_pipeline.scoring.schemas import COMPARISON, ESTIMATE, response_schema
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA as TRANSCRIPTS
 
 #: One row per model ever seen. ``source`` is measured, imported or simulated; ``listed`` whether the study file names
@@ -83,6 +81,19 @@ def _arrow(schema: pl.Schema) -> pa.Schema:
     return schema.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
 
+# Columns of version 0.1 beside those of now: files are read by either name.
+OLD_OR_NEW_ESTIMATE = pl.Schema([*ESTIMATE.items(), ("n_unparsable", pl.Int64())])
+_REFIT: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("published", "recomputed", "difference", "tolerance", "low", "high"), pl.Float64),
+    **{"follows": pl.Boolean, "n": pl.Int64, "note": pl.String, "status": pl.String},
+}
+_OF: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(("task", "model"), pl.String)
+REFIT_SENSITIVITY = pl.Schema({**_OF, "quantity": pl.String, "method": pl.String, **_REFIT})
+REFIT_CRITERIA = pl.Schema({**_OF, "condition": pl.String, "quantity": pl.String, **_REFIT})
+REFIT_CONTRASTS = pl.Schema(
+    {"difference" if name == "value" else name: kind for name, kind in COMPARISON.items()}
+)
+
 #: File pattern, as the SQL files write it relative to the study home, to the schema of what it matches.
 DATASETS: Mapping[str, pa.Schema] = {
     "study/models.parquet": STUDY_MODELS,
@@ -95,18 +106,20 @@ DATASETS: Mapping[str, pa.Schema] = {
     "estimates/metamedqa/runs/**/*.parquet": _arrow(metamedqa_scoring.ESTIMATE_SCHEMA),
     "estimates/metamedqa/models/*.parquet": _arrow(metamedqa_scoring.ESTIMATE_SCHEMA),
     "estimates/metamedqa/comparisons/*.parquet": _arrow(metamedqa_comparisons.COMPARISON_SCHEMA),
-    "items/signaldetection*.parquet": signaldetection_items.ITEMS_SCHEMA,
-    "observations/signaldetection/**/*.parquet": _arrow(signaldetection_observe.OBSERVATION_SCHEMA),
-    "estimates/signaldetection/runs/**/*.parquet": _arrow(signaldetection_scoring.ESTIMATE_SCHEMA),
-    "estimates/signaldetection/models/*.parquet": _arrow(signaldetection_scoring.ESTIMATE_SCHEMA),
-    "estimates/signaldetection/comparisons/*.parquet": _arrow(signaldetection_comparisons.COMPARISON_SCHEMA),
-    "estimates/signaldetection/published/metad*.parquet": _arrow(signaldetection_published.METAD_SCHEMA),
-    "estimates/signaldetection/published/criteria*.parquet": _arrow(
-        signaldetection_published.CRITERIA_SCHEMA
+    "items/signaldetection*.parquet": arrow_schema_of(SignalDetection.Item).append(
+        pa.field("item_hash", pa.string())
     ),
-    "estimates/signaldetection/published/contrasts*.parquet": _arrow(
-        signaldetection_comparisons.COMPARISON_SCHEMA
+    "observations/signaldetection/**/*.parquet": _arrow(
+        pl.Schema([*response_schema(SignalDetection).items(), ("answer_id", pl.String())])
     ),
+    "estimates/signaldetection/runs/**/*.parquet": _arrow(OLD_OR_NEW_ESTIMATE),
+    "estimates/signaldetection/models/*.parquet": _arrow(OLD_OR_NEW_ESTIMATE),
+    "estimates/signaldetection/comparisons/*.parquet": _arrow(
+        pl.Schema([*COMPARISON.items(), ("difference", pl.Float64())])
+    ),
+    "estimates/signaldetection/published/metad*.parquet": _arrow(REFIT_SENSITIVITY),
+    "estimates/signaldetection/published/criteria*.parquet": _arrow(REFIT_CRITERIA),
+    "estimates/signaldetection/published/contrasts*.parquet": _arrow(REFIT_CONTRASTS),
     "items/medley*.parquet": medley_items.ITEMS_SCHEMA,
     "estimates/medley/instances/**/*.parquet": _arrow(medley_instances.INSTANCE_SCHEMA),
     "estimates/medley/runs/**/*.parquet": _arrow(medley_scoring.ESTIMATE_SCHEMA),

@@ -13,8 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.published import refit_tables
 from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE
+from tests.signaldetection.scored import refit_tables
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "sdt"
@@ -55,7 +55,7 @@ def refit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def metad(refit):
-    rows = refit.metad.iter_rows(named=True)
+    rows = refit.sensitivity.iter_rows(named=True)
     return {(row["task"], row["model"], row["method"], row["quantity"]): row for row in rows}
 
 
@@ -155,7 +155,7 @@ def test_every_criterion_contrast_has_its_agreed_verdict(refit):
         got = ours[(row["task"], row["model"], MEASURE[row["quantity"]], *pair)]
         assert got["verdict"] == row["decision_rope_0p1_bonf_ci"], row
         for column, name in (
-            ("diff", "difference"), ("se", "se"), ("z", "statistic"), ("ci95_lo", "low"), ("ci95_hi", "high"),
+            ("diff", "value"), ("se", "se"), ("z", "statistic"), ("ci95_lo", "low"), ("ci95_hi", "high"),
             ("ci_bonf_lo", "low_adjusted"), ("ci_bonf_hi", "high_adjusted"),
         ):  # fmt: skip
             assert got[name] == pytest.approx(float(row[column]), rel=1e-6, abs=1e-9), (row, name)
@@ -192,7 +192,7 @@ def test_every_contrast_of_efficiency_has_its_agreed_verdict(refit, agreed):
             sign = 1 if ends[0] == one else -1
             ours = (got["low"], got["high"]) if sign == 1 else (-got["high"], -got["low"])
             sd = (high - low) / (2 * Z95)
-            assert sign * got["difference"] == pytest.approx(mean, abs=0.002 + 0.05 * sd), row
+            assert sign * got["value"] == pytest.approx(mean, abs=0.002 + 0.05 * sd), row
             assert ours == pytest.approx((low, high), abs=0.005 + 0.1 * sd), row
         got = ratio[frozenset((one, two))][0]
         # An end within sampling error of a limit may fall on either side of it.

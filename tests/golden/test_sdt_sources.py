@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.construction import build, construct, sources
+from metacog_pipeline.benchmarks.signaldetection.construction import build, sources
 from metacog_pipeline.benchmarks.signaldetection.construction.deletion import matches
-from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
+from metacog_pipeline.benchmarks.signaldetection.construction.invariants import violations
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
+from tests.signaldetection.scored import construct
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 DATA = Path(os.environ.get("METACOG_DATA") or SHARED / "data") / "sdt"
@@ -65,15 +66,15 @@ def test_published_file_is_the_pinned_one(parquet: Path, sst2: Texts, tmp_path: 
     assert (min(lengths), max(lengths)) == (2, 268)
     assert len(sst2) - len(set(sst2.sentences)) == 371
     assert all(sentence.endswith(" ") and not sentence.endswith("  ") for sentence in sst2.sentences)
-    built = construct(tmp_path, "published", tasks=("A",), trials=2_000, seed=7)
-    assert built.violations == () and sum(built.counts.values()) == 2_000
+    built = construct(tmp_path, "published", tasks="A", trials=2_000, seed=7)
+    assert sum(built.counts.values()) == 2_000
     # Nothing balances the labels: binomial with the share of the source, four standard errors.
     assert abs(built.counts["A1"] - 2_000 * 37_569 / 67_349) < 4 * 22.2
 
 
 def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2: Texts) -> None:
     items = build(None, sst2, tasks=("C",), trials=len(sst2), seed=1)
-    assert check(items, [sst2]) == []
+    assert violations(items, [sst2]) == []
     assert len(items) == sum(bool(matches(text)) and text.strip().lower() != "the" for text in sst2.sentences)
     changed = sum(item.stimulus for item in items)
     assert abs(changed - len(items) / 2) < 2 * len(items) ** 0.5
@@ -111,6 +112,6 @@ def test_shipped_prompts_are_not_copied_from_the_published_ones() -> None:
 def test_oral_and_written_sentences_build_sound_items() -> None:
     sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus", sources.MAX_BYTES)
     items = build(None, sentences, tasks=("B", "C"), trials=5_000, seed=3)
-    assert check(items, [sentences]) == []
+    assert violations(items, [sentences]) == []
     labels = {(task, i.stimulus) for task, i in itertools.product(TASKS, items) if i.task == task}
     assert labels == {("B", 0), ("B", 1), ("C", 0), ("C", 1)}

@@ -9,14 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.asking import ask_item
+from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.benchmarks.signaldetection.asking import ask
 from metacog_pipeline.benchmarks.signaldetection.construction import build
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.observe import observe
 from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.scoring.responses import read_responses
+from tests.signaldetection.scored import bound
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "signaldetection" / "sample"
 
@@ -79,13 +81,20 @@ def answered(
         transcripts = asked_in_process(
             transcript,
             respond,
-            lambda item, condition, ask: ask_item(item, condition, mode, ask, wording, spec),
+            lambda item, condition, asked_by: ask(item, condition, ItemChat(asked_by, mode, spec), wording),
             asked,
             conditions,
             model=model,
             run=run,
             mode=mode,
         )
-        return observe(asked, transcripts, conditions=conditions, model=model, run=run)
+        return read_responses(
+            bound(),
+            transcripts,
+            [(each, asked) for each in conditions],
+            model=model,
+            run=run,
+            source="simulated",
+        )
 
     return run_observer

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.asking import MODES, ask_item, constraint, steps
+from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.benchmarks.signaldetection.asking import MODES, ask, constraint
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
 from metacog_pipeline.errors import StudyError
@@ -21,20 +22,15 @@ SPEC = ModelSpec(name="m", provider="openai", model="x")
 Call = tuple[str, tuple[Message, ...], dict[str, Any]]
 
 
-def asked(item: Item, condition: str, mode: str, wording: Wording, **more: Any) -> list[Call]:
+def asked(item: Item, condition: str, mode: str, wording: Wording) -> list[Call]:
     calls: list[Call] = []
 
-    async def ask(step: str, messages: Sequence[Message], **options: Any) -> Answer:
+    async def kept(step: str, messages: Sequence[Message], **options: Any) -> Answer:
         calls.append((step, tuple(messages), options))
         return Answer(Status.OK, "")
 
-    asyncio.run(ask_item(item, condition, mode, ask, wording, SPEC, **more))
+    asyncio.run(ask(item, condition, ItemChat(kept, mode, SPEC), wording))
     return calls
-
-
-def test_ladder_is_in_order() -> None:
-    assert MODES == ("json_schema", "text")
-    assert all(steps(mode) == ("answer",) for mode in MODES)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -66,9 +62,9 @@ def test_schema_follows_the_scale_of_the_words(items: list[Item], wording: Wordi
     assert schema["properties"]["confidence"]["enum"] == [1, 2, 3, 4]
 
 
-def test_text_mode_is_not_constrained_and_logprobs_are_passed_on(items: list[Item], wording: Wording) -> None:
-    ((_, _, options),) = asked(items[0], "confidence", "text", wording, top_logprobs=3)
-    assert options["constraint"] is None and options["top_logprobs"] == 3
+def test_text_mode_is_not_constrained(items: list[Item], wording: Wording) -> None:
+    ((_, _, options),) = asked(items[0], "confidence", "text", wording)
+    assert options["constraint"] is None
 
 
 def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(

@@ -13,43 +13,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from metacog_pipeline.benchmarks.common import rows as common_rows
-from metacog_pipeline.benchmarks.signaldetection.comparisons import COMPARISON_SCHEMA, compare
-from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import criterion_rows
+from metacog_pipeline.benchmarks.signaldetection.contrasts import criteria, paired
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS
 from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED
-from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import linear
-from metacog_pipeline.benchmarks.signaldetection.contrasts.paired import joint_draws, paired_rows
-from metacog_pipeline.benchmarks.signaldetection.groups import RISKS, count
+from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import influences
+from metacog_pipeline.benchmarks.signaldetection.grid import counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.measures.plain import type1
-from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
-from metacog_pipeline.benchmarks.signaldetection.scoring import pool
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.stats.clusters import resample
+from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
+from tests.signaldetection.scored import RESPONSES, bound, compare, fewer, groups, pool, responses, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
 VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None}
 
 
-def table(rows: list[Comparison]) -> pl.DataFrame:
-    return common_rows.table("signaldetection", rows, COMPARISON_SCHEMA)
+def criterion(frame: pl.DataFrame) -> pl.DataFrame:
+    """The criterion families."""
+    found = groups(frame)
+    return table(
+        [
+            row
+            for family in (criteria.independent, criteria.paired, criteria.order)
+            for row in family(bound(), found)
+        ]
+    )
 
 
-def observed(stimulus: Any, response: Any, confidence: Any = None, **fixed: Any) -> pl.DataFrame:
-    n = len(stimulus)
-    columns: dict[str, Any] = {
-        **dict.fromkeys(OBSERVATION_SCHEMA.names(), [None] * n),
-        "benchmark": ["signaldetection"] * n, "dataset": ["sample"] * n, "task": ["A"] * n,
-        "condition": ["confidence"] * n, "model": ["m"] * n, "run": [1] * n,
-        "item_id": [f"i{i:06d}" for i in range(n)], "position": list(range(n)),
-        "stimulus": list(stimulus), "response": list(response),
-        "confidence": [None] * n if confidence is None else list(confidence),
-        "status": ["ok"] * n, "source": ["measured"] * n,
-        **{name: value if isinstance(value, list) else [value] * n for name, value in fixed.items()},
-    }  # fmt: skip
-    return pl.DataFrame(columns, schema=OBSERVATION_SCHEMA, strict=False)
+def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
+    """The families that pair models item by item."""
+    bench, found = bound(), groups(frame)
+    with fewer(n_boot):
+        return table([*paired.differences(bench, found), *paired.accuracy(bench, found)])
 
 
 def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +72,7 @@ def model(
     evidence = d * (stimulus - 0.5) + np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
     response = (evidence > c).astype(int)
     blurred = np.abs(evidence - c + noise * rng.standard_normal(len(stimulus)))
-    return observed(stimulus, response, 1 + (blurred[:, None] > STEPS).sum(axis=1), **fixed)
+    return responses(stimulus, response, 1 + (blurred[:, None] > STEPS).sum(axis=1), **fixed)
 
 
 def rows(found: pl.DataFrame, family: str, measure: str | None = None, **where: str) -> list[dict[str, Any]]:
@@ -102,7 +99,7 @@ def efficient(folder: Path) -> pl.DataFrame:
         model(second, noise=0.0, seed=3, model="sharp", task="B"),
         model(second, noise=1.0, seed=4, model="blurred", task="B"),
     ]
-    return compare(pl.concat(frames), seed=1, posteriors=folder, n_boot=200)
+    return compare(pl.concat(frames), seed=1, home=folder, n_boot=200)
 
 
 @pytest.fixture(scope="module")
@@ -116,14 +113,14 @@ def shifted(folder: Path) -> pl.DataFrame:
     return compare(
         pl.concat(frames).with_columns(confidence=pl.lit(None, pl.Int8)),
         seed=1,
-        posteriors=folder,
+        home=folder,
         n_boot=200,
     )
 
 
 def test_every_row_says_what_it_compares(efficient: pl.DataFrame, shifted: pl.DataFrame) -> None:
     for found in (efficient, shifted):
-        assert found.schema == COMPARISON_SCHEMA
+        assert found.schema == COMPARISON
         assert set(found["verdict"].unique()) <= VERDICTS
         key = ("dataset", "source", "task", "condition", "model", "family", "measure", "a", "b")
         assert found.select(key).is_unique().all()
@@ -150,7 +147,7 @@ def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(effic
         assert optimality["sharp", "A"]["verdict"] in ("not_significant", "inconclusive", "negligible")
         (pair,) = rows(efficient, "bayes_models", measure, task="A")
         assert (pair["a"], pair["b"]) == ("blurred", "sharp")
-        assert pair["verdict"] == "significant" and pair["difference"] < 0 and pair["statistic"] < 0.01
+        assert pair["verdict"] == "significant" and pair["value"] < 0 and pair["statistic"] < 0.01
         (across,) = rows(efficient, "bayes_tasks", measure, model="sharp")
         assert (across["a"], across["b"]) == ("A", "B") and across["task"] is None
         assert across["verdict"] in ("not_significant", "inconclusive", "negligible")
@@ -163,43 +160,43 @@ def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(effic
 def test_paired_differences_are_those_of_the_board(folder: Path) -> None:
     items = items_of(600)
     frame = pl.concat([model(items, seed=1, model="a"), model(items, d=1.0, noise=1, seed=2, model="b")])
-    found = compare(frame, seed=1, posteriors=folder, n_boot=100)
+    found = compare(frame, seed=1, home=folder, n_boot=100)
     board = {
         (row["model"], row["measure"]): row["estimate"]
-        for row in pool(frame, seed=1, posteriors=folder, n_boot=20).iter_rows(named=True)
+        for row in pool(frame, seed=1, home=folder, n_boot=20).iter_rows(named=True)
     }
     for measure in ("meta_d", "m_ratio", "auroc2", "d", "c"):
         (row,) = rows(found, "models_paired", measure)
-        assert row["difference"] == pytest.approx(board["a", measure] - board["b", measure]), measure
-        assert row["low"] <= row["difference"] <= row["high"]
+        assert row["value"] == pytest.approx(board["a", measure] - board["b", measure]), measure
+        assert row["low"] <= row["value"] <= row["high"]
     (row,) = rows(found, "mcnemar")
-    assert row["difference"] == pytest.approx(board["a", "accuracy"] - board["b", "accuracy"])
+    assert row["value"] == pytest.approx(board["a", "accuracy"] - board["b", "accuracy"])
 
 
 def test_sharing_items_narrows_a_difference(folder: Path) -> None:
     items = items_of(800)
     pair = [model(items, correlation=0.95, seed=seed, model=f"m{seed}") for seed in (1, 2)]
     apart = [pair[0], pair[1].with_columns(item_id=pl.format("other-{}", "item_id"))]
-    together = table(list(paired_rows(count(pl.concat(pair), by_run=False), 1, 300)))
+    together = between_models(pl.concat(pair), 300)
     (shared,) = rows(together, "models_paired", "d")
-    unshared = table(list(paired_rows(count(pl.concat(apart), by_run=False), 1, 300)))
+    unshared = between_models(pl.concat(apart), 300)
     assert all(
         row["status"] == "no shared items" and row["p"] is None for row in rows(unshared, "models_paired")
     )
-    alone = pool(pl.concat(pair), seed=1, posteriors=folder, n_boot=20).filter(pl.col("measure") == "d")[
-        "sem"
-    ]
+    alone = pool(pl.concat(pair), seed=1, home=folder, n_boot=20).filter(pl.col("measure") == "d")["sem"]
     assert shared["se"] < 0.6 * float(np.sqrt((alone**2).sum()))
 
 
 def test_the_shared_resample_is_an_item_bootstrap_of_each_model() -> None:
     items = items_of(200)
-    cells = count(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]), by_run=False)
-    drawn = joint_draws(cells, 4000, 5)
-    for cell, draws in zip(cells, drawn, strict=True):
+    found = groups(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]))
+    counts = [counts_of(group) for group in found]
+    with fewer(4000):
+        drawn = paired.joint_draws(counts, *numbered(counts), 5)
+    for own, draws in zip(counts, drawn, strict=True):
         assert (draws.sum(axis=1) == 200).all()
-        plain = resample(cell.patterns, 4000, 6)
-        np.testing.assert_allclose(draws.mean(axis=0), cell.totals, atol=0.5)
+        plain = resampling.patterns(own.patterns, 4000, 6)
+        np.testing.assert_allclose(draws.mean(axis=0), own.totals, atol=0.5)
         np.testing.assert_allclose(draws.std(axis=0), plain.std(axis=0), rtol=0.1, atol=0.05)
 
 
@@ -209,7 +206,7 @@ def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted: pl.DataFrame) -
         assert [(row["a"], row["b"]) for row in moved] == [
             ("risk_none", "risk_s1"), ("risk_s2", "risk_none"), ("risk_s2", "risk_s1"),
         ]  # fmt: skip
-        assert all(row["verdict"] == "significant" and row["difference"] > 0 for row in moved)
+        assert all(row["verdict"] == "significant" and row["value"] > 0 for row in moved)
         assert all(row["verdict"] == "not_significant" for row in rows(shifted, family, "c", model="deaf"))
         notes = [row["note"] for row in rows(shifted, family, "c_prime")]
         assert all("d′ did not move" in note for note in notes)
@@ -231,11 +228,11 @@ def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFr
         "d": (-0.09910203916874472, 0.0655834278399556),
         "c_prime": (0.44808691890564667, 0.024064488906137573),
     }
-    found = table(list(criterion_rows(count(pl.concat([first, second]), by_run=False))))
+    found = criterion(pl.concat([first, second]))
     for measure in ("c", "d", "c_prime"):
         (row,) = rows(found, "criterion_paired", measure)
         difference, se = expected[measure]
-        assert row["difference"] == pytest.approx(difference, abs=0.005), measure
+        assert row["value"] == pytest.approx(difference, abs=0.005), measure
         assert row["se"] == pytest.approx(se, rel=0.02), measure
         (independent,) = rows(found, "criterion_z", measure)
         assert row["se"] < independent["se"] and row["n"] == 2000
@@ -243,10 +240,10 @@ def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFr
 
 def test_variances_are_those_of_the_delta_method_with_one_run() -> None:
     frame = pl.concat([model(items_of(100 + 20 * k), d=k, c=0.3, seed=k, model=f"m{k}") for k in range(1, 4)])
-    cells = count(frame, by_run=False)
-    expected = type1(cells)
-    for place, cell in enumerate(cells):
-        found = linear(cell)
+    counts = [counts_of(group) for group in groups(frame)]
+    expected = type1_of(np.array([each.totals for each in counts]), counts[0].grid)
+    for place, own in enumerate(counts):
+        found = influences(own, own.item)
         np.testing.assert_allclose(
             found.value, [expected.c[place], expected.d[place], expected.c_prime[place]], rtol=1e-12
         )
@@ -266,7 +263,7 @@ def test_a_family_is_every_pair_of_a_measure_within_its_source() -> None:
         for seed in (1, 2)
         for place, condition in enumerate(RISKS)
     ]  # fmt: skip
-    found = table(list(criterion_rows(count(pl.concat(frames), by_run=False))))
+    found = criterion(pl.concat(frames))
     for source, size in (("measured", 12), ("simulated", 6)):
         for measure in ("c", "d", "c_prime"):
             family = rows(found, "criterion_z", measure, source=source)
@@ -281,7 +278,7 @@ def test_measured_and_simulated_never_meet(folder: Path) -> None:
     frame = pl.concat(
         [model(items, seed=k, model=f"{source}-{k}", source=source) for source in ("measured", "simulated") for k in (1, 2)]
     )  # fmt: skip
-    found = compare(frame, seed=1, posteriors=folder, n_boot=50)
+    found = compare(frame, seed=1, home=folder, n_boot=50)
     between = found.filter(pl.col("family").is_in(["bayes_models", "models_paired", "mcnemar"]))
     assert between.height and (between["a"].str.head(8) == between["b"].str.head(8)).all()
     assert (between["a"].str.head(8) == between["source"].str.head(8)).all()
@@ -295,14 +292,14 @@ def test_incomplete_models_are_left_out(folder: Path) -> None:
         .then(pl.lit("transport_error"))
         .otherwise("status")
     )
-    found = compare(frame, seed=1, posteriors=folder, n_boot=50)
+    found = compare(frame, seed=1, home=folder, n_boot=50)
     assert "m2" not in {*found["a"], *found["b"]} and {"m1", "m3"} <= {*found["a"], *found["b"]}
 
 
 def test_holm_over_the_pairs_of_one_measure_and_only_the_best_where_models_are_many() -> None:
     items = items_of(60)
     few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
-    found = table(list(paired_rows(count(few, by_run=False), 1, 100)))
+    found = between_models(few, 100)
     for measure in ("d", "auroc2"):
         pairs = rows(found, "models_paired", measure)
         assert len(pairs) == 6
@@ -310,10 +307,10 @@ def test_holm_over_the_pairs_of_one_measure_and_only_the_best_where_models_are_m
     many = pl.concat(
         [model(items, d=0.2 + k / 10, seed=k, model=f"m{k:02d}", condition="risk_s1") for k in range(MOST_PAIRED + 1)]
     )  # fmt: skip
-    found = table(list(paired_rows(count(many, by_run=False), 1, 50)))
+    found = between_models(many, 50)
     pairs = rows(found, "models_paired", "d")
     assert len(pairs) == MOST_PAIRED and len({row["a"] for row in pairs}) == 1
-    assert all(row["difference"] >= 0 for row in pairs)
+    assert all(row["value"] >= 0 for row in pairs)
 
 
 @pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])
@@ -334,7 +331,7 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -
                 }[kind]
             )
         )
-    found = compare(pl.concat(frames), seed=1, posteriors=folder, n_boot=60)
+    found = compare(pl.concat(frames), seed=1, home=folder, n_boot=60)
     numbers = found.select(pl.col(pl.Float64))
     assert not any(numbers.select(pl.all().is_nan().any()).row(0))
     assert not any(numbers.select(pl.all().is_infinite().any()).row(0))
@@ -342,8 +339,8 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -
     c = rows(found, "criterion_z", "c", model="odd")
     match kind:
         case "same":
-            assert meta["difference"] == 0 and meta["p"] == 1.0
-            assert rows(found, "mcnemar", condition="confidence")[0]["difference"] == 0
+            assert meta["value"] == 0 and meta["p"] == 1.0
+            assert rows(found, "mcnemar", condition="confidence")[0]["value"] == 0
         case "perfect" | "one rating":
             assert meta["status"] != "ok" and meta["verdict"] is None and c[0]["status"] == "ok"
         case _:
@@ -356,17 +353,17 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -
 def test_a_model_without_meta_d_empties_its_own_rows_only(folder: Path) -> None:
     # Ten trials, hits as frequent as false alarms: d′ is 0 and meta-d′ undefined, yet most resamples have one.
     def ten(said: list[int], confidence: list[int], name: str) -> pl.DataFrame:
-        return observed([0, 1] * 5, said, confidence, model=name, source="simulated")
+        return responses([0, 1] * 5, said, confidence, model=name, source="simulated")
 
     undefined = ten([0, 0, 1, 1, 0, 0, 1, 1, 0, 0], [1, 2, 3, 4, 5, 1, 2, 3, 4, 5], "undefined")
     usual = ten([0, 1, 0, 1, 1, 1, 0, 0, 0, 1], [5, 4, 3, 2, 1, 1, 2, 3, 4, 5], "usual")
-    found = compare(pl.concat([undefined, usual]), seed=0, posteriors=folder)
+    found = compare(pl.concat([undefined, usual]), seed=0, home=folder)
     of = {row["measure"]: row for row in rows(found, "models_paired")}
     assert of.keys() == {"d", "c", "meta_d", "m_ratio", "auroc2"}
     for measure in ("meta_d", "m_ratio"):
-        assert "d' is 0" in of[measure]["status"] and of[measure]["p"] is of[measure]["difference"] is None
+        assert "d' is 0" in of[measure]["status"] and of[measure]["p"] is of[measure]["value"] is None
     assert all(of[name]["status"] == "ok" and of[name]["p"] is not None for name in ("d", "c", "auroc2"))
-    resampled = pool(undefined, seed=0, posteriors=folder).filter(measure="meta_d")
+    resampled = pool(undefined, seed=0, home=folder).filter(measure="meta_d")
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
 
 
@@ -374,27 +371,27 @@ def test_repeated_runs_count_items_not_answers() -> None:
     items = items_of(400)
     once = pl.concat([model(items, c=0.2 * k, condition=name) for k, name in enumerate(RISKS)])
     copies = pl.concat([once.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
-    single = table(list(criterion_rows(count(once, by_run=False))))
-    tripled = table(list(criterion_rows(count(copies, by_run=False))))
+    single = criterion(once)
+    tripled = criterion(copies)
     # The same answers three times over hold no more than once.
     for family in ("criterion_z", "criterion_paired"):
         for one, three in zip(rows(single, family), rows(tripled, family), strict=True):
             assert three["se"] == pytest.approx(one["se"], rel=0.03)
     models = pl.concat([copies, copies.with_columns(model=pl.lit("n"))])
-    assert not rows(table(list(paired_rows(count(models, by_run=False), 1, 40))), "mcnemar")
+    assert not rows(between_models(models, 40), "mcnemar")
 
 
 def test_comparisons_repeat_byte_for_byte(folder: Path) -> None:
     items = items_of(150)
     frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2)])
-    first = compare(frame, seed=3, posteriors=folder, n_boot=60)
-    again = compare(frame.sample(fraction=1.0, shuffle=True, seed=2), seed=3, posteriors=folder, n_boot=60)
+    first = compare(frame, seed=3, home=folder, n_boot=60)
+    again = compare(frame.sample(fraction=1.0, shuffle=True, seed=2), seed=3, home=folder, n_boot=60)
     assert_frame_equal(first, again)
 
 
 def test_nothing_to_compare_gives_an_empty_table(folder: Path) -> None:
-    found = compare(pl.DataFrame(schema=OBSERVATION_SCHEMA), seed=1, posteriors=folder)
-    assert found.schema == COMPARISON_SCHEMA and found.is_empty()
+    found = compare(pl.DataFrame(schema=RESPONSES), seed=1, home=folder)
+    assert found.schema == COMPARISON and found.is_empty()
 
 
 @settings(max_examples=60, deadline=None)
@@ -408,16 +405,16 @@ def test_nothing_to_compare_gives_an_empty_table(folder: Path) -> None:
     )
 )
 def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int]]) -> None:
-    frame = observed(
+    frame = responses(
         [item % 2 for _, item, _, _ in answers],
         [response for _, _, response, _ in answers],
         condition=[condition for condition, *_ in answers],
         item_id=[f"i{item}" for _, item, _, _ in answers],
         run=[run for *_, run in answers],
     )
-    for row in table(list(criterion_rows(count(frame, by_run=False)))).iter_rows(named=True):
+    for row in criterion(frame).iter_rows(named=True):
         assert row["verdict"] in VERDICTS and (row["verdict"] is None or row["status"] == "ok")
-        for name in ("difference", "se", "low", "high", "statistic", "p", "p_adjusted"):
+        for name in ("value", "se", "low", "high", "statistic", "p", "p_adjusted"):
             assert row[name] is None or np.isfinite(row[name])
 
 
@@ -431,7 +428,7 @@ def test_from_replies_to_verdicts_over_two_runs(
     )
     board = {
         (row["condition"], row["measure"]): row
-        for row in pool(frame, seed=1, posteriors=folder, n_boot=300).iter_rows(named=True)
+        for row in pool(frame, seed=1, home=folder, n_boot=300).iter_rows(named=True)
     }
     for measure, truth in (("d", 1.6), ("c", 0.1), ("meta_d", 1.12), ("m_ratio", 0.7)):
         row = board["confidence", measure]
@@ -439,12 +436,10 @@ def test_from_replies_to_verdicts_over_two_runs(
     for condition, c in zip(RISKS, (-0.4, 0.1, 0.6), strict=True):
         row = board[condition, "c"]
         assert abs(row["estimate"] - c) < 3.3 * row["sem"], condition
-    found = compare(frame, seed=1, posteriors=folder)
+    found = compare(frame, seed=1, home=folder)
     (order,) = rows(found, "criterion_order")
     assert order["statistic"] == 2 and order["verdict"] == "significant"
     for one, two in zip(rows(found, "criterion_z", "c"), rows(found, "criterion_paired", "c"), strict=True):
-        assert two["difference"] == one["difference"] and two["se"] < one["se"]
-        assert (
-            0.8 < two["difference"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
-        )
+        assert two["value"] == one["value"] and two["se"] < one["se"]
+        assert 0.8 < two["value"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
     assert all(row["verdict"] == "significant" for row in rows(found, "bayes_optimality"))

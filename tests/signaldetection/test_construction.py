@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,21 +11,22 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.signaldetection.construction import (
     build,
+    input_digests,
+    texts,
+    wanted,
+)
+from metacog_pipeline.benchmarks.signaldetection.construction.deletion import can_be_asked, delete, matches
+from metacog_pipeline.benchmarks.signaldetection.construction.invariants import violations
+from metacog_pipeline.benchmarks.signaldetection.construction.tasks import (
     build_task_a,
     build_task_b,
     build_task_c,
-    construct,
-    input_digests,
-    items_path,
-    needed_sources,
-    read_items,
-    write_items,
 )
-from metacog_pipeline.benchmarks.signaldetection.construction.deletion import can_be_asked, delete, matches
-from metacog_pipeline.benchmarks.signaldetection.construction.invariants import check
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.errors import MetacogError, SourceError, StudyError
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.files import sha256_hex
+from tests.signaldetection.scored import bound, construct
 
 # --- the word ----------------------------------------------------------------------------------------------------
 
@@ -188,9 +188,6 @@ def test_a_source_with_fewer_rows_gives_all_it_has() -> None:
 def test_tasks_that_are_not_asked_need_no_source(reviews: Texts, sentences: Texts) -> None:
     assert {i.task for i in build(reviews, None, tasks=("A",), trials=5)} == {"A"}
     assert {i.task for i in build(None, sentences, tasks=("C",), trials=5)} == {"C"}
-    assert needed_sources("published", ("A",)) == ("sst2",)
-    assert needed_sources("published", ("C", "B")) == ("test4plus",)
-    assert needed_sources("sample", ("A", "B", "C")) == ()
 
 
 def test_the_draw_is_uniform_over_rows() -> None:
@@ -204,12 +201,16 @@ def test_the_draw_is_uniform_over_rows() -> None:
     assert 50 < chi2 < 165
 
 
+def changed(item: Item, **changes: object) -> Item:
+    return item.model_copy(update=changes)
+
+
 # --- invariants --------------------------------------------------------------------------------------------------
 
 
 def test_built_items_hold_every_rule(reviews: Texts, sentences: Texts) -> None:
     for seed in range(5):
-        assert check(build(reviews, sentences, trials=500, seed=seed), [reviews, sentences]) == []
+        assert violations(build(reviews, sentences, trials=500, seed=seed), [reviews, sentences]) == []
 
 
 def broken(items: list[Item], task: str, changed: dict[str, object]) -> tuple[list[Item], str]:
@@ -221,7 +222,7 @@ def broken(items: list[Item], task: str, changed: dict[str, object]) -> tuple[li
         if item.task == task and item.stimulus == changed.get("of", item.stimulus)
     )
     out = list(items)
-    out[place] = replace(out[place], **changes)  # type: ignore[arg-type]
+    out[place] = out[place].model_copy(update=changes)
     return out, items[place].item_id
 
 
@@ -245,62 +246,37 @@ def test_every_rule_is_seen_when_broken(
 ) -> None:
     made = build(reviews, sentences, trials=30)
     wrong, name = broken(made, task, changed)
-    found = check(wrong, [reviews, sentences])
+    found = violations(wrong, [reviews, sentences])
     assert any(line.startswith(rule) and (name in line or rule == "I2") for line in found)
 
 
 def test_repeated_ids_and_rows_are_seen(reviews: Texts) -> None:
     made = build_task_a(reviews, 3, 0)
-    assert any(line.startswith("I1") for line in check([*made, replace(made[0], position=3)], [reviews]))
-    again = replace(made[0], position=3, item_id="other")
-    assert any("drawn 2 times" in line for line in check([*made, again], [reviews]))
+    assert any(line.startswith("I1") for line in violations([*made, changed(made[0], position=3)], [reviews]))
+    again = changed(made[0], position=3, item_id="other")
+    assert any("drawn 2 times" in line for line in violations([*made, again], [reviews]))
 
 
-# --- on disk -----------------------------------------------------------------------------------------------------
+# --- the steps ---------------------------------------------------------------------------------------------------
 
 
-def test_items_survive_the_disk(tmp_path: Path, items: list[Item]) -> None:
-    odd = replace(items[0], item_id="odd", text='  "quoted"\té\u2028\x00 ')
-    write_items(tmp_path / "x.parquet", [*items, odd])
-    assert read_items(tmp_path / "x.parquet") == [*items, odd]
+def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path: Path) -> None:
+    built = construct(tmp_path / "1", "sample", trials=30, seed=4)
+    assert sum(built.counts.values()) == len(built.items) == 90
+    again = construct(tmp_path / "2", "sample", trials=30, seed=4)
+    assert again.items == built.items
+    assert set(input_digests(bound(tasks='["A", "C"]'))) == {"sst2", "test4plus"}
+    assert input_digests(bound(tmp_path / "3", dataset='"published"', tasks='["A"]')) == {}
 
 
-def test_construct_writes_the_sample_and_the_same_bytes_every_time(tmp_path: Path) -> None:
-    built = construct(tmp_path, "sample", trials=30, seed=4)
-    first = items_path(tmp_path).read_bytes()
-    assert read_items(items_path(tmp_path)) == list(built.items)
-    assert built.violations == () and sum(built.counts.values()) == len(built.items) == 90
-    construct(tmp_path, "sample", trials=30, seed=4)
-    assert items_path(tmp_path).read_bytes() == first
-    digests = input_digests(tmp_path, "sample", ("A", "C"))
-    assert set(digests) == {"sst2", "test4plus"} and len(set(digests.values())) == 2
-    assert input_digests(tmp_path, "published", ("A",)) == {}
+def test_items_are_those_of_version_01(tmp_path: Path) -> None:
+    items = construct(tmp_path, "sample", trials=100, seed=0).items
+    hashes = "".join(f"{item.item_id}{item.item_hash}" for item in items)
+    assert sha256_hex(hashes) == "4e2d43e1316ef7471e733b14b3106f6a1d49e9b896ae25a01fe80febdb608832"
 
 
-def test_damage_on_disk_and_wrong_names_are_one_line(tmp_path: Path, items: list[Item]) -> None:
-    path = tmp_path / "items.parquet"
-    with pytest.raises(SourceError, match="no items yet"):
-        read_items(path)
-    path.write_bytes(b"PAR1 nothing PAR1")
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_items(path)
-    with pytest.raises(StudyError, match="unknown dataset 'corrected'"):
-        construct(tmp_path, "corrected")
+def test_sources_that_are_not_home_are_named(tmp_path: Path) -> None:
     with pytest.raises(MetacogError, match="metacog fetch"):
-        construct(tmp_path, "published", tasks=("B",))
-
-
-def test_items_changed_by_hand_are_refused(tmp_path: Path, items: list[Item]) -> None:
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "items.parquet"
-    write_items(path, items)
-    table = pq.read_table(path)
-    texts = table["text"].to_pylist()
-    texts[3] += "!"
-    pq.write_table(table.set_column(3, table.schema.field(3), [texts]), path)
-    with pytest.raises(SourceError, match=f"{items[3].item_id} was changed by hand"):
-        read_items(path)
-    pq.write_table(table.drop_columns(["source"]), path)
-    with pytest.raises(SourceError, match="columns are not those"):
-        read_items(path)
+        texts(bound(tmp_path, dataset='"published"', tasks='["B"]'))
+    assert bound(dataset='"published"', tasks='["B", "C"]').needed_sources() == ("test4plus",)
+    assert bound().needed_sources() == () and wanted("A") == ("sst2",)

@@ -12,16 +12,10 @@ from polars.testing import assert_frame_equal
 
 from metacog_pipeline.benchmarks.signaldetection import published
 from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as kept
-from metacog_pipeline.benchmarks.signaldetection.published import (
-    CRITERIA_SCHEMA,
-    FILES,
-    METAD_SCHEMA,
-    Refit,
-    refit_published,
-    refit_tables,
-)
-from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA
+from metacog_pipeline.benchmarks.signaldetection.published import FILES
 from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
+from tests.signaldetection.scored import RefitFrames, bound, refit_tables
 
 SHIPPED = shipped("data", "published", "signaldetection")
 MODELS = ("one", "two")
@@ -74,19 +68,18 @@ def notes(frame: pl.DataFrame, **where: str) -> list[str | None]:
 
 def test_the_tables_have_a_row_per_cell_and_quantity(data: Path, tmp_path: Path) -> None:
     found = refit_tables(data, 1, tmp_path / "posteriors")
-    assert found.metad.schema == METAD_SCHEMA and found.metad.height == 2 * 3 * 3
-    assert found.criteria.schema == CRITERIA_SCHEMA and found.criteria.height == 6 * 2
-    assert found.contrasts.schema == COMPARISON_SCHEMA
+    assert found.sensitivity.height == 2 * 3 * 3
+    assert found.criteria.height == 6 * 2
     assert set(found.contrasts["source"]) == {"published"}
     assert found.contrasts.filter(pl.col("family") == "criterion_z").height == 18
-    for frame in (found.metad, found.criteria):
+    for frame in (found.sensitivity, found.criteria):
         both = frame.filter(pl.col("published").is_not_null(), pl.col("recomputed").is_not_null())
         assert both.height
         assert ((both["recomputed"] - both["published"]) - both["difference"]).abs().max() < 1e-12
 
 
 def test_only_numbers_off_and_excluded_are_said_not_to_follow(data: Path, tmp_path: Path) -> None:
-    first = refit_tables(data, 1, tmp_path / "posteriors").metad.filter(pl.col("method") == "bayes")
+    first = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
     ours = {(r["model"], r["quantity"]): r for r in first.iter_rows(named=True)}
     columns = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
     # Model one is printed as we find it, but for one digit; model two has a d′ outside our interval.
@@ -96,7 +89,7 @@ def test_only_numbers_off_and_excluded_are_said_not_to_follow(data: Path, tmp_pa
     inside = (ours["two", "meta_d"]["recomputed"] + ours["two", "meta_d"]["high"]) / 2
     change(data / "table_s1.csv", "dprime", 1, ours["two", "d"]["high"] + 0.1)
     change(data / "table_s1.csv", "meta_d", 1, inside)
-    found = refit_tables(data, 1, tmp_path / "posteriors").metad.filter(pl.col("method") == "bayes")
+    found = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
     follows = {(r["model"], r["quantity"]): r["follows"] for r in found.iter_rows(named=True)}
     assert follows == {
         **{("one", q): True for q in columns}, ("two", "d"): False, ("two", "meta_d"): False, ("two", "m_ratio"): True,
@@ -108,7 +101,7 @@ def test_only_numbers_off_and_excluded_are_said_not_to_follow(data: Path, tmp_pa
     assert ratio is None
     # Off but inside the interval everywhere: chance of sampling, or too few draws, and no verdict.
     change(data / "table_s1.csv", "dprime", 1, round(ours["two", "d"]["recomputed"], 3))
-    found = refit_tables(data, 1, tmp_path / "posteriors").metad.filter(pl.col("method") == "bayes")
+    found = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
     assert notes(found, model="two") == [None] * 3
     assert found.filter(pl.col("model") == "two")["follows"].to_list() == [True, False, True]
 
@@ -133,39 +126,32 @@ def test_misprints_cut_digits_odd_totals_and_shared_items_are_found_from_the_fig
     assert "180 to 180" in (notes(c, model="one", condition="risk_s1")[0] or "")
 
 
-def test_computed_once_per_home_and_again_only_for_another_seed_or_a_lost_file(
+def test_posteriors_are_fitted_once_per_home(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(published, "shipped", lambda *parts: data)
-    made: list[int] = []
-    tables = refit_tables
-    monkeypatch.setattr(published, "refit_tables", lambda d, seed, p: made.append(seed) or tables(d, seed, p))
-    home = tmp_path / "home"
-    first = refit_published(home, 1)
-    again = refit_published(home, 1)
-    assert made == [1]
-    for name in ("metad", "criteria", "contrasts"):
-        assert_frame_equal(getattr(first, name), getattr(again, name))
-    folder = home / "estimates" / "signaldetection" / "published"
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "contrasts.parquet", "criteria.parquet", "metad.parquet",
-    ]  # fmt: skip
-    (folder / "criteria.parquet").unlink()
+    monkeypatch.setattr(published, "folder", lambda: data)
+    bench = bound(tmp_path / "home")
+    first = bench.published.claims(bench)
+    assert first.schema == PUBLISHED_CLAIM and first.height == 2 * 3 * 3 + 6 * 2
     monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: pytest.fail("posteriors are kept"))
-    assert_frame_equal(refit_published(home, 1).criteria, first.criteria)
-    monkeypatch.undo()
-    monkeypatch.setattr(published, "shipped", lambda *parts: data)
-    assert_frame_equal(refit_published(home, 2).criteria, first.criteria)
+    assert_frame_equal(bench.published.claims(bench), first)
     change(data / "table_s1.csv", "dprime", 0, 1.5)
-    changed = refit_published(home, 2).metad.filter(pl.col("model") == "one", pl.col("quantity") == "d")
+    changed = bench.published.claims(bench).filter(quantity="d", subject="task A confidence, one")
     assert changed["published"].to_list() == [1.5] * 3
+
+
+def test_printed_values_stand_with_their_trials() -> None:
+    bench = bound()
+    found = bench.published.values(bench)
+    assert found.schema == PUBLISHED_VALUE and found.height == 54 and found["n"].null_count() == 0
+    assert dict(found.group_by("place").len().iter_rows()) == {"table S1": 27, "table S2": 27}
 
 
 def test_a_number_that_was_not_printed_is_recomputed_all_the_same(data: Path, tmp_path: Path) -> None:
     pl.read_csv(data / "table_s1.csv").head(1).write_csv(data / "table_s1.csv")
     pl.read_csv(data / "table_s2.csv").head(1).write_csv(data / "table_s2.csv")
     found = refit_tables(data, 1, tmp_path / "posteriors")
-    two = found.metad.filter(pl.col("model") == "two")
+    two = found.sensitivity.filter(pl.col("model") == "two")
     assert two["recomputed"].null_count() == 0 and two["published"].null_count() == two.height
     assert two["follows"].null_count() == two.height and two["difference"].null_count() == two.height
     assert found.criteria["recomputed"].null_count() == 0
@@ -190,13 +176,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def refit(home: Path) -> Refit:
-    return refit_published(home, 7)
+def refit(home: Path) -> RefitFrames:
+    return refit_tables(SHIPPED, 7, home / "posteriors")
 
 
 @pytest.mark.slow
-def test_the_published_tables_follow_but_for_one_cell_and_one_misprint(refit: Refit) -> None:
-    bayes = refit.metad.filter(pl.col("method") == "bayes")
+def test_the_published_tables_follow_but_for_one_cell_and_one_misprint(refit: RefitFrames) -> None:
+    bayes = refit.sensitivity.filter(pl.col("method") == "bayes")
     off = bayes.filter(~pl.col("follows"))
     assert set(off.select("task", "model").iter_rows()) == {("C", "DeepSeek-V3.2-Exp")}
     assert off.height == 3 and all("converge" in note for note in off["note"])
@@ -209,14 +195,16 @@ def test_the_published_tables_follow_but_for_one_cell_and_one_misprint(refit: Re
     assert (fewer["task"], fewer["model"], fewer["condition"]) == ("C", "GPT-5-2025-08-07", "risk_s1")
     (other,) = refit.criteria.filter(pl.col("note").str.contains("other items")).iter_rows(named=True)
     assert (other["task"], other["model"], other["condition"]) == ("A", "Mistral-Medium-2508", "risk_s2")
-    padded = refit.metad.filter(pl.col("method") == "ml_padded")
+    padded = refit.sensitivity.filter(pl.col("method") == "ml_padded")
     assert (padded["status"] == "ok").all()
 
 
 @pytest.mark.slow
-def test_copies_of_the_files_elsewhere_give_the_same_tables(refit: Refit, home: Path, tmp_path: Path) -> None:
+def test_copies_of_the_files_elsewhere_give_the_same_tables(
+    refit: RefitFrames, home: Path, tmp_path: Path
+) -> None:
     for name in FILES:
         shutil.copy(SHIPPED / name, tmp_path)
-    again = refit_tables(tmp_path, 7, home / "estimates" / "signaldetection" / "posteriors")
-    for name in ("metad", "criteria", "contrasts"):
+    again = refit_tables(tmp_path, 7, home / "posteriors")
+    for name in ("sensitivity", "criteria", "contrasts"):
         assert_frame_equal(getattr(again, name), getattr(refit, name))

@@ -14,12 +14,13 @@ from polars.testing import assert_frame_equal
 from scipy.special import ndtri
 
 from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as kept
-from metacog_pipeline.benchmarks.signaldetection.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.signaldetection.scoring import BAYES, ESTIMATE_SCHEMA, pool, score
+from metacog_pipeline.benchmarks.signaldetection.measures.bayes import BAYES
+from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import counts_from_trials, padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import criteria_around, simulate_trials
+from tests.signaldetection.scored import pool, responses, score
 
 STEPS = (0.35, 0.7, 1.1, 1.6)
 PLAIN = ("accuracy", "hit_rate", "false_alarm_rate", "coverage", "d", "c", "c_prime", "ln_beta")
@@ -30,29 +31,8 @@ RATED = (
 WITHOUT_ANSWER = ("transport_error", "too_long", "not_run")
 
 
-def observed(
-    stimulus: Any, response: Any, confidence: Any = None, status: Any = "ok", **fixed: Any
-) -> pl.DataFrame:
-    """Observations from columns; ``fixed`` values replace those of the schema."""
-    n = len(stimulus)
-    columns: dict[str, Any] = {
-        **dict.fromkeys(OBSERVATION_SCHEMA.names(), [None] * n),
-        "benchmark": ["signaldetection"] * n,
-        "dataset": ["sample"] * n,
-        "task": ["A"] * n,
-        "condition": ["confidence"] * n,
-        "model": ["m"] * n,
-        "run": [1] * n,
-        "item_id": [f"i{i:06d}" for i in range(n)],
-        "position": list(range(n)),
-        "stimulus": list(stimulus),
-        "response": list(response),
-        "confidence": [None] * n if confidence is None else list(confidence),
-        "status": [status] * n if isinstance(status, str) else list(status),
-        "source": ["simulated"] * n,
-        **{name: value if isinstance(value, list) else [value] * n for name, value in fixed.items()},
-    }
-    return pl.DataFrame(columns, schema=OBSERVATION_SCHEMA, strict=False)
+def observed(*columns: Any, **fixed: Any) -> pl.DataFrame:
+    return responses(*columns, **{"source": "simulated", **fixed})
 
 
 def observer(
@@ -88,17 +68,17 @@ def values(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     frame = observer(d=1.6, m_ratio=0.7, c=0.3, n=20_000)
-    return values(pool(frame, seed=1, posteriors=tmp_path_factory.mktemp("posteriors"), n_boot=200))
+    return values(pool(frame, seed=1, home=tmp_path_factory.mktemp("posteriors"), n_boot=200))
 
 
 def test_every_measure_is_there_once_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
     frame = pl.concat([observer(n=150), observer(n=150, condition="risk_s1").with_columns(confidence=None)])
     found = score(frame, seed=1, n_boot=50)
-    assert found.schema == ESTIMATE_SCHEMA
+    assert found.schema == ESTIMATE
     by_condition = {name: part["measure"].to_list() for (name,), part in found.group_by("condition")}
     assert by_condition["confidence"] == [*PLAIN, *RATED]
     assert by_condition["risk_s1"] == list(PLAIN)
-    pooled = pool(frame, seed=1, posteriors=tmp_path, n_boot=50)
+    pooled = pool(frame, seed=1, home=tmp_path, n_boot=50)
     assert pooled.filter(pl.col("condition") == "confidence")["measure"].to_list() == [*PLAIN, *RATED, *BAYES]
     assert pooled["run"].is_null().all() and (found["run"] == 1).all()
 
@@ -171,7 +151,7 @@ def test_an_answer_without_a_response_is_wrong_and_nothing_else() -> None:
     assert found["accuracy"]["estimate"] == pytest.approx(2 / 6) and found["accuracy"]["n"] == 6
     assert found["coverage"]["estimate"] == pytest.approx(4 / 6)
     assert (found["hit_rate"]["estimate"], found["hit_rate"]["n"]) == (0.5, 2)
-    assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unparsable"] == 2
+    assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unreadable"] == 2
     assert found["accuracy"]["n_failed"] == 0 and found["accuracy"]["coverage"] == pytest.approx(4 / 6)
 
 
@@ -182,14 +162,14 @@ def test_incomplete_cells_are_withheld_unless_allowed(status: str, tmp_path: Pat
         response=pl.when(pl.col("position") >= 3).then("response"),
     )
     said = "incomplete: 3 of 200 not answered"
-    for found in (score(frame, seed=1, n_boot=20), pool(frame, seed=1, posteriors=tmp_path, n_boot=20)):
+    for found in (score(frame, seed=1, n_boot=20), pool(frame, seed=1, home=tmp_path, n_boot=20)):
         rows = values(found)
         assert rows["coverage"]["estimate"] == pytest.approx(197 / 200)
         assert rows["coverage"]["status"] == "ok"
         rest = [row for name, row in rows.items() if name != "coverage"]
         assert all(row["estimate"] is None and row["status"] == said for row in rest)
         assert all(row["n_failed"] == 3 for row in rest)
-    assert not list(tmp_path.iterdir())  # nothing was fitted for numbers nobody sees
+    assert not (tmp_path / "cache").exists()  # nothing was fitted for numbers nobody sees
     allowed = values(score(frame, seed=1, allow_incomplete=True, n_boot=20))
     assert allowed["d"]["estimate"] is not None and allowed["d"]["status"] == said
     expected = values(score(frame.filter(pl.col("position") >= 3), seed=1, n_boot=20))
@@ -241,7 +221,7 @@ def test_degenerate_models_get_a_reason_not_a_number(kind: str, runs: int, tmp_p
     frame = pl.concat(
         [degenerate(kind).with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in range(1, runs + 1)]
     )
-    found = pool(frame, seed=1, posteriors=tmp_path, allow_incomplete=kind != "no answers", n_boot=50)
+    found = pool(frame, seed=1, home=tmp_path, allow_incomplete=kind != "no answers", n_boot=50)
     rows = values(found)
     d, meta = KINDS[kind]
     if kind == "no answers":
@@ -257,12 +237,12 @@ def test_degenerate_models_get_a_reason_not_a_number(kind: str, runs: int, tmp_p
 
 def test_runs_are_clustered_within_items(tmp_path: Path) -> None:
     frame = runs_of(3)
-    pooled = values(pool(frame, seed=1, posteriors=tmp_path, n_boot=400))
+    pooled = values(pool(frame, seed=1, home=tmp_path, n_boot=400))
     naive = values(
         pool(
             frame.with_columns(item_id=pl.format("{}-{}", "item_id", "run")),
             seed=1,
-            posteriors=tmp_path,
+            home=tmp_path,
             n_boot=400,
         )
     )
@@ -285,7 +265,7 @@ def test_one_run_pooled_is_that_run(tmp_path: Path) -> None:
     frame = observer(n=200)
     alone, pooled = (
         values(score(frame, seed=1, n_boot=60)),
-        values(pool(frame, seed=1, posteriors=tmp_path, n_boot=60)),
+        values(pool(frame, seed=1, home=tmp_path, n_boot=60)),
     )
     for name in (*PLAIN, *RATED):
         assert alone[name]["estimate"] == pooled[name]["estimate"], name
@@ -293,9 +273,9 @@ def test_one_run_pooled_is_that_run(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_bytes_whatever_else_is_scored(tmp_path: Path) -> None:
     first, second = observer(n=150, model="a"), observer(n=150, seed=9, model="b")
-    alone = pool(first, seed=4, posteriors=tmp_path / "1", n_boot=60)
+    alone = pool(first, seed=4, home=tmp_path / "1", n_boot=60)
     together = pool(pl.concat([second, first]).sample(fraction=1, shuffle=True, seed=1), seed=4,
-                    posteriors=tmp_path / "2", n_boot=60)  # fmt: skip
+                    home=tmp_path / "2", n_boot=60)  # fmt: skip
     of_a = together.filter(pl.col("model") == "a")
     # Which cells share a batch changes rounding in the last digits of a fit, nothing else.
     assert_frame_equal(alone, of_a, rel_tol=1e-7)
@@ -304,21 +284,21 @@ def test_the_same_seed_gives_the_same_bytes_whatever_else_is_scored(tmp_path: Pa
 
 def test_posteriors_are_kept_once_and_survive_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = observer(n=200)
-    first = pool(frame, seed=1, posteriors=tmp_path, n_boot=20)
-    (file,) = tmp_path.iterdir()
+    first = pool(frame, seed=1, home=tmp_path, n_boot=20)
+    (file,) = (tmp_path / "cache" / "posteriors").iterdir()
     drawn = pl.read_parquet(file)
     assert drawn.columns == ["d1", "c1", "meta_d", "m_ratio"] and drawn.height == 4000
     written = file.stat().st_mtime_ns
     sampled = []
     sample = kept.bayes_metad
     monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: sampled.append(k) or sample(*a, **k))
-    assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert_frame_equal(pool(frame, seed=1, home=tmp_path, n_boot=20), first)
     assert not sampled and file.stat().st_mtime_ns == written
     file.write_bytes(file.read_bytes()[:-40])  # torn
-    assert_frame_equal(pool(frame, seed=1, posteriors=tmp_path, n_boot=20), first)
+    assert_frame_equal(pool(frame, seed=1, home=tmp_path, n_boot=20), first)
     assert len(sampled) == 1
-    pool(frame.with_columns(model=pl.lit("twin")), seed=1, posteriors=tmp_path, n_boot=20)
-    assert len(sampled) == 2 and len(list(tmp_path.iterdir())) == 2  # equal counts, independent draws
+    pool(frame.with_columns(model=pl.lit("twin")), seed=1, home=tmp_path, n_boot=20)
+    assert len(sampled) == 2 and len(list(file.parent.iterdir())) == 2  # equal counts, independent draws
 
 
 def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(
@@ -331,11 +311,11 @@ def test_a_posterior_that_has_not_converged_gives_a_status_and_no_number(
         lambda table, **k: sample(table, **k | {"draws": 4, "chains": 4, "warmup": 1, "rounds": 1}),
     )
     for _ in range(2):  # sampled, then read
-        rows = values(pool(observer(n=200), seed=1, posteriors=tmp_path, n_boot=20))
+        rows = values(pool(observer(n=200), seed=1, home=tmp_path, n_boot=20))
         for name in BAYES:
             assert rows[name]["estimate"] is None and rows[name]["low"] is None
             assert rows[name]["status"].startswith("posterior not_converged: ")
-    (file,) = tmp_path.iterdir()
+    (file,) = (tmp_path / "cache" / "posteriors").iterdir()
     assert pl.read_parquet(file).height == 0
 
 
@@ -343,7 +323,7 @@ def test_another_number_of_ratings_is_as_good(tmp_path: Path) -> None:
     low, high = criteria_around(0.8, 0.0, (0.5, 1.0))
     drawn = simulate_trials(1.5, 0.8, 0.0, low, high, 3000, 2)
     frame = observed(drawn.stimulus, drawn.response, drawn.confidence)
-    found = values(pool(frame, seed=1, posteriors=tmp_path, ratings=3, n_boot=100))
+    found = values(pool(frame, seed=1, home=tmp_path, ratings=3, n_boot=100))
     assert found["m_ratio"]["low"] < 0.8 < found["m_ratio"]["high"]
     out_of_range = frame.with_columns(confidence=pl.lit(7, dtype=pl.Int8))
     assert values(score(out_of_range, seed=1, ratings=3, n_boot=20))["meta_d"]["status"] == "no items"
@@ -410,3 +390,19 @@ def test_a_ratio_to_a_sensitivity_that_may_be_0_says_so() -> None:
 def test_methods_say_how_confidence_was_read() -> None:
     found = values(score(observer(n=100), seed=1, n_boot=20))
     assert all("0.5+(k-1)/(2(K-1))" in found[name]["method"] for name in ("ece", "brier"))
+
+
+def test_moving_away_from_what_is_punished_is_a_shift_up_and_towards_it_one_down() -> None:
+    frames = [
+        observer(c=c, n=400, seed=3, model=name, condition=condition)
+        for name, sign in (("good", 1), ("odd", -1))
+        for condition, c in (("risk_s1", -0.4 * sign), ("risk_s2", 0.4 * sign))
+    ]
+    frames.append(observer(n=100, model="half", condition="risk_s2"))
+    found = pool(pl.concat(frames), n_boot=20)
+    shifts = {row["model"]: row for row in found.filter(measure="criterion_shift").iter_rows(named=True)}
+    assert set(shifts) == {"good", "odd"}
+    for name, sign in (("good", 1), ("odd", -1)):
+        c = dict(found.filter(measure="c", model=name).select("condition", "estimate").iter_rows())
+        assert shifts[name]["estimate"] == c["risk_s2"] - c["risk_s1"]
+        assert 0.6 < sign * shifts[name]["estimate"] < 1.0

@@ -15,7 +15,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.construction.sources import (
     SOURCES,
-    Source,
+    Pinned,
     fetch,
     kept_digest,
     load_source,
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pinned(folder: Path) -> Mapping[str, Source]:
+def pinned(folder: Path) -> Mapping[str, Pinned]:
     digest = sha256_hex((folder / "deep" / "train-00000-of-00001.parquet").read_bytes())
     return {**SOURCES, "sst2": replace(SOURCES["sst2"], digest=digest)}
 
@@ -62,7 +62,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_sources_are_found_below_a_folder_and_kept_with_a_note(
-    home: Path, folder: Path, pinned: Mapping[str, Source]
+    home: Path, folder: Path, pinned: Mapping[str, Pinned]
 ) -> None:
     done = fetch(home, folder=folder, sources=pinned)
     assert [(d.name, d.rows) for d in done] == [("sst2", 40), ("test4plus", 300)]
@@ -81,7 +81,7 @@ def test_sources_are_found_below_a_folder_and_kept_with_a_note(
         assert kept_digest(home, found.name) == (SOURCES[found.name].digest or found.digest)
 
 
-def test_packed_copies_are_unpacked(home: Path, folder: Path, pinned: Mapping[str, Source]) -> None:
+def test_packed_copies_are_unpacked(home: Path, folder: Path, pinned: Mapping[str, Pinned]) -> None:
     for path in (folder / "deep" / "train-00000-of-00001.parquet", folder / "Test4Plus_Raw.txt"):
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
@@ -90,7 +90,7 @@ def test_packed_copies_are_unpacked(home: Path, folder: Path, pinned: Mapping[st
 
 
 def test_what_is_there_and_right_is_left_alone(
-    home: Path, folder: Path, pinned: Mapping[str, Source]
+    home: Path, folder: Path, pinned: Mapping[str, Pinned]
 ) -> None:
     fetch(home, folder=folder, sources=pinned)
     stamps = [source_path(home, name).stat().st_mtime_ns for name in pinned]
@@ -137,7 +137,7 @@ def test_a_note_that_says_nothing_is_fetched_anew(note: str, home: Path, folder:
 
 
 def test_a_right_file_is_taken_although_another_of_the_name_is_wrong(
-    home: Path, folder: Path, pinned: Mapping[str, Source]
+    home: Path, folder: Path, pinned: Mapping[str, Pinned]
 ) -> None:
     parquet(folder / "aaa" / "train-00000-of-00001.parquet", [0, 1], ["x", "y"])
     assert fetch(home, ["sst2"], folder=folder, sources=pinned)[0].rows == 40
@@ -267,7 +267,7 @@ def whole(data: bytes, status: int = 200, **headers: str) -> httpx.MockTransport
     return httpx.MockTransport(respond)
 
 
-def test_a_download_is_verified_and_kept(home: Path, pinned: Mapping[str, Source], folder: Path) -> None:
+def test_a_download_is_verified_and_kept(home: Path, pinned: Mapping[str, Pinned], folder: Path) -> None:
     data = (folder / "deep" / "train-00000-of-00001.parquet").read_bytes()
     (one,) = fetch(home, ["sst2"], sources=pinned, transport=whole(data))
     seen: list[tuple[str, int, int | None]] = []

@@ -4,7 +4,9 @@ from metacog_assets.catalogue import BenchmarkAssets
 from metacog_assets.measuring import measurement
 from metacog_assets.signaldetection.construction import signaldetection_items, signaldetection_sources
 from metacog_assets.signaldetection.published import signaldetection_published
-from metacog_pipeline.benchmarks.signaldetection.stages import SIGNALDETECTION as BENCHMARK
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection
+
+BENCHMARK = SignalDetection.legacy()
 
 SIGNALDETECTION = BenchmarkAssets(
     benchmark=BENCHMARK,

@@ -3,33 +3,34 @@
 from dagster import AssetCheckResult, AssetCheckSpec, MaterializeResult, asset
 
 from metacog_assets.automation import FOLLOW, FREE
-from metacog_assets.constructing import built_items, facts_of
-from metacog_assets.reporting import one_line_failure
+from metacog_assets.reporting import ROWS, one_line_failure
+from metacog_assets.showing import preview
 from metacog_assets.study_file import current_study
-from metacog_pipeline.benchmarks.signaldetection import stages
+from metacog_pipeline.asking.construction import StepResult, run_step, step_of
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection
+from metacog_pipeline.benchmarks.signaldetection.construction import STEPS
 
 GROUP = "signaldetection_trials"
+VERSION = STEPS[-1].version
 
 
 @asset(
     group_name=GROUP,
     kinds={"parquet"},
-    code_version=stages.CONSTRUCTION_VERSION,
+    code_version=VERSION,
     automation_condition=FOLLOW,
     tags=FREE,
 )
 def signaldetection_sources() -> MaterializeResult:
     """Labelled sentences: film reviews (task A), oral and written sentences (tasks B and C), or the sample's."""
-    with one_line_failure():
-        found = stages.fetch_sources(current_study())
-    return MaterializeResult(metadata=facts_of(found))
+    return _shown(_made("sources"))
 
 
 @asset(
     group_name=GROUP,
     deps=[signaldetection_sources],
     kinds={"parquet"},
-    code_version=stages.CONSTRUCTION_VERSION,
+    code_version=VERSION,
     automation_condition=FOLLOW,
     tags=FREE,
     check_specs=[
@@ -48,13 +49,20 @@ def signaldetection_sources() -> MaterializeResult:
 )
 def signaldetection_items() -> MaterializeResult:
     """The trials of the tasks: a text and one of two labels, the same for every model, run and condition."""
+    made = _made("items")
+    checks = [
+        AssetCheckResult(check_name=name, passed=check.passed, metadata=dict(check.facts))
+        for name, check in made.checks.items()
+    ]
+    return _shown(made, checks)
+
+
+def _made(step: str) -> StepResult:
     with one_line_failure():
-        study = current_study()
-        built = stages.build(study)
-        digest = stages.items_digest(study)
-    both_labels = AssetCheckResult(
-        check_name="both_labels",
-        passed=all(built.counts.values()),
-        metadata={"trials by task and label": dict(built.counts)},
-    )
-    return built_items(built, digest, both_labels)
+        benchmark = SignalDetection.of(current_study())
+        return run_step(benchmark, step_of(benchmark, step))
+
+
+def _shown(made: StepResult, checks: list[AssetCheckResult] | None = None) -> MaterializeResult:
+    facts = {ROWS if name == "rows" else name: value for name, value in made.facts.items()}
+    return MaterializeResult(metadata={**facts, "preview": preview(made.frame)}, check_results=checks or [])

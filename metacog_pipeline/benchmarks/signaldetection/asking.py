@@ -9,29 +9,22 @@ from __future__ import annotations
 import functools
 import json
 
+from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, messages
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject
-from metacog_pipeline.querying.types import Ask
 
 MODES = ("json_schema", "text")
 STEP = "answer"
 
 
-def steps(mode: str) -> tuple[str, ...]:
-    """Return the names of the calls one item takes in ``mode``; raise `StudyError` for an unknown mode."""
-    if mode not in MODES:
-        raise StudyError(f"signaldetection: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
-    return (STEP,)
-
-
 def constraint(mode: str, condition: str, ratings: int) -> Constraint | None:
     """Return what the answer is held to: an object with ``decision`` and, where it is asked, ``confidence``."""
-    steps(mode)
     if mode == "text":
         return None
+    if mode not in MODES:
+        raise StudyError(f"signaldetection: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
     return _answer_object(ratings if condition == CONFIDENCE else None)
 
 
@@ -50,24 +43,7 @@ def _answer_object(ratings: int | None) -> JsonObject:
     return JsonObject(name=name, schema_json=json.dumps(schema))
 
 
-async def ask_item(
-    item: Item,
-    condition: str,
-    mode: str,
-    ask: Ask,
-    wording: Wording,
-    spec: ModelSpec,
-    *,
-    top_logprobs: int | None = None,
-) -> None:
-    """Ask the one step of ``item``; the answer is kept by ``ask``, nothing is returned.
-
-    ``spec`` is the model asked; nothing here depends on it. ``top_logprobs`` is how many alternatives to ask for
-    where the provider offers them. Raises `StudyError` for a wrong mode or condition.
-    """
-    await ask(
-        STEP,
-        messages(item, condition, wording),
-        constraint=constraint(mode, condition, wording.ratings),
-        top_logprobs=top_logprobs,
-    )
+async def ask(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
+    """Ask the one step of ``item``; the answer is kept by ``chat``. Raises `StudyError` for a wrong mode or condition."""
+    held = constraint(chat.mode, condition, wording.ratings)
+    await chat(STEP, messages(item, condition, wording), constraint=held)

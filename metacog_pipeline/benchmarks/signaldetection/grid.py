@@ -1,4 +1,4 @@
-"""Where an observation stands: stimulus, response and confidence as one number.
+"""Where a response stands: stimulus, response and confidence as one number, and the responses of a group counted by it.
 
 Within one stimulus the places are, for K ratings, in this order::
 
@@ -6,20 +6,32 @@ Within one stimulus the places are, for K ratings, in this order::
     2K          S1 without a confidence
     2K+1        S2 without a confidence
     2K+2        an answer, but no readable response (unparsed or refused)
-    2K+3        no answer (not asked, failed, cut): it makes the cell incomplete, and counts in coverage alone
+    2K+3        no answer (not asked, failed, cut): it makes the group incomplete, and counts in coverage alone
 
-and stimulus S2 follows stimulus S1.
+and stimulus S2 follows stimulus S1. All a measure needs of a response is its place: responses are placed once, and rows
+never looked at again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+
+from metacog_pipeline.benchmark.contract import Group
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.counts import Counts as RatedCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+N_BOOT = 1000  # resamples of items for every interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +86,124 @@ class Grid:
         sides = [np.concatenate([2 * level + (said == stimulus), nothing]) for stimulus in (0, 1)]
         return np.concatenate(sides).astype(np.int64)
 
+    def place_of(self, unanswered: Sequence[str]) -> pl.Expr:
+        """Return the expression that gives a response's place; a confidence outside 1..K counts as none."""
+        k = self.ratings
+        response, confidence = pl.col("response").cast(pl.Int64), pl.col("confidence").cast(pl.Int64)
+        known = response.is_in([0, 1])
+        rated = known & confidence.is_between(1, k)
+        within = (
+            pl.when(pl.col("status").is_in(unanswered))
+            .then(2 * k + 3)
+            .when(rated & (response == 0))
+            .then(k - confidence)
+            .when(rated)
+            .then(k + confidence - 1)
+            .when(known)
+            .then(2 * k + response)
+            .otherwise(2 * k + 2)
+        )
+        return (within + self.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)
+
     def _said(self, response: int) -> Floats:
         k = self.ratings
         said = np.zeros(self.width)
         said[response * k : (response + 1) * k] = 1
         said[2 * k + response] = 1
         return said
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The responses of one group in long form: ``number`` of them on one ``item`` at one ``place``.
+
+    ``names`` are the ids of the group's items in order, ``item`` numbers them from 0.
+    """
+
+    grid: Grid
+    names: pl.Series = field(repr=False)
+    item: Ints
+    place: Ints
+    number: Ints
+    stream: int  # seed of the group's own random numbers
+
+    @cached_property
+    def clustered(self) -> bool:
+        """Whether an item was asked more than once."""
+        return int(self.number.sum()) > len(self.names)
+
+    @cached_property
+    def patterns(self) -> resampling.Patterns:
+        """Items over places; items with equal counts are one pattern."""
+        places = self.grid.places
+        if not self.clustered:
+            return resampling.Patterns(
+                np.eye(places, dtype=np.int64), np.bincount(self.place, minlength=places)
+            )
+        table = self.by_item(self.item, len(self.names))
+        return resampling.merge_patterns(table, np.ones(len(table), dtype=np.int64))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Responses at each place."""
+        return self.patterns.totals.astype(np.float64)
+
+    @cached_property
+    def rated(self) -> RatedCounts:
+        """The rated responses."""
+        n_s1, n_s2 = self.grid.rated(self.totals)
+        return RatedCounts(n_s1[None], n_s2[None])
+
+    @property
+    def n_rated(self) -> int:
+        """The number of rated responses."""
+        return int(self.rated.n[0])
+
+    @cached_property
+    def draws(self) -> Floats:
+        """Totals of resampled items, ``(N_BOOT, places)``."""
+        return resampling.patterns(self.patterns, N_BOOT, self.stream)
+
+    def by_item(self, item: Ints, n: int) -> Ints:
+        """Return how often each of ``n`` items stands at each place, given the number of the item of each count."""
+        table = np.zeros((n, self.grid.places), dtype=np.int64)
+        np.add.at(table, (item, self.place), self.number)
+        return table
+
+
+_COUNTED: WeakKeyDictionary[Group, Counts] = (
+    WeakKeyDictionary()
+)  # measures and contrasts ask for the same groups
+
+
+def counts_of(group: Group) -> Counts:
+    """Return the responses of a group, unanswered ones among them, counted by place."""
+    found = _COUNTED.get(group)
+    if found is None:
+        grid = Grid(group.benchmark.wording.ratings)  # type: ignore[attr-defined]
+        placed = group.frame.select(
+            "item_id", item=pl.col("item_id").rank("dense"), place=grid.place_of(group.benchmark.unanswered)
+        )
+        counted = placed.group_by("item", "place").agg(number=pl.len()).sort("item", "place")
+        item, place, number = (
+            counted[name].to_numpy().astype(np.int64) for name in ("item", "place", "number")
+        )
+        names = placed["item_id"].unique().sort()
+        seed = group.benchmark.stream(group.benchmark.name, *group.key)
+        found = _COUNTED[group] = Counts(grid, names, item - 1, place, number, seed)
+    return found
+
+
+def numbered(counts: Sequence[Counts]) -> tuple[list[Ints], int]:
+    """Return the number of each count's item, one item having one number in all groups, and how many items there are."""
+    if not counts:
+        return [], 0
+    every = pl.concat([each.names for each in counts]).rank("dense").to_numpy().astype(np.int64) - 1
+    parts = np.split(every, np.cumsum([len(each.names) for each in counts])[:-1])
+    numbers = [part[each.item] for part, each in zip(parts, counts, strict=True)]
+    return numbers, int(every.max(initial=-1)) + 1
+
+
+def number(value: float | np.floating | None) -> float | None:
+    """Return a plain number, None for one that is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -11,18 +11,16 @@ task   question                                   0 (S1)          1 (S2)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.benchmark import contract
 
 Task = Literal["A", "B", "C"]
 TASKS: tuple[Task, ...] = ("A", "B", "C")
 S1, S2 = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(contract.Item):
     """One trial's text and its true label.
 
     ``stimulus`` is 0 (S1) or 1 (S2); ``source`` the name of the file the text comes from and ``source_row`` its
@@ -30,21 +28,12 @@ class Item:
     a larger number of trials does not change.
     """
 
-    item_id: str
     task: Task
     stimulus: Literal[0, 1]
     text: str
-    dataset: str
     source: str
     source_row: int
-    position: int
 
-    @property
-    def item_hash(self) -> str:
-        """SHA-256 over everything that decides how the item is asked and scored."""
-        return item_hash(self.task, self.text, self.stimulus)
-
-
-def item_hash(task: str, text: str, stimulus: int) -> str:
-    """Return the digest of an item with this text and label."""
-    return sha256_hex(canonical_json([task, text, stimulus]))
+    def asked_and_scored_by(self) -> Any:
+        """Return task, text and label."""
+        return [self.task, self.text, self.stimulus]

@@ -1,4 +1,4 @@
-"""What a reply says: one decision 0 or 1 and one confidence 1..K, or why not. Total: any string gives a `Parsed`.
+"""What a reply says: one decision 0 or 1 and one confidence 1..K, or why not. Total: any string can be read.
 
 The form asked for is one JSON object, ``{"decision": "1", "confidence": 4}``. Accepted:
 
@@ -23,9 +23,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Call, Flag
 from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmarks.signaldetection.items import Item
 
 ParseStatus = Literal["ok", "answer_unparsed", "confidence_unparsed"]
 Rule = Literal["strict", "embedded"]
@@ -37,6 +40,42 @@ _BRACES = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 _TEMPLATE = re.compile(r"\s*<[^<>]*>\s*")
 _DIGITS = 15  # integers of more digits are not converted: they are out of range anyway
 _SHOWN = 24
+
+
+@dataclass(slots=True)
+class Response(contract.Response):
+    """One item under one condition: its label, what was answered, and how sure.
+
+    ``response`` and ``correct`` are None without a readable decision; a reply whose decision can be read and whose
+    confidence cannot is ``confidence_unparsed`` and keeps its response. ``confidence`` is None, and not missed, in the
+    conditions that do not ask for it. An answer cut by a length limit is ``too_long`` whatever it says.
+    """
+
+    stimulus: Annotated[Flag, "the true label, 0 (S1) or 1 (S2)"]
+    response: Annotated[Flag, "the label answered; null without a readable decision"] = None
+    confidence: Annotated[Flag, "as stated, 1 to K; null where none is asked for"] = None
+    correct: Annotated[Flag, "1 where the response is the label, else 0; null without a response"] = None
+    status: str = "not_run"
+    reason: str | None = "not asked yet"
+
+
+def read(item: Item, call: Call | None, ratings: int | None) -> Response:
+    """Return the reading of an item's only call; ``ratings`` is K, None where no confidence was asked for."""
+    match call:
+        case None:
+            return Response(item.stimulus)
+        case Call(status="failed"):
+            return Response(item.stimulus, status="transport_error", reason=call.error)
+        case Call(status="truncated"):
+            return Response(
+                item.stimulus, status="too_long", reason="cut by the length limit; raise max_tokens"
+            )
+        case Call(status="refused"):
+            reason = "the provider reports a refusal or a content filter"
+            return Response(item.stimulus, status="refused", reason=reason)
+    said = parse(call.text, ratings)
+    correct = None if said.decision is None else int(said.decision == item.stimulus)
+    return Response(item.stimulus, said.decision, said.confidence, correct, said.status, said.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,141 +8,222 @@ it converges, the criteria with all their contrasts. Nothing expected is written
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import computed_once
-from metacog_pipeline.benchmarks.common.rows import number, table
-from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import ROPE, contrast_rows
-from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import (
-    Fitted,
-    efficiency_rows,
-    fitted_counts,
-)
-from metacog_pipeline.benchmarks.signaldetection.groups import RISKS
-from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import MODEL_VERSION
-from metacog_pipeline.benchmarks.signaldetection.observe import BENCHMARK
-from metacog_pipeline.benchmarks.signaldetection.published_notes import (
-    TOLERANCE,
-    cell_notes,
-    printed_note,
-)
-from metacog_pipeline.benchmarks.signaldetection.rows import COMPARISON_SCHEMA, Comparison
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published
+from metacog_pipeline.benchmarks.signaldetection.contrasts import efficiency
+from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS, ROPE, contrast_rows
+from metacog_pipeline.benchmarks.signaldetection.grid import number
+from metacog_pipeline.benchmarks.signaldetection.measures.bayes import Fitted, fitted_counts, folder_of
+from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE, cell_notes, printed_note
+from metacog_pipeline.files import shipped
+from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import criterion_shift
 from metacog_pipeline.stats.metad import MetaD, fit_metad
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
 
-VERSION = "1"  # raised when the same counts would give another table
 DATASET = SOURCE = "published"
 KEEP = 16_000  # draws of each cell: the ends of an interval of a difference are then good to 0.005
 FILES = ("counts.csv", "criterion_counts.csv", "table_s1.csv", "table_s2.csv")
+BAYES, RAW_RATES = "bayes", "raw rates"  # the methods of the paper; ml_raw and ml_padded stand beside
 _PRINTED = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
 _POSTERIOR = {"d": "d1", "meta_d": "meta_d", "m_ratio": "m_ratio"}
 _CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 
-_COMMON: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("published", "recomputed", "difference", "tolerance", "low", "high"), pl.Float64),
-    "follows": pl.Boolean,
-    "n": pl.Int64,
-    "note": pl.String,
-    "status": pl.String,
-}
-_KEYS = dict.fromkeys(("task", "model"), pl.String)
-METAD_SCHEMA = pl.Schema({**_KEYS, "quantity": pl.String, "method": pl.String, **_COMMON})
-CRITERIA_SCHEMA = pl.Schema({**_KEYS, "condition": pl.String, "quantity": pl.String, **_COMMON})
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One number of one cell by one method; ``published`` is None where none is printed.
+
+    ``follows`` says whether the printed number follows from the counts; None for methods the paper does not print.
+    """
+
+    place: str
+    task: str
+    model: str
+    condition: str
+    quantity: str
+    method: str
+    published: float | None
+    recomputed: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str | None
+    status: str
+    follows: bool | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Recomputed minus published."""
+        known = self.published is not None and self.recomputed is not None
+        return self.recomputed - self.published if known else None  # type: ignore[operator]
+
+    @property
+    def verdict(self) -> str:
+        """What becomes of the printed number."""
+        if self.recomputed is None:
+            return f"not computed: {self.status}"
+        if self.follows is None:
+            return "another estimator" if self.published is not None else "not printed"
+        return "follows" if self.follows else "differs"
 
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """The published results beside ours.
+    """The published results beside ours, and the tests between the published cells."""
 
-    Attributes
-    ----------
-    metad
-        One row per task, model, quantity (``d``, ``meta_d``, ``m_ratio``) and method (``ml_raw``, ``ml_padded``,
-        ``bayes``). The printed numbers are of method ``bayes``; ``follows`` is null for the others.
-    criteria
-        One row per task, model, condition and quantity (``c``, ``ci_half``), from raw rates.
-    contrasts
-        `rows.COMPARISON_SCHEMA`: criterion shifts as published, and the Bayesian comparisons of the nine cells.
-        ``difference`` is recomputed minus published in the first two frames, a minus b here.
-    """
-
-    metad: pl.DataFrame
-    criteria: pl.DataFrame
-    contrasts: pl.DataFrame
+    claims: Sequence[Claim]
+    contrasts: Sequence[Comparison]
 
 
-def refit_published(home: Path, seed: int) -> Refit:
-    """Return the refit, computed once per home and seed and kept in ``estimates/signaldetection/published``.
+def folder() -> Path:
+    """Return where the published files are."""
+    return shipped("data", "published", "signaldetection")
 
-    Parameters
-    ----------
-    home
-        The study's folder.
-    seed
-        Of the Bayesian fits.
-    """
-    folder = home / "estimates" / "signaldetection"
-    paths = [folder / "published" / f"{name}.parquet" for name in ("metad", "criteria", "contrasts")]
-    data, posteriors = shipped("data", "published", "signaldetection"), folder / "posteriors"
 
-    def refit() -> list[pl.DataFrame]:
-        found = refit_tables(data, seed, posteriors)
-        return [found.metad, found.criteria, found.contrasts]
-
-    return Refit(*computed_once(paths, _made_from(seed), refit))
+def refit(benchmark: Benchmark[Any, Any, Any]) -> Refit:
+    """Return the refit of the shipped files; its posteriors are kept in the study's cache."""
+    return refit_tables(folder(), benchmark.context.seed, folder_of(benchmark))
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     """Return the refit of the four files of ``data``, posteriors kept in ``posteriors``."""
     given = {name: pl.read_csv(data / name) for name in FILES}
-    metad, fits = _metad(given["counts.csv"], given["table_s1.csv"], seed, posteriors)
-    measured = type1_of(given["criterion_counts.csv"])
-    criteria = _criteria(given["criterion_counts.csv"], given["table_s2.csv"], measured)
-    contrasts = [*_shifts(given["criterion_counts.csv"], measured), *efficiency_rows(fits, seed)]
-    return Refit(metad, criteria, table(BENCHMARK, contrasts, COMPARISON_SCHEMA))
+    fits, sensitivity = _sensitivity(given["counts.csv"], given["table_s1.csv"], seed, posteriors)
+    criteria = _criteria(given["criterion_counts.csv"], given["table_s2.csv"])
+    families = (efficiency.optimality, efficiency.between_models, efficiency.between_tasks)
+    tests = [row for family in families for row in family(fits, seed)]
+    return Refit([*sensitivity, *criteria], [*shifts(given["criterion_counts.csv"]), *tests])
 
 
-def type1_of(cells: pl.DataFrame) -> Type1:
-    """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
-    names = ("hits", "misses", "false_alarms", "correct_rejections")
-    hits, misses, false_alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
-    return type1_from_table(hits, misses, false_alarms, rejections)
+def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
+    """Return the printed numbers as they stand in the paper, with the trials behind them."""
+    given = {name: pl.read_csv(folder() / name) for name in (*FILES, "notes.csv")}
+    notes = {
+        (row["table"], row["task"], row["model"], row["condition"], row["measure"]): row["note"]
+        for row in given["notes.csv"].iter_rows(named=True)
+    }
+    trials = {
+        **{
+            (t, m, "confidence"): a + b
+            for t, m, a, b in given["counts.csv"].select("task", "model", "n_S1", "n_S2").iter_rows()
+        },
+        **{
+            (task, model, _CONDITION[risk]): n
+            for task, model, risk, n in given["criterion_counts.csv"]
+            .select("task", "model", "risk_configuration", "total")
+            .iter_rows()
+        },
+    }
+
+    def row(
+        place: str, task: str, model: str, condition: str, quantity: str, value: float, half: float | None
+    ) -> Any:
+        ends = (None, None) if half is None else (round(value - half, 6), round(value + half, 6))
+        measure = f"{quantity}_bayes" if place == "table S1" else quantity
+        note = notes.get((place, task, model, condition, quantity))
+        n, unit = (
+            trials.get((task, model, condition)),
+            "ratio" if quantity == "m_ratio" else "standard deviations",
+        )
+        return (
+            benchmark.name,
+            place,
+            DATASET,
+            task,
+            condition,
+            model,
+            measure,
+            value,
+            *ends,
+            None,
+            n,
+            unit,
+            note,
+        )
+
+    rows = [
+        row("table S1", cell["task"], cell["model"], "confidence", quantity, cell[column], None)
+        for cell in given["table_s1.csv"].iter_rows(named=True)
+        for quantity, column in _PRINTED.items()
+    ]
+    rows += [
+        row(
+            "table S2",
+            cell["task"],
+            cell["model"],
+            _CONDITION[cell["risk_configuration"]],
+            "c",
+            cell["c"],
+            cell["ci_half"],
+        )
+        for cell in given["table_s2.csv"].iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, schema=PUBLISHED_VALUE, orient="row")
 
 
-def _made_from(seed: int) -> str:
-    folder = shipped("data", "published", "signaldetection")
-    digests = [sha256_hex((folder / name).read_bytes()) for name in FILES]
-    return sha256_hex(canonical_json([VERSION, MODEL_VERSION, seed, digests]))
+def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
+    """Return every printed number beside what the counts published with it give, by each method."""
+    rows = [
+        (
+            *(
+                benchmark.name,
+                each.place,
+                f"task {each.task} {each.condition}, {each.model}",
+                each.quantity,
+                each.method,
+            ),
+            *(
+                each.published,
+                each.recomputed,
+                each.low,
+                each.high,
+                each.difference,
+                TOLERANCE[each.quantity],
+            ),
+            *(each.verdict, each.note),
+        )
+        for each in refit(benchmark).claims
+    ]
+    return pl.DataFrame(rows, schema=PUBLISHED_CLAIM, orient="row")
 
 
-def _metad(
+PUBLISHED = Published(values, claims)
+
+
+# --- table S1 ---------------------------------------------------------------------------------------------------------
+def _sensitivity(
     cells: pl.DataFrame, printed: pl.DataFrame, seed: int, posteriors: Path
-) -> tuple[pl.DataFrame, list[Fitted]]:
+) -> tuple[list[Fitted], list[Claim]]:
     raw = counts(_vectors(cells["nR_S1"]), _vectors(cells["nR_S2"]))
     by_ml = {"ml_raw": fit_metad(raw), "ml_padded": fit_metad(padded(raw))}
     values = {(row["task"], row["model"]): row for row in printed.iter_rows(named=True)}
-    rows: list[tuple[object, ...]] = []
-    fits = []
+    fits: list[Fitted] = []
+    found: list[Claim] = []
     for place, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
         fit = fitted_counts(raw.take(place), DATASET, SOURCE, task, model, seed, posteriors, KEEP)
         fits.append(fit)
-        stated = {
-            quantity: None if (row := values.get((task, model))) is None else row[column]
-            for quantity, column in _PRINTED.items()
-        }
-        for method, found in by_ml.items():
+        row = values.get((task, model), {})
+        stated = {quantity: row.get(column) for quantity, column in _PRINTED.items()}
+        for method, fitted in by_ml.items():
             note = _empty_note(raw.take(place)) if method == "ml_raw" else None
-            rows.extend((task, model, *row) for row in _ml_rows(found, place, method, stated, fit.n, note))
-        rows.extend((task, model, *row) for row in _bayes_rows(fit, stated, float(by_ml["ml_raw"].d1[place])))
-    return pl.DataFrame(rows, schema=METAD_SCHEMA, orient="row"), fits
+            found += _by_likelihood(fitted, place, method, stated, replace(_cell(fit), note=note))
+        found += _by_posterior(fit, stated, float(by_ml["ml_raw"].d1[place]))
+    return fits, found
+
+
+def _cell(fit: Fitted) -> Claim:
+    return Claim(
+        "table S1", fit.task, fit.model, "confidence", "", BAYES, None, None, None, None, fit.n, None, fit.why or "ok"
+    )  # fmt: skip
 
 
 def _vectors(column: pl.Series) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -155,18 +236,19 @@ def _empty_note(cell: Counts) -> str | None:
     return f"{empty} of {len(both)} counts are 0" if empty else None
 
 
-def _ml_rows(
-    found: MetaD, place: int, method: str, stated: dict[str, float | None], n: int, note: str | None
-) -> Iterator[tuple[object, ...]]:
+def _by_likelihood(
+    found: MetaD, place: int, method: str, stated: Mapping[str, float | None], cell: Claim
+) -> Iterator[Claim]:
     values = {"d": found.d1[place], "meta_d": found.meta_d1[place], "m_ratio": found.m_ratio[place]}
     for quantity, value in values.items():
-        yield _row(
-            (quantity, method), stated[quantity], number(value), None, None, n, note, str(found.status[place])
-        )
+        yield replace(
+            cell, quantity=quantity, method=method, published=stated[quantity], recomputed=number(value),
+            status=str(found.status[place]),
+        )  # fmt: skip
 
 
-def _bayes_rows(fit: Fitted, stated: dict[str, float | None], plain_d: float) -> Iterator[tuple[object, ...]]:
-    """Yield the rows the printed numbers belong to.
+def _by_posterior(fit: Fitted, stated: Mapping[str, float | None], plain_d: float) -> Iterator[Claim]:
+    """Yield the claims the printed numbers belong to.
 
     A cell does not follow where one of its printed numbers is further from ours than chance of sampling allows and
     outside the 95 % interval of the converged posterior; then each of its numbers that is off says so.
@@ -198,79 +280,64 @@ def _bayes_rows(fit: Fitted, stated: dict[str, float | None], plain_d: float) ->
                 "chains stopped too early give such numbers"
             )
         follows = None if printed is None or value is None else quantity not in off
-        status = "ok" if fit.why is None else fit.why
-        ends = (None, None) if found is None else (found.low, found.high)
-        yield _row((quantity, "bayes"), printed, value, *ends, fit.n, note, status, follows)
+        low, high = (None, None) if found is None else (found.low, found.high)
+        yield replace(
+            _cell(fit), quantity=quantity, published=printed, recomputed=value, low=low, high=high, note=note,
+            follows=follows,
+        )  # fmt: skip
 
 
-def _row(
-    names: tuple[str, ...],
-    printed: float | None,
-    value: float | None,
-    low: float | None,
-    high: float | None,
-    n: int,
-    note: str | None,
-    status: str,
-    follows: bool | None = None,
-) -> tuple[object, ...]:
-    quantity = names[-2] if names[-1] in ("ml_raw", "ml_padded", "bayes") else names[-1]
-    difference = None if printed is None or value is None else value - printed
-    tolerance = TOLERANCE[quantity]
-    return (*names, printed, value, difference, tolerance, low, high, follows, n, note, status)
+# --- table S2 ---------------------------------------------------------------------------------------------------------
+def type1_of(cells: pl.DataFrame) -> Type1:
+    """Return the type-1 measures of rows of hits, misses, false alarms and correct rejections, from raw rates."""
+    names = ("hits", "misses", "false_alarms", "correct_rejections")
+    hits, misses, false_alarms, rejections = (cells[name].to_numpy().astype(np.float64) for name in names)
+    return type1_from_table(hits, misses, false_alarms, rejections)
 
 
-def _criteria(cells: pl.DataFrame, printed: pl.DataFrame, measured: Type1) -> pl.DataFrame:
+def _criteria(cells: pl.DataFrame, printed: pl.DataFrame) -> Iterator[Claim]:
     values = {
         (row["task"], row["model"], row["risk_configuration"]): row for row in printed.iter_rows(named=True)
     }
+    measured = type1_of(cells)
     low, high = measured.interval("c")
     notes = cell_notes(cells)
-    rows = []
     for place, cell in enumerate(cells.iter_rows(named=True)):
         key = (cell["task"], cell["model"], cell["risk_configuration"])
-        stated = values.get(key)
+        stated = values.get(key, {})
         n = cell["hits"] + cell["misses"] + cell["false_alarms"] + cell["correct_rejections"]
         half = (high[place] - low[place]) / 2
         for quantity, value in (("c", measured.c[place]), ("ci_half", half)):
-            published = None if stated is None else stated[quantity]
+            published = stated.get(quantity)
             ends = (number(low[place]), number(high[place])) if quantity == "c" else (None, None)
             said = list(notes[place]) if quantity == "c" else []
             if published is not None:
                 said += printed_note(quantity, published, float(value))
-            note = "; ".join(said) or None
             follows = None if published is None else bool(abs(value - published) <= TOLERANCE[quantity])
-            rows.append(
-                (
-                    *(cell["task"], cell["model"]),
-                    *_row(
-                        (_CONDITION[key[2]], quantity), published, number(value), *ends, n, note,
-                        str(measured.status[place]), follows,
-                    ),
-                )
+            yield Claim(
+                "table S2", cell["task"], cell["model"], _CONDITION[key[2]], quantity, RAW_RATES, published,
+                number(value), *ends, n, "; ".join(said) or None, str(measured.status[place]), follows,
             )  # fmt: skip
-    return pl.DataFrame(rows, schema=CRITERIA_SCHEMA, orient="row")
 
 
-def _shifts(cells: pl.DataFrame, measured: Type1) -> Iterator[Comparison]:
+def shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
     """Yield the published tests: every pair of configurations, Bonferroni over all pairs of a measure."""
     groups = list(cells.select("task", "model").iter_rows())
     conditions = [_CONDITION[name] for name in cells["risk_configuration"]]
-    found = criterion_shift(measured, groups, conditions, order=RISKS, rope=ROPE)
+    found = criterion_shift(type1_of(cells), groups, conditions, order=RISKS, rope=ROPE)
     totals = cells["total"].to_list()
     for each in (found.c, found.d, found.c_prime):
+        pairs = zip(each.first.tolist(), each.second.tolist(), strict=True)
         bases = [
-            _shift_base(groups, conditions, totals, int(i), int(j))
-            for i, j in zip(each.first, each.second, strict=True)
-        ]
+            Comparison(
+                "criterion_z", "", conditions[j], conditions[i], dataset=DATASET, source=SOURCE,
+                task=groups[i][0], model=groups[i][1], n=totals[i] + totals[j],
+            )
+            for i, j in pairs
+        ]  # fmt: skip
         yield from contrast_rows(each, bases)
 
 
-def _shift_base(
-    groups: Sequence[tuple[str, ...]], conditions: Sequence[str], totals: Sequence[int], i: int, j: int
-) -> Comparison:
-    task, model = groups[i]
-    return Comparison(
-        DATASET, SOURCE, task, None, model, "criterion_z", "", conditions[j], conditions[i],
-        n=totals[i] + totals[j],
-    )  # fmt: skip
+def published_shifts() -> list[Comparison]:
+    """Return the tests of the shipped counts."""
+    return list(shifts(pl.read_csv(folder() / "criterion_counts.csv")))

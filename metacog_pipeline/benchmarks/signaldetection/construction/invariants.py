@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 _WORD = re.compile("the", re.IGNORECASE | re.ASCII)
 
 
-def check(items: Sequence[Item], sources: Sequence[Texts]) -> list[str]:
+def violations(items: Sequence[Item], sources: Sequence[Texts]) -> list[str]:
     """Return one line per violation: rule, item, what is wrong. Empty when all holds."""
     by_name = {source.name: source for source in sources}
     lines = [f"I1 {name}: the item id is used {n} times" for name, n in _repeated(i.item_id for i in items)]

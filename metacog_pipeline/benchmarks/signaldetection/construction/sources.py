@@ -18,10 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmarks.common.sources import (
     Fetched,
     Progress,
@@ -42,7 +45,7 @@ MAX_BYTES = 1024**3
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Pinned:
     """A published file. ``kept_as`` is its name in a home, and what it ends in says how it is read.
 
     ``digest`` is the SHA-256 of its bytes, None where it is pinned on first use; ``names`` are the file names looked
@@ -54,25 +57,28 @@ class Source:
     kept_as: str
     digest: str | None
     names: tuple[str, ...]
+    licence: str
 
 
-SOURCES: Mapping[str, Source] = {
+SOURCES: Mapping[str, Pinned] = {
     source.name: source
     for source in (
-        Source(
+        Pinned(
             REVIEWS,
             "https://raw.githubusercontent.com/sshrichard/metacognition-of-AI/8746b30bb0383b9a97cd4bf6cf899dc68e3a90aa"
             "/train-00000-of-00001.parquet",
             "sst2.parquet",
             "c7921283b75a42e685f50edecb96798607ea0fcbfd0739ee8975f22c12d55f09",
             ("train-00000-of-00001.parquet", "sst2.parquet"),
+            "SST-2 is given for research; the copy states no licence",
         ),
-        Source(
+        Pinned(
             SENTENCES,
             "https://zenodo.org/records/7694423/files/Test4Plus_Raw.txt?download=1",
             "test4plus.tsv",
             None,
             ("Test4Plus_Raw.txt", "test4plus.tsv"),
+            "as stated in the Zenodo record 7694423",
         ),
     )
 }
@@ -91,7 +97,7 @@ def fetch(
     folder: Path | None = None,
     transport: httpx.BaseTransport | None = None,
     progress: Progress | None = None,
-    sources: Mapping[str, Source] | None = None,
+    sources: Mapping[str, Pinned] | None = None,
 ) -> list[Fetched]:
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
@@ -107,7 +113,7 @@ def fetch(
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
-    def bring(source: Source) -> Fetched:
+    def bring(source: Pinned) -> Fetched:
         kept = _kept(home, source)
         if kept is not None:
             return kept
@@ -128,7 +134,7 @@ def fetch(
     return fetch_each("signaldetection", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, Source] | None = None) -> Path:
+def load_source(home: Path, name: str, sources: Mapping[str, Pinned] | None = None) -> Path:
     """Return the path of a kept source after checking it against its digest."""
     source = (SOURCES if sources is None else sources)[name]
     path = source_path(home, name)
@@ -150,7 +156,22 @@ def kept_digest(home: Path, name: str) -> str | None:
     return str(expected) if expected is not None and source_path(home, name).exists() else None
 
 
-def _kept(home: Path, source: Source) -> Fetched | None:
+def declared() -> tuple[contract.Source, ...]:
+    """Return the sources as the contract wants them."""
+    return tuple(
+        contract.Source(
+            name, (source.url,), source.licence, partial(_fetch_one, name), partial(kept_digest, name=name)
+        )
+        for name, source in SOURCES.items()
+    )
+
+
+def _fetch_one(name: str, home: Path, **how: Any) -> Fetched:
+    (found,) = fetch(home, (name,), **how)
+    return found
+
+
+def _kept(home: Path, source: Pinned) -> Fetched | None:
     noted = read_note(_note_path(home, source))
     digest, rows = noted.get("digest"), noted.get("rows")
     if not isinstance(digest, str) or not isinstance(rows, int):
@@ -162,7 +183,7 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return Fetched(source.name, path, rows, digest, "already here")
 
 
-def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
+def _keep(home: Path, source: Pinned, file: Path, origin: str) -> Fetched:
     """Check ``file`` and keep an unpacked copy of it with a note."""
     data = read_bytes(file, MAX_BYTES)
     digest = sha256_hex(data)
@@ -178,14 +199,14 @@ def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
     return Fetched(source.name, path, rows, digest, origin)
 
 
-def _rows(source: Source, file: Path) -> int:
+def _rows(source: Pinned, file: Path) -> int:
     """Return the number of rows of ``file``; SourceError where one of them is not as it must be."""
     if source.kept_as.endswith(".parquet"):
         return len(read_sst2(file, source.name))
     return len(read_table(file, source.name, MAX_BYTES))
 
 
-def _require(source: Source, digest: str, expected: str, where: str, note: Path | None = None) -> None:
+def _require(source: Pinned, digest: str, expected: str, where: str, note: Path | None = None) -> None:
     if digest == expected:
         return
     what = "that of source" if source.digest is not None else "the one first fetched here as source"
@@ -197,5 +218,5 @@ def _require(source: Source, digest: str, expected: str, where: str, note: Path 
     )
 
 
-def _note_path(home: Path, source: Source) -> Path:
+def _note_path(home: Path, source: Pinned) -> Path:
     return source_path(home, source.name).with_suffix(".json")

@@ -76,24 +76,30 @@ def build_task_c(sentences: Texts, trials: int, seed: int, dataset: str = "publi
         if deleted:
             places = deletion.matches(whole)
             text = deletion.delete(whole, places[int(_uniform(seed, "place", name) * len(places))])
-        items.append(Item(name, "C", 1 if deleted else 0, text, dataset, sentences.name, row, position))
+        items.append(_item(name, "C", 1 if deleted else 0, text, dataset, sentences.name, row, position))
     return items
 
 
 def _labelled(task: Task, source: Texts, trials: int, seed: int, dataset: str) -> list[Item]:
     return [
-        Item(
-            item_id=name,
-            task=task,
-            stimulus=cast(Literal[0, 1], source.labels[row]),
-            text=source.sentences[row],
-            dataset=dataset,
-            source=source.name,
-            source_row=row,
-            position=position,
-        )
+        _item(name, task, source.labels[row], source.sentences[row], dataset, source.name, row, position)
         for position, (name, row) in enumerate(_drawn(task, range(len(source)), trials, seed, dataset))
     ]
+
+
+def _item(
+    item_id: str, task: Task, label: int, text: str, dataset: str, source: str, row: int, position: int
+) -> Item:
+    return Item(
+        item_id=item_id,
+        dataset=dataset,
+        position=position,
+        task=task,
+        stimulus=cast(Literal[0, 1], label),
+        text=text,
+        source=source,
+        source_row=row,
+    )
 
 
 def _drawn(task: Task, rows: Iterable[int], trials: int, seed: int, dataset: str) -> list[tuple[str, int]]:

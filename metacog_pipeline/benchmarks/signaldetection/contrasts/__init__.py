@@ -1,1 +1,46 @@
-"""The comparisons: of criteria between conditions, of efficiency by posteriors, of models item by item."""
+"""What is compared: those tests of the paper, and the paired ones that shared items allow.
+
+Unit of chance: the item with all its runs, except in the Bayesian families, which take trials as independent as the
+paper does. Models that did not finish a condition of a task are left out there, and simulated ones never meet measured
+ones. Every family corrects its own p: Bonferroni over all pairs of a measure within a data set and source for the
+criterion families, Holm over the pairs of a task, condition and measure for those of models.
+"""
+
+from __future__ import annotations
+
+from metacog_pipeline.benchmark.contract import Contrast
+from metacog_pipeline.benchmarks.signaldetection.contrasts import criteria, efficiency, paired
+
+CONTRASTS = (
+    Contrast(
+        "bayes_optimality", efficiency.over_posteriors(efficiency.optimality), None,
+        words="M-ratio of each model and task with 1, by its posterior.",
+    ),
+    Contrast(
+        "bayes_models", efficiency.over_posteriors(efficiency.between_models), None,
+        words="Posteriors of two models on one task.",
+    ),
+    Contrast(
+        "bayes_tasks", efficiency.over_posteriors(efficiency.between_tasks), None,
+        words="Posteriors of one model on two tasks.",
+    ),
+    Contrast(
+        "criterion_z", criteria.independent, None, paper="table S2",
+        words="c, d′, c′ of two risk conditions, conditions taken as independent.",
+    ),
+    Contrast(
+        "criterion_paired", criteria.paired, None,
+        words="The same with what the conditions share item by item.",
+    ),
+    Contrast(
+        "criterion_order", criteria.order, None,
+        words="Whether c rises from S1 over none to S2, as predicted.",
+    ),
+    Contrast(
+        "models_paired", paired.differences, None,
+        words="Two models on the same items: meta-d′, M-ratio, AUROC2, d′, c.",
+    ),
+    Contrast(
+        "mcnemar", paired.accuracy, None, words="Accuracy of two models on the same items, one run.",
+    ),
+)  # fmt: skip

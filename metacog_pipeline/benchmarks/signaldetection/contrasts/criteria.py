@@ -4,6 +4,9 @@ The published test: Z of two independent groups, Bonferroni over all pairs of a 
 of 0.1 on the adjusted interval ("Measuring the metacognition of AI", arXiv 2603.29693). It takes the conditions as
 independent although they share their items. Beside it stands the paired test, whose standard error knows what the two
 conditions have in common item by item, and the prediction c(S1) < c(none) < c(S2) of each model and task.
+
+A family of tests is every pair of conditions of every model and task of one data set and source, one measure. ``value`` is
+that of the condition with the higher predicted criterion minus the other, so the prediction says that c rises.
 """
 
 from __future__ import annotations
@@ -11,19 +14,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.common.rows import number
-from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import QUANTITIES, Linear, linear
-from metacog_pipeline.benchmarks.signaldetection.groups import RISKS, Group, in_groups
-from metacog_pipeline.benchmarks.signaldetection.measures.plain import n_readable, no_type1
-from metacog_pipeline.benchmarks.signaldetection.rows import Comparison
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group
+from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import (
+    QUANTITIES,
+    Influences,
+    influences,
+)
+from metacog_pipeline.benchmarks.signaldetection.grid import counts_of, number, numbered
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import n_readable, no_type1
 from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contrasts
 
 Floats = NDArray[np.float64]
 
+RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criterion to the highest
 ROPE = 0.1
 _WEAKEST_FIRST = ("not_significant", "negligible", "inconclusive", "significant")
 
@@ -33,7 +41,7 @@ class _Pairs:
     """Pairs of conditions to compare, as places in lists of groups and their influences."""
 
     groups: Sequence[Group]
-    influences: Sequence[Linear]
+    influences: Sequence[Influences]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
 
@@ -49,22 +57,36 @@ class _Pairs:
         return np.array([each.variance[quantity] for each in self.influences])
 
 
-def criterion_rows(groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield families ``criterion_z``, ``criterion_paired`` and ``criterion_order`` of complete groups.
+def independent(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield family ``criterion_z``: conditions taken as independent, as published."""
+    for pairs in _families(groups):
+        yield from _independent(pairs)
 
-    A family of tests is every pair of conditions of every model and task of one data set and source, one measure.
-    ``difference`` is that of the condition with the higher predicted criterion minus the other, so the prediction says
-    that c rises.
-    """
-    chosen = [group for group in groups if group.condition in RISKS]
-    for family in in_groups(chosen, 1).values():
-        subjects = [(group.key[2], group.key[4]) for group in family]
-        first, second = condition_pairs(subjects, [group.condition for group in family], RISKS)
-        pairs = _Pairs(family, [linear(group) for group in family], first, second)
-        independent = list(_independent(pairs))
-        yield from independent
+
+def paired(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield family ``criterion_paired``: the pairs that share items, with what they share."""
+    for pairs in _families(groups):
         yield from _paired(pairs)
-        yield from _order(pairs, [row for row in independent if row.measure == "c"])
+
+
+def order(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield family ``criterion_order``: whether c rises from S1 over none to S2."""
+    for pairs in _families(groups):
+        yield from _order(pairs, [row for row in _independent(pairs) if row.measure == "c"])
+
+
+def _families(groups: Sequence[Group]) -> Iterator[_Pairs]:
+    """Yield the pairs of complete groups of the risk conditions, by source and data set."""
+    families: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        if group.complete and group.condition in RISKS:
+            families.setdefault((group.source, group.dataset), []).append(group)
+    for family in families.values():
+        counts = [counts_of(group) for group in family]
+        items, _ = numbered(counts)
+        moved = [influences(each, item) for each, item in zip(counts, items, strict=True)]
+        subjects = [(group.task or "", group.model) for group in family]
+        yield _Pairs(family, moved, *condition_pairs(subjects, [group.condition for group in family], RISKS))
 
 
 def _independent(pairs: _Pairs) -> Iterator[Comparison]:
@@ -72,12 +94,12 @@ def _independent(pairs: _Pairs) -> Iterator[Comparison]:
         np.sqrt(pairs.variance(quantity)[pairs.first] + pairs.variance(quantity)[pairs.second])
         for quantity in range(len(QUANTITIES))
     ]
-    n = [n_readable(pairs.groups[i]) + n_readable(pairs.groups[j]) for i, j in pairs]
+    n = [n_readable(counts_of(pairs.groups[i])) + n_readable(counts_of(pairs.groups[j])) for i, j in pairs]
     yield from _tests("criterion_z", pairs, ses, n, [None] * len(n))
 
 
 def _paired(pairs: _Pairs) -> Iterator[Comparison]:
-    """Tests over the pairs that share items: a family of its own."""
+    """Yield tests over the pairs that share items: a family of its own."""
     both = [pairs.influences[i].shared(pairs.influences[j]) for i, j in pairs]
     defined = [all(np.isfinite(pairs.influences[k].value[0]) for k in pair) for pair in pairs]
     kept = np.array([n > 0 or not known for n, known in zip(both, defined, strict=True)], dtype=np.bool_)
@@ -136,7 +158,7 @@ def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Com
         yield replace(
             base,
             measure=found.quantity,
-            difference=number(found.difference[place]),
+            value=number(found.difference[place]),
             se=number(found.se[place]),
             low=number(test.low[place]),
             high=number(test.high[place]),
@@ -158,28 +180,27 @@ def _c_prime_note(found: Contrasts, place: int) -> str | None:
 
 
 def _base(family: str, one: Group, two: Group, n: int) -> Comparison:
-    _, dataset, task, _, model = one.key
     return Comparison(
-        dataset, one.source, task, None, model, family, "", two.condition, one.condition, n=n,
-        status=no_type1(one) or no_type1(two) or "ok",
+        family, "", two.condition, one.condition, dataset=one.dataset, source=one.source, task=one.task,
+        model=one.model, n=n, status=no_type1(counts_of(one)) or no_type1(counts_of(two)) or "ok",
     )  # fmt: skip
 
 
 def _order(pairs: _Pairs, shifts: Sequence[Comparison]) -> Iterator[Comparison]:
     """Say of every model and task with all three conditions whether c rises from S1 over none to S2.
 
-    ``difference`` is c(S2) - c(S1), ``statistic`` the number of steps, of two, that go up. The verdict is the weaker
+    ``value`` is c(S2) - c(S1), ``statistic`` the number of steps, of two, that go up. The verdict is the weaker
     one of the two steps' tests where both go up, ``not_significant`` otherwise.
     """
     steps = list(zip(RISKS[1:], RISKS[:-1], strict=True))
-    by_cell: dict[tuple[str | None, str | None], dict[tuple[str | None, str | None], Comparison]] = {}
+    of_model: dict[tuple[str | None, str | None], dict[tuple[str | None, str | None], Comparison]] = {}
     for row in shifts:
-        by_cell.setdefault((row.task, row.model), {})[row.a, row.b] = row
-    value = {
-        (group.key[2], group.key[4], group.condition): each.value[0]
+        of_model.setdefault((row.task, row.model), {})[row.a, row.b] = row
+    value: dict[tuple[str | None, str | None, str], float] = {
+        (group.task, group.model, group.condition): each.value[0]
         for group, each in zip(pairs.groups, pairs.influences, strict=True)
     }
-    for (task, model), tests in by_cell.items():
+    for (task, model), tests in of_model.items():
         whole = tests.get((RISKS[-1], RISKS[0]))
         if whole is None or any(step not in tests for step in steps):
             continue
@@ -187,15 +208,13 @@ def _order(pairs: _Pairs, shifts: Sequence[Comparison]) -> Iterator[Comparison]:
             whole, family="criterion_order", se=None, low=None, high=None, low_adjusted=None, p=None,
             high_adjusted=None, statistic=None, p_adjusted=None, verdict=None, note=None,
         )  # fmt: skip
-        c = [value[task, model, name] for name in RISKS]  # type: ignore[index]
+        c = [value[task, model, name] for name in RISKS]
         if not np.isfinite(c).all():
-            yield replace(
-                base, difference=None, status=next(t.status for t in tests.values() if t.status != "ok")
-            )
+            yield replace(base, value=None, status=next(t.status for t in tests.values() if t.status != "ok"))
             continue
         up = sum(later > earlier for earlier, later in pairwise(c))
         verdicts = [tests[step].verdict or "not_significant" for step in steps]
         verdict = min(verdicts, key=_WEAKEST_FIRST.index) if up == 2 else "not_significant"
-        shown = " , ".join(f"{name} {x:.3f}" for name, x in zip(RISKS, c, strict=True)).replace(" ,", ",")
+        shown = ", ".join(f"{name} {x:.3f}" for name, x in zip(RISKS, c, strict=True))
         said = "as predicted" if up == 2 else "not as predicted"
         yield replace(base, statistic=float(up), verdict=verdict, note=f"{said}: c is {shown}")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.signaldetection.groups import Group
-from metacog_pipeline.benchmarks.signaldetection.measures.plain import no_type1
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import no_type1
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +25,7 @@ QUANTITIES = ("c", "d", "c_prime")
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Influences:
     """Criterion and sensitivity of one group, item by item; columns are `QUANTITIES`.
 
     Attributes
@@ -43,29 +43,32 @@ class Linear:
     items: Ints
     influence: Floats
 
-    def covariance(self, other: Linear) -> Floats:
+    def covariance(self, other: Influences) -> Floats:
         """Return the covariance with another condition over the items both answered, shape ``(3,)``."""
         _, mine, theirs = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
         shared: Floats = (self.influence[mine] * other.influence[theirs]).sum(axis=0)
         return shared
 
-    def shared(self, other: Linear) -> int:
+    def shared(self, other: Influences) -> int:
         """Return how many items both answered."""
         return len(np.intersect1d(self.items, other.items, assume_unique=True))
 
 
-def linear(group: Group) -> Linear:
-    """Return the influences of a group's items; no numbers where the group has no d′ (`no_type1`) or d′ is 0 (c′)."""
-    grid = group.grid
-    items, row = np.unique(group.item, return_inverse=True)
+def influences(counts: Counts, item: Ints) -> Influences:
+    """Return the influences of a group's items; no numbers where it has no d′ (`no_type1`) or d′ is 0 (c′).
+
+    ``item`` is the number of the item of each count, alike in all groups.
+    """
+    grid = counts.grid
+    items, row = np.unique(item, return_inverse=True)
     z, spread, moved = np.empty(2), np.empty(2), np.empty((len(items), 2))
-    if no_type1(group) is not None:
+    if no_type1(counts) is not None:
         nothing = np.full(3, np.nan)
-        return Linear(nothing, nothing, items[:0], np.empty((0, 3)))
+        return Influences(nothing, nothing, items[:0], np.empty((0, 3)))
     answered = np.zeros(len(items))
     for side, stimulus in enumerate((1, 0)):  # hits, then false alarms
-        said = group.number * grid.where(stimulus, 1)[group.place]
-        all_said = group.number * (grid.where(stimulus, 0) + grid.where(stimulus, 1))[group.place]
+        said = counts.number * grid.where(stimulus, 1)[counts.place]
+        all_said = counts.number * (grid.where(stimulus, 0) + grid.where(stimulus, 1))[counts.place]
         y, m = (np.bincount(row, weights=w, minlength=len(items)) for w in (said, all_said))
         n = m.sum() + 1
         rate = (y.sum() + 0.5) / n
@@ -78,7 +81,7 @@ def linear(group: Group) -> Linear:
     kept = answered > 0
     d = z[0] - z[1]
     value = np.array([-z.sum() / 2, d, -z.sum() / (2 * d) if d != 0 else np.nan])
-    return Linear(value, gradients**2 @ spread, items[kept], moved[kept] @ gradients.T)
+    return Influences(value, gradients**2 @ spread, items[kept], moved[kept] @ gradients.T)
 
 
 def _gradients(z: Floats) -> Floats:

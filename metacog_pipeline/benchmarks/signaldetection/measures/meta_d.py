@@ -15,16 +15,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.grid import Grid
-from metacog_pipeline.benchmarks.signaldetection.groups import Group
-from metacog_pipeline.benchmarks.signaldetection.measures.plain import (
-    NOT_INFORMATIVE,
-    ONE_RESPONSE,
-    one_level,
-    percentile,
-)
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import ONE_RESPONSE, percentile
+from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
-from metacog_pipeline.stats.counts import Counts, padded
+from metacog_pipeline.stats.calibration import level_use
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
     ALL_WRONG,
@@ -42,8 +37,10 @@ Floats = NDArray[np.float64]
 META_D = ("meta_d", "m_ratio", "m_diff")
 LOG_M_RATIO = "log_m_ratio"
 SIDES = ("meta_d_rs1", "meta_d_rs2")
+META_D_MEASURES = (*META_D, LOG_M_RATIO, *SIDES)
 METHOD = "ml on counts + 1/(2K), item bootstrap"
 METHOD_SIDES = "ml on counts + 1/(2K), 1.96 sd of an item bootstrap"
+NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 NOT_POSITIVE = "M-ratio not above 0: no logarithm"
 LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lower end"
 # Either response alone is a fit of its own, three times the work for two secondary measures: they get fewer resamples.
@@ -51,15 +48,9 @@ N_BOOT_SIDES = 200
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 
 
-def rated(group: Group) -> Counts:
-    """Return the rated answers of one group as counts."""
-    n_s1, n_s2 = group.grid.rated(group.totals)
-    return Counts(n_s1[None], n_s2[None])
-
-
-def no_meta_d(group: Group) -> str | None:
+def no_meta_d(counts: Counts) -> str | None:
     """Say why the counts of a group tell nothing about meta-d′, or None where they do."""
-    table = rated(group)
+    table = counts.rated
     hits, misses = float(table.hits[0]), float(table.misses[0])
     false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
     if hits + misses + false_alarms + rejections == 0:
@@ -72,50 +63,45 @@ def no_meta_d(group: Group) -> str | None:
         return ALL_CORRECT
     if hits + rejections == 0:
         return ALL_WRONG
-    return NOT_INFORMATIVE if one_level(group) else None
+    levels, k = counts.grid.by_level(), counts.grid.ratings
+    used = counts.patterns.collapse(levels, 2 * k).totals.reshape(k, 2)
+    return None if level_use(used).informative else NOT_INFORMATIVE
 
 
-def meta_d_estimates(groups: Sequence[Group], draws: Sequence[Floats]) -> list[dict[str, Estimate]]:
-    """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every group.
-
-    Parameters
-    ----------
-    groups
-        All of one grid, of the condition that asks for confidence.
-    draws
-        Resampled totals ``(B, places)`` of each group.
-    """
-    why = [no_meta_d(group) for group in groups]
-    told = [place for place, reason in enumerate(why) if reason is None]
-    names = (*META_D, *SIDES)
-    found = [
-        {name: unavailable(n_rated(group), METHOD, reason or "") for name in (*META_D, LOG_M_RATIO, *SIDES)}
-        for group, reason in zip(groups, why, strict=True)
+def meta_d_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
+    """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every group."""
+    why = [no_meta_d(counts) for counts in groups]
+    told = [counts for counts, reason in zip(groups, why, strict=True) if reason is None]
+    fitted = iter(_fitted(told) if told else ())
+    return [
+        next(fitted)
+        if reason is None
+        else {name: unavailable(counts.n_rated, METHOD, reason) for name in META_D_MEASURES}
+        for counts, reason in zip(groups, why, strict=True)
     ]
-    if not told:
-        return found
+
+
+def _fitted(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
     grid = groups[0].grid
-    point = _fit(np.array([groups[place].totals for place in told]), grid, sides=True)
-    drawn = resampled_meta_d([draws[place] for place in told], grid)
-    drawn |= resampled_sides([draws[place][:N_BOOT_SIDES] for place in told], grid)
+    point = _fit(np.array([counts.totals for counts in groups]), grid, sides=True)
+    drawn = resampled_meta_d([counts.draws for counts in groups], grid)
+    drawn |= _resampled([counts.draws[:N_BOOT_SIDES] for counts in groups], grid, SIDES, sides=True)
     d = drawn["meta_d"] - drawn["m_diff"]
-    for row, place in enumerate(told):
-        n = n_rated(groups[place])
-        of_cell = {name: _estimate(point, name, row, drawn[name][row], n) for name in names}
-        if of_cell["m_ratio"].value is not None and _may_be_0(d[row]):
-            of_cell["m_ratio"] = replace(of_cell["m_ratio"], status=RATIO_UNSTABLE)
-        found[place] = {**of_cell, LOG_M_RATIO: _logarithm(of_cell["m_ratio"])}
+    found = []
+    for row, counts in enumerate(groups):
+        own = {
+            name: _estimate(point, name, row, drawn[name][row], counts.n_rated) for name in (*META_D, *SIDES)
+        }
+        if own["m_ratio"].value is not None and _may_be_0(d[row]):
+            own["m_ratio"] = replace(own["m_ratio"], status=RATIO_UNSTABLE)
+        own[LOG_M_RATIO] = _logarithm(own["m_ratio"])
+        found.append({name: own[name] for name in META_D_MEASURES})
     return found
 
 
-def n_rated(group: Group) -> int:
-    """Return the number of rated answers."""
-    return int(rated(group).n[0])
-
-
-def point_meta_d(groups: Sequence[Group]) -> tuple[dict[str, Floats], list[str | None]]:
+def point_meta_d(groups: Sequence[Counts]) -> tuple[dict[str, Floats], list[str | None]]:
     """Return meta-d′, M-ratio and M-diff of groups, each ``(groups,)``, and why a group's fit has no number."""
-    found = _fit(np.array([group.totals for group in groups]), groups[0].grid, sides=False)
+    found = _fit(np.array([counts.totals for counts in groups]), groups[0].grid, sides=False)
     known = np.isfinite(found.meta_da) & np.isfinite(found.m_ratio)
     statuses = zip(known, found.status.tolist(), strict=True)
     why = [None if there else REASONS.get(status) or status for there, status in statuses]
@@ -133,11 +119,6 @@ def resampled_meta_d(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
     return _resampled(draws, grid, META_D, sides=False)
 
 
-def resampled_sides(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
-    """Return both response-conditional meta-d′ of resamples, each ``(groups, B)``."""
-    return _resampled(draws, grid, SIDES, sides=True)
-
-
 def _resampled(
     draws: Sequence[Floats], grid: Grid, names: Sequence[str], *, sides: bool
 ) -> dict[str, Floats]:
@@ -153,7 +134,7 @@ def _resampled(
 
 def _fit(totals: Floats, grid: Grid, *, sides: bool) -> MetaD:
     n_s1, n_s2 = grid.rated(totals)
-    return fit_metad(padded(Counts(n_s1, n_s2)), conditional=sides)
+    return fit_metad(stats_counts.padded(stats_counts.Counts(n_s1, n_s2)), conditional=sides)
 
 
 def _values(found: MetaD, name: str) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.common.rows import number
+from metacog_pipeline.benchmarks.signaldetection.grid import number
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.stats.bayes.gate import CONVERGED
 from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad

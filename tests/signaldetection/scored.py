@@ -1,0 +1,145 @@
+"""Responses made by hand, and the numbers the pipeline makes of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
+from metacog_pipeline.benchmarks.signaldetection import SignalDetection, grid, published
+from metacog_pipeline.benchmarks.signaldetection.items import Item
+from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.schemas import response_schema
+from metacog_pipeline.study import load_study
+
+RESPONSES = response_schema(SignalDetection)
+_FOLDER = tempfile.TemporaryDirectory(prefix="metacog-sdt-")
+
+
+def bound(
+    home: Path | None = None,
+    *,
+    seed: int = 1,
+    ratings: int = 5,
+    allow_incomplete: bool = False,
+    **keys: str,
+) -> SignalDetection:
+    """The benchmark of a study whose home is ``home``; one shared by all tests where none is given."""
+    home = Path(_FOLDER.name) if home is None else home
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "words.toml").write_text(f"ratings = {ratings}\n")
+    keys = {"dataset": '"sample"', **keys, "allow_incomplete": str(allow_incomplete).lower()}
+    table = "\n".join(f"{name} = {value}" for name, value in keys.items())
+    (home / "study.toml").write_text(
+        f'[study]\nname = "t"\nhome = "."\nseed = {seed}\nruns = 3\n'
+        '[[models]]\nname = "m"\nprovider = "simulated"\n'
+        f'[benchmarks.signaldetection]\nwording = "words.toml"\n{table}\n'
+    )
+    found: SignalDetection = SignalDetection.of(load_study(home / "study.toml"))
+    return found
+
+
+def responses(
+    stimulus: Any, response: Any, confidence: Any = None, status: Any = "ok", **fixed: Any
+) -> pl.DataFrame:
+    """Responses from columns; ``fixed`` values replace those of the schema."""
+    n = len(stimulus)
+    columns: dict[str, Any] = {
+        **dict.fromkeys(RESPONSES.names(), [None] * n),
+        "benchmark": ["signaldetection"] * n, "dataset": ["sample"] * n, "task": ["A"] * n,
+        "condition": ["confidence"] * n, "model": ["m"] * n, "run": [1] * n,
+        "item_id": [f"i{i:06d}" for i in range(n)], "position": list(range(n)),
+        "stimulus": list(stimulus), "response": list(response),
+        "confidence": [None] * n if confidence is None else list(confidence),
+        "status": [status] * n if isinstance(status, str) else list(status), "source": ["measured"] * n,
+        **{name: value if isinstance(value, list) else [value] * n for name, value in fixed.items()},
+    }  # fmt: skip
+    return pl.DataFrame(columns, schema=RESPONSES, strict=False)
+
+
+@contextmanager
+def fewer(n_boot: int) -> Iterator[None]:
+    """Draw ``n_boot`` resamples only: most tests look at values, not at the ends of intervals."""
+    usual, grid.N_BOOT = grid.N_BOOT, n_boot
+    try:
+        yield
+    finally:
+        grid.N_BOOT = usual
+
+
+def groups(frame: pl.DataFrame, **how: Any) -> list[Group]:
+    """The groups of responses, pooled over runs."""
+    return groups_of(bound(**how), frame, by_run=False)
+
+
+def score(frame: pl.DataFrame, *, n_boot: int = 1000, by_run: bool = True, **how: Any) -> pl.DataFrame:
+    """Every measure of each run; the condition without its task."""
+    bench = bound(**how)
+    with fewer(n_boot):
+        found = estimates(bench, groups_of(bench, frame, by_run=by_run))
+    return found.with_columns(condition=pl.col("condition").str.split(" ").list.last())
+
+
+def pool(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame:
+    """Every measure over all runs."""
+    return score(frame, n_boot=n_boot, by_run=False, **how)
+
+
+def compare(frame: pl.DataFrame, *, n_boot: int = 1000, **how: Any) -> pl.DataFrame:
+    """Every comparison."""
+    bench = bound(**how)
+    with fewer(n_boot):
+        return comparisons(bench, groups_of(bench, frame, by_run=False))
+
+
+def table(rows: Any) -> pl.DataFrame:
+    """Comparisons as a table."""
+    schema = schema_of(Comparison)
+    return pl.DataFrame(
+        [tuple(getattr(row, name) for name in schema) for row in rows], schema=schema, orient="row"
+    )
+
+
+@dataclass(frozen=True)
+class Built:
+    """The items of a study, and how many of each task and label there are."""
+
+    items: Sequence[Item]
+    counts: dict[str, int]
+    path: Path
+
+
+def construct(
+    home: Path, dataset: str = "sample", *, tasks: str = "ABC", trials: int = 100, seed: int = 0
+) -> Built:
+    """Build the items of a study whose sources are at home."""
+    bench = bound(home, dataset=f'"{dataset}"', tasks=str(list(tasks)), trials=str(trials), seed=seed)
+    done = construction.build(bench)
+    assert done.checks["invariants_hold"].passed
+    return Built(
+        bench.items, dict(done.checks["both_labels"].facts), construction.items_path(home, bench.name)
+    )
+
+
+@dataclass(frozen=True)
+class RefitFrames:
+    """What the published counts give, as tables."""
+
+    sensitivity: pl.DataFrame
+    criteria: pl.DataFrame
+    contrasts: pl.DataFrame
+
+
+def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:
+    """The refit of the files of ``data``."""
+    found = published.refit_tables(data, seed, posteriors)
+    rows = pl.DataFrame([{**asdict(each), "difference": each.difference} for each in found.claims])
+    return RefitFrames(rows.filter(place="table S1"), rows.filter(place="table S2"), table(found.contrasts))
