@@ -129,10 +129,10 @@ def items_have_unique_names_and_places(tried: Tried) -> None:
         len(set(names)) == len(names),
         f"{tried.name}: item_id repeats: {', '.join(twice[:3])}; make it unique",
     )
-    places = sorted(item.position for item in items)
+    places = [(getattr(item, "task", None), item.position) for item in items]
     _hold(
         len(set(places)) == len(places),
-        f"{tried.name}: positions repeat; number items from 0 in the order of asking",
+        f"{tried.name}: positions repeat; number items from 0 in the order of asking, or those of each task",
     )
 
 
