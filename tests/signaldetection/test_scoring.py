@@ -151,7 +151,7 @@ def test_an_answer_without_a_response_is_wrong_and_nothing_else() -> None:
     assert found["accuracy"]["estimate"] == pytest.approx(2 / 6) and found["accuracy"]["n"] == 6
     assert found["coverage"]["estimate"] == pytest.approx(4 / 6)
     assert (found["hit_rate"]["estimate"], found["hit_rate"]["n"]) == (0.5, 2)
-    assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unreadable"] == 2
+    assert found["auroc2"]["n"] == 3 and found["accuracy"]["n_unreadable"] == 3
     assert found["accuracy"]["n_failed"] == 0 and found["accuracy"]["coverage"] == pytest.approx(4 / 6)
 
 

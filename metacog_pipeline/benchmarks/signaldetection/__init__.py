@@ -12,7 +12,8 @@ when computed again. ``simulated`` answers instead of a model.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -42,7 +43,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     )  # fmt: skip
     Settings, Item, Response = Settings, Trial, parsing.Response
     answer_modes = asking.MODES
-    unreadable = ("answer_unparsed", "confidence_unparsed")
+    unreadable = ("answer_unparsed", "confidence_unparsed", "refused")
     grouped_by = ("task",)
     sources = sources.declared()
     measures = MEASURES
@@ -50,6 +51,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     tables = tables.TABLES
     published = published.PUBLISHED
     board = board.BOARD
+    trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
     @classmethod
@@ -67,7 +69,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
         """Return the sources of the study's tasks; none for the sample."""
         return wanted(self.settings.tasks) if self.settings.dataset == "published" else ()
 
-    @property
+    @cached_property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError where a task or condition of the study has none."""
         found = words_of(self.context.study, self.settings.wording, load_wording)
@@ -107,6 +109,8 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
         """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""
         steps = self.wording.ratings - 1
         return responses.filter(status="ok", condition=CONFIDENCE).with_columns(
+            condition=pl.col("task") + f" {CONFIDENCE}",
+            response=pl.col("response").cast(pl.String),
             correct=pl.col("correct").cast(pl.Float64),
             confidence=0.5 + (pl.col("confidence") - 1) / (2 * steps),
             n_alternatives=pl.lit(2, pl.Int32),

@@ -108,9 +108,9 @@ SHIFT = _set(
 META_D = _set(
     (
         _m("meta_d", "meta-d′", "Sensitivity that the confidence shows, in the unit of d′; maximum likelihood on counts + "
-           "1/(2K).", conditions=rated, trait="monitoring"),
+           "1/(2K).", conditions=rated),
         _m("m_ratio", "M-ratio", "meta-d′ / d′: 1 is optimal.", Unit.RATIO, conditions=rated, headline=True,
-           trait="monitoring"),
+           ),
         _m("m_diff", "M-diff", "meta-d′ - d′.", conditions=rated),
         _m("log_m_ratio", "log M-ratio", "Natural logarithm of the M-ratio.", Unit.RATIO, conditions=rated),
         _m("meta_d_rs1", "meta-d′, said 0", "meta-d′ of the responses 0 alone.", conditions=rated),
@@ -124,9 +124,9 @@ RATED = _set(
     (
         _m("auroc2", "AUROC2",
            "Area under the type-2 ROC curve: the chance that a right answer is rated above a wrong one.",
-           Unit.SCORE, conditions=rated, trait="monitoring"),
+           Unit.SCORE, conditions=rated),
         _m("ece", "ECE", "Expected calibration error over the ratings, k of K read as 0.5 + (k-1)/(2(K-1)).", Unit.SCORE,
-           conditions=rated, higher_is_better=False, trait="monitoring"),
+           conditions=rated, higher_is_better=False),
         _m("brier", "Brier", "Mean squared distance between the confidence and being right.", Unit.SCORE, conditions=rated,
            higher_is_better=False),
         _m("mean_confidence", "mean rating", "Mean rating, 1 to K.", Unit.RATING, conditions=rated, higher_is_better=None,
