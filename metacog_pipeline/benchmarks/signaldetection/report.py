@@ -86,6 +86,11 @@ def _values(home: Path) -> dict[str, Values]:
     return made
 
 
+def _interval(parts: tuple[object, ...]) -> object:
+    value, low, high = parts
+    return pieces.interval(value, low, high, _DIGITS)
+
+
 def _shifts(home: Path) -> Markup:
     found = rows(
         home,
@@ -100,8 +105,8 @@ def _shifts(home: Path) -> Markup:
     made = []
     for title, own in pieces.by_world(found):
         body = [
-            (*place, pieces.interval(*change, digits=_DIGITS), pieces.shown(z, 2), pieces.p_value(p),
-             pieces.said(verdict), predicted, pieces.interval(*paired, digits=_DIGITS), pieces.said(paired_verdict))
+            (*place, _interval(change), pieces.shown(z, 2), pieces.p_value(p),
+             pieces.said(verdict), predicted, _interval(paired), pieces.said(paired_verdict))
             for place, change, z, p, verdict, predicted, paired, paired_verdict in (
                 (row[1:5], row[5:8], *row[8:12], row[12:15], row[15]) for row in own
             )
