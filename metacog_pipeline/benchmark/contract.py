@@ -5,7 +5,8 @@ reply is read, what is measured and what is compared. From these the pipeline ma
 scores, and fills the tables, the boards and the report. An installed package registers its class under the entry-point
 group ``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds the class to what is written here.
 
-:class:`Benchmark` is below; the classes it declares things with are in ``declarations`` and can be imported from here.
+:class:`Benchmark` is below; the classes it declares things with are in ``declarations`` and ``display`` and can be
+imported from here.
 """
 
 from __future__ import annotations
@@ -22,15 +23,12 @@ import polars as pl
 
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.declarations import (
-    PLAIN,
-    Board,
     Call,
     Calls,
     Chat,
     Check,
     Checked,
     Choice,
-    Column,
     Comparison,
     Condition,
     Contrast,
@@ -40,19 +38,17 @@ from metacog_pipeline.benchmark.declarations import (
     Made,
     Measure,
     MeasureSet,
-    Paper,
-    Published,
     Respondent,
     Response,
     Role,
     Scored,
-    Section,
     Source,
     Step,
     Table,
     TrainingStep,
     Unit,
 )
+from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
