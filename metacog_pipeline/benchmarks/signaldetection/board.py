@@ -12,15 +12,15 @@ from metacog_pipeline.errors import one_line
 def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
     """Yield one line per model and task: how far the criterion moved, and what that amounts to."""
     found = read(
-        "select task, model, source, a, b, value, verdict, paired_verdict from signaldetection_criterion_shifts "
+        "select task, model, source, a, b, difference, verdict, paired_verdict from signaldetection_criterion_shifts "
         "where measure = 'c' and source <> 'published' and 'risk_none' in (a, b) order by source, task, model, b desc"
     )
     if not found:
         return
     yield "Criterion shifts (change of c, predicted to be up: from risk_s1 to no risk, from no risk to risk_s2):"
     lines: dict[tuple[object, ...], list[str]] = {}
-    for task, model, source, a, b, value, verdict, paired in found:
-        size = f"{value:+.2f}" if isinstance(value, float) else "no number"
+    for task, model, source, a, b, difference, verdict, paired in found:
+        size = f"{difference:+.2f}" if isinstance(difference, float) else "no number"
         said = f"{_word(b)} to {_word(a)} {size} {_word(verdict)}"
         if paired not in (None, verdict):
             said += f" ({_word(paired)} when paired by item)"

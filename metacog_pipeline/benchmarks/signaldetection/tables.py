@@ -28,9 +28,9 @@ class CriterionShift:
     measure: Annotated[str, "c, d or c_prime"]
     a: Annotated[str, "the condition whose c is predicted to be higher"]
     b: Annotated[str, "the other"]
-    value: Annotated[float | None, "value under a - value under b"]
+    difference: Annotated[float | None, "value under a - value under b"]
     se: Annotated[float | None, "its standard error, the two conditions taken as independent"]
-    z: Annotated[float | None, "value / se"]
+    z: Annotated[float | None, "difference / se"]
     p: Annotated[float | None, "of z, two-sided"]
     p_adjusted: Annotated[float | None, "Bonferroni over the family of pairs"]
     low: Annotated[float | None, "lower end of the 95 % interval"]
@@ -46,8 +46,8 @@ class CriterionShift:
         bool | None, "whether c moved as the stated risks ask for; null for other measures"
     ]
     n: Annotated[int, "trials"]
-    paired_value: Annotated[
-        float | None, "the difference over the items answered under both, the items as unit of chance"
+    paired_difference: Annotated[
+        float | None, "the same over the items answered under both, items as unit of chance"
     ]
     paired_low: Annotated[float | None, "lower end of its 95 % interval"]
     paired_high: Annotated[float | None, "upper end"]
@@ -65,9 +65,9 @@ class CriterionShift:
 def criterion_shifts(benchmark: Benchmark[Any, Any, Any], scored: Scored) -> pl.DataFrame:
     """Return the published test and the paired one side by side; the published counts have the first only."""
     independent = [*criteria.independent(benchmark, scored.groups), *published.published_shifts()]
-    paired = _frame(criteria.paired(benchmark, scored.groups))
+    paired = _frame(criteria.paired(benchmark, scored.groups)).rename({"value": "difference"})
     names = (
-        "value",
+        "difference",
         "low",
         "high",
         "low_adjusted",
@@ -79,9 +79,10 @@ def criterion_shifts(benchmark: Benchmark[Any, Any, Any], scored: Scored) -> pl.
         "status",
     )
     beside = paired.select(*_ON, *(pl.col(name).alias(f"paired_{name}") for name in names))
-    rose = pl.when(pl.col("measure") == "c").then(pl.col("value") > 0)
+    rose = pl.when(pl.col("measure") == "c").then(pl.col("difference") > 0)
     return (
         _frame(independent)
+        .rename({"value": "difference"})
         .join(beside, on=_ON, how="left")
         .with_columns(z=pl.col("statistic"), as_predicted=rose)
         .select(schema_of(CriterionShift).names())
