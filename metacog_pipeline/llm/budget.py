@@ -84,11 +84,6 @@ class Budget:
         """Whether there is a cap, so that every call must have a price."""
         return self._cap is not None
 
-    @property
-    def spent_here_usd(self) -> float:
-        """Dollars settled by this process since it opened the budget; costs nothing to ask."""
-        return self._settled / NANO
-
     async def reserve(self, usd: float) -> Reservation:
         """Set ``usd`` aside, in order of asking, and return it for ``settle``.
 

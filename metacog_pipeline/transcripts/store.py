@@ -108,10 +108,6 @@ class PartitionStore:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
         return (answer_id, item_id, condition) in self._rows
 
-    def answered_items(self) -> set[tuple[str, str]]:
-        """Return every (item_id, condition) with a finished answer."""
-        return {(item_id, condition) for _, item_id, condition in self._rows}
-
     def models_reported(self, answer_ids: Collection[str]) -> Counter[str]:
         """Return which model ids the provider reported for these answers, and for how many of them."""
         found = (self._reported.get(answer_id) for answer_id in answer_ids)

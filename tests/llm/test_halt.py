@@ -60,7 +60,6 @@ def test_a_call_that_waits_for_dollars_is_given_up_and_none_are_left_set_aside(
         halt, purse = Halt(), budget(0.0003)
         model = bench.model(provider, halt=halt, budget=purse)
         ended = await thrown_at(1.0, halt, [model.complete(bench.request()) for _ in range(5)])
-        assert purse.figures().spent == pytest.approx(purse.spent_here_usd)
         purse.close()
         assert purse.figures().spent == pytest.approx(
             sum(c.cost_usd or 0.0 for c in ended if isinstance(c, Completion))
