@@ -51,7 +51,7 @@ def read_responses(
             mine = calls.get((item.item_id, condition), {})
             made = {**_elsewhere(calls, item, shared.get(condition, {})), **mine}
             read = _parsed(benchmark, item, condition, made)
-            kept, paid = list(made.values()), list(mine.values())
+            kept, paid = _of_one_mode(made.values()), _of_one_mode(mine.values())
             rows.append(
                 (
                     *(benchmark.name, item.dataset, getattr(item, "task", None), condition, model, run),
@@ -63,6 +63,13 @@ def read_responses(
                 )
             )
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _of_one_mode(made: Iterable[Kept]) -> list[Kept]:
+    """Return the calls in the answer mode of the one that answered last; trials of other modes do not count."""
+    kept = list(made)
+    answered = [each for each in kept if each["status"] != "failed"] or kept
+    return [each for each in kept if each["mode"] == answered[-1]["mode"]]
 
 
 def _elsewhere(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
+from metacog_pipeline.benchmarks.metamedqa.stages import asking
 
 from metacog_assets.study_file import current_study
 from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
-from metacog_pipeline.benchmarks.metamedqa.stages import asking
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 ITEMS = 6

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
 
 BOARDS = ["metamedqa_comparisons", "across_benchmarks", "warehouse", "leaderboard__board_official"]

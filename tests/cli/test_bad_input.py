@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.files import shipped
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
@@ -143,7 +143,7 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, stu
     assert "row 3: not taken: unknown item: item_id 'no-such-item'" in result.err
     assert "2 answers kept" in result.out
     loaded = load_study(study)
-    kept = kept_records(Partition(loaded, stages.BENCHMARK, loaded.model("theirs"), 1).folder)
+    kept = kept_records(Partition(loaded, MetaMedQA.name, loaded.model("theirs"), 1).folder)
     assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
 
 
@@ -202,7 +202,7 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
     )
     assert metacog("run", study, "--quiet").code == 0
     loaded = load_study(study)
-    partition = Partition(loaded, stages.BENCHMARK, loaded.model("theirs"), 1)
+    partition = Partition(loaded, MetaMedQA.name, loaded.model("theirs"), 1)
     kept = {record.item_id: record.text for record in kept_records(partition.folder)}
     assert kept == {row["item_id"]: row["response"] for row in rows}
     sql = "select item_id, answer from stg_metamedqa_observations where status <> 'not_run' order by item_id"
@@ -214,7 +214,7 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
 def test_a_corrupt_parquet_file_in_the_store_is_named_and_the_answers_survive(metacog, study: Path) -> None:
     assert metacog("run", study, "--model", "sim", "--quiet").code == 0
     loaded = load_study(study)
-    partition = Partition(loaded, stages.BENCHMARK, loaded.model("sim"), 1)
+    partition = Partition(loaded, MetaMedQA.name, loaded.model("sim"), 1)
     before = [record.answer_id for record in kept_records(partition.folder)]
     copy = partition.folder / "transcripts.parquet"
     copy.write_bytes(copy.read_bytes()[:100])

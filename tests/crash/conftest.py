@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.types import ChatRequest
@@ -183,7 +184,7 @@ def make_study(tmp_path: Path, provider: Provider) -> Callable[..., Path]:
         ]
         path = folder / "study.toml"
         path.write_text("\n".join(lines) + "\n")
-        stages.construct(load_study(path))
+        construction.build(MetaMedQA.of(load_study(path)))
         return path
 
     return make

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.benchmarks.common import asking
-from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.benchmarks.metamedqa.protocol import steps
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
+from metacog_pipeline.benchmarks.metamedqa.asking import steps
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.server import FaultPlan
@@ -24,6 +24,7 @@ from metacog_pipeline.querying.partition import workers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
+from tests.asking_in_process import ask
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
     chance = random.Random(f"kills {mode}")
     study = make_study("killed", conditions=EIGHT_CONDITIONS, answer_mode=mode, max_concurrency=IN_FLIGHT)
     provider.use(ROUGH)
-    expected = stages.METAMEDQA.expected_rows(load_study(study)) * len(steps(mode))
+    expected = tasks.expected(MetaMedQA.of(load_study(study))) * len(steps(mode))
     sessions: list[Any] = []
     boundaries: list[int] = []
     while len(sessions) < kills:
@@ -202,9 +203,9 @@ def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_not
     victim.start(study)
     assert victim.wait_for("sent", 1)
     loaded = load_study(study)
-    partition = Partition(loaded, stages.BENCHMARK, loaded.models[0], 1)
+    partition = Partition(loaded, MetaMedQA.name, loaded.models[0], 1)
     with pytest.raises(StoreError, match=r"is in use by process \d+") as refusal:
-        asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(loaded, partition.spec))
+        ask(MetaMedQA.of(loaded), partition)
     assert "\n" not in str(refusal.value)
     assert victim.end() == 0
     assert len(provider.calls()) == 20 == len(content(study.parent / PARTITION))

@@ -28,8 +28,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from metacog_pipeline.benchmarks.common import asking
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
@@ -156,8 +156,12 @@ def work(job: dict[str, Any]) -> int:
         die_within(*job["die"])
     try:
         study = load_study(Path(job["study"]))
-        partition = session.Partition(study, stages.BENCHMARK, study.models[0], 1)
-        outcome = asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, partition.spec))
+        partition = session.Partition(study, MetaMedQA.name, study.models[0], 1)
+        benchmark, spec = MetaMedQA.of(study), partition.spec
+        now = tasks.fingerprint(benchmark, partition)
+        outcome = session.query_partition(
+            partition, tasks.tasks(benchmark, spec), benchmark.modes(spec), fingerprint=now
+        )
     except MetacogError as error:
         report("error", one_line(str(error)))
         return REFUSED

@@ -16,9 +16,10 @@ import sys
 import time
 from pathlib import Path
 
+from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
-from metacog_pipeline.benchmarks.metamedqa.protocol import ask_item
 from metacog_pipeline.querying.partition import Progress
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.querying.types import Ask, Task
@@ -61,9 +62,16 @@ def numbered_task(number: int, question: str, spec: object, words: object) -> Ta
 
     async def run(ask: Ask, mode: str) -> None:
         item = Item(
-            f"item-{number}", number, f"{number} {question}", OPTIONS, "A", "Original", "step1", "custom"
+            item_id=f"item-{number}",
+            position=number,
+            question=f"{number} {question}",
+            options=OPTIONS,
+            target="A",
+            kind="Original",
+            meta_info="step1",
+            dataset="custom",
         )
-        await ask_item(item, "role", mode, ask, words, spec)  # type: ignore[arg-type]
+        await ask_item(item, "role", ItemChat(ask, mode, spec), words)  # type: ignore[arg-type]
 
     return Task(f"item-{number}", f"{number:064d}", "role", run)
 

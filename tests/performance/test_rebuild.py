@@ -15,16 +15,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.common import scoring
-from metacog_pipeline.benchmarks.metamedqa import stages
-from metacog_pipeline.benchmarks.metamedqa.construction.files import items_path, write_items
+from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Kind, Letter
-from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import write_manifest
+from tests.metamedqa.engine import RESPONSES
 
 pytestmark = pytest.mark.bench
 
@@ -43,14 +44,14 @@ def items() -> list[Item]:
     options = ("Anaemia", "Fever", "Jaundice", "Oedema", "None of the above", "I don't know or cannot answer")
     return [
         Item(
-            f"item-{n:05d}",
-            n,
-            f"Question {n}?",
-            options,
-            KINDS[n % len(KINDS)][1],
-            KINDS[n % len(KINDS)][0],
-            "step1",
-            "custom",
+            item_id=f"item-{n:05d}",
+            position=n,
+            question=f"Question {n}?",
+            options=options,
+            target=KINDS[n % len(KINDS)][1],
+            kind=KINDS[n % len(KINDS)][0],
+            meta_info="step1",
+            dataset="custom",
         )
         for n in range(ITEMS)
     ]
@@ -86,21 +87,22 @@ def write_observations(partition: Partition, asked: list[Item], seed: int) -> No
         "answer": answer,
         "confidence": rng.integers(1, 6, ITEMS),
         "correct": (answer == target).astype(np.int8),
-        "answer_id": [f"{seed:04d}{n:060d}" for n in range(ITEMS)],
+        "answer_ids": [[f"{seed:04d}{n:060d}"] for n in range(ITEMS)],
+        "cluster": [item.item_id for item in asked],
     }
-    absent = {name: None for name in OBSERVATION_SCHEMA.names() if name not in {**same, **columns}}
+    absent = {name: None for name in RESPONSES.names() if name not in {**same, **columns}}
     frame = pl.DataFrame(columns).with_columns(
         pl.lit(value).alias(name) for name, value in {**same, **absent}.items()
     )
-    path = scoring.observations_path(partition)
+    path = judging.responses_path(partition)
     path.parent.mkdir(parents=True, exist_ok=True)
-    frame.select(pl.col(name).cast(kind) for name, kind in OBSERVATION_SCHEMA.items()).write_parquet(
+    frame.select(pl.col(name).cast(kind) for name, kind in RESPONSES.items()).write_parquet(
         path, metadata={"metacog_made_from": f"seed {seed}"}
     )
 
 
 def partitions(study: Study) -> list[Partition]:
-    return [Partition(study, stages.BENCHMARK, spec, 1) for spec in study.models]
+    return [Partition(study, MetaMedQA.name, spec, 1) for spec in study.models]
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +116,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     made = load_study(folder / "study.toml")
     made.home.prepare()
     asked = items()
-    write_items(items_path(made.home.path), asked)
+    item_files.write_rows(item_files.items_path(made.home.path, MetaMedQA.name), asked, Item, "made")
     for seed, partition in enumerate(partitions(made)):
         write_observations(partition, asked, seed)
         counts = {"n_expected": ITEMS, "n_answered": ITEMS, "n_failed": 0}
         partition.folder.mkdir(parents=True, exist_ok=True)
-        print_of = stages.METAMEDQA.fingerprint(partition)
+        print_of = tasks.fingerprint(MetaMedQA.of(made), partition)
         write_manifest(
             partition.folder,
             {
@@ -149,11 +151,11 @@ def boards(study: Study) -> None:
 
 def test_a_rebuild_from_a_million_observations(study: Study, figure: Figure) -> None:
     def everything() -> None:
-        scoring.pool_models(stages.METAMEDQA, study)
+        files.pool(MetaMedQA.of(study))
         boards(study)
 
     for partition in partitions(study):
-        scoring.estimate(stages.METAMEDQA, partition)
+        files.score(MetaMedQA.of(study), partition)
     taken = seconds(
         everything, before=lambda: shutil.rmtree(study.home.estimates / "metamedqa" / "models", True)
     )
@@ -169,8 +171,8 @@ def test_one_model_refreshed(study: Study, figure: Figure) -> None:
     one, asked, seeds = partitions(study)[7], items(), iter(range(1000, 2000))
 
     def refresh() -> None:
-        scoring.estimate(stages.METAMEDQA, one)
-        scoring.pool_models(stages.METAMEDQA, study)
+        files.score(MetaMedQA.of(study), one)
+        files.pool(MetaMedQA.of(study))
         boards(study)
 
     taken = seconds(refresh, before=lambda: write_observations(one, asked, next(seeds)), times=7)
@@ -183,8 +185,8 @@ def test_one_model_refreshed(study: Study, figure: Figure) -> None:
 
 
 def test_runs_and_comparisons_beside_the_boards(study: Study, figure: Figure) -> None:
-    runs = seconds(lambda: [scoring.estimate(stages.METAMEDQA, partition) for partition in partitions(study)])
-    tests = seconds(lambda: scoring.compare_models(stages.METAMEDQA, study), times=1)
+    runs = seconds(lambda: [files.score(MetaMedQA.of(study), partition) for partition in partitions(study)])
+    tests = seconds(lambda: files.compare(MetaMedQA.of(study)), times=1)
     figure(
         f"beside the boards: estimates of {MODELS} single runs; tests between {MODELS} models",
         "none",

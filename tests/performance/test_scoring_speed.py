@@ -9,9 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.comparisons import compare
-from metacog_pipeline.benchmarks.metamedqa.observe import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.metamedqa.scoring import pool, score
+from tests.metamedqa.engine import RESPONSES, compare, pool, score
 
 pytestmark = pytest.mark.bench
 
@@ -28,6 +26,7 @@ def one_model(name: str, seed: int) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "item_id": [f"item-{n:05d}" for n in range(ROWS)],
+            "cluster": [f"item-{n:05d}" for n in range(ROWS)],
             "position": np.arange(ROWS),
             "target": letters[target],
             "answer": letters[answer],
@@ -47,12 +46,8 @@ def one_model(name: str, seed: int) -> pl.DataFrame:
         "source": "measured",
     }
     frame = frame.with_columns(**{key: pl.lit(value) for key, value in fixed.items()})
-    missing = [
-        pl.lit(None).alias(column) for column in OBSERVATION_SCHEMA.names() if column not in frame.columns
-    ]
-    return frame.with_columns(missing).select(
-        pl.col(name).cast(kind) for name, kind in OBSERVATION_SCHEMA.items()
-    )
+    missing = [pl.lit(None).alias(column) for column in RESPONSES.names() if column not in frame.columns]
+    return frame.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in RESPONSES.items())
 
 
 @pytest.fixture(scope="module")

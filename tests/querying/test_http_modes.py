@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -17,9 +17,11 @@ from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
+from tests.asking_in_process import ask as answer
 
 STUDY = """
 [study]
@@ -64,11 +66,12 @@ def ask(
     path.write_text(STUDY.format(provider=provider, url=root, timeout=timeout, more=more), encoding="utf-8")
     study = load_study(path)
     study.home.prepare()
-    stages.construct(study)
-    running.use_items(stages.selected_items(study))  # type: ignore[attr-defined]
+    benchmark = MetaMedQA.of(study)
+    construction.build(benchmark)
+    running.use_items(benchmark.items)  # type: ignore[attr-defined]
     spec = study.models[0]
-    partition = Partition(study, stages.BENCHMARK, spec, 1)
-    return partition, asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, spec))
+    partition = Partition(study, MetaMedQA.name, spec, 1)
+    return partition, answer(benchmark, partition)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ def test_the_first_mode_the_server_accepts_is_used_for_every_item(
     assert outcome.profile is not None
     assert outcome.profile.mode == mode
     assert answered == 8 * calls_per_item
-    frame = scoring.observe(stages.METAMEDQA, partition).frame
+    frame = files.read(MetaMedQA.of(partition.study), partition).frame
     assert frame["mode"].unique().to_list() == [mode]
     assert frame["status"].is_in(["ok"]).all()
 
@@ -112,7 +115,7 @@ def test_other_providers_answer_under_a_schema_too(tmp_path: Path, provider: str
     assert outcome.complete
     assert outcome.profile is not None
     assert outcome.profile.mode == "json_schema"
-    assert scoring.observe(stages.METAMEDQA, partition).frame["answer"].null_count() == 0
+    assert files.read(MetaMedQA.of(partition.study), partition).frame["answer"].null_count() == 0
 
 
 def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path) -> None:
@@ -129,12 +132,12 @@ def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path
 def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path: Path) -> None:
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path / "one", running, 'answer_mode = "text"')
-        first = scoring.observe(stages.METAMEDQA, partition).frame
+        first = files.read(MetaMedQA.of(partition.study), partition).frame
     with server(
         FaultPlan(rates={"server_error": 0.2, "rate_limit": 0.1, "cut": 0.1}, retry_after_s=0.05)
     ) as running:
         partition, outcome = ask(tmp_path / "two", running, 'answer_mode = "text"')
-        second = scoring.observe(stages.METAMEDQA, partition).frame
+        second = files.read(MetaMedQA.of(partition.study), partition).frame
     assert outcome.complete
     columns = ["item_id", "answer", "confidence", "correct", "status"]
     assert first.select(columns).equals(second.select(columns))
@@ -207,8 +210,8 @@ def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_no
         place = kept.index("[[models]]") + 1
         path.write_text("\n".join([*kept[:place], changed, *kept[place:]]))
         study = load_study(path)
-        partition = Partition(study, stages.BENCHMARK, study.models[0], 1)
-        outcome = asking.query(stages.METAMEDQA, partition, stages.METAMEDQA.tasks(study, study.models[0]))
+        partition = Partition(study, MetaMedQA.name, study.models[0], 1)
+        outcome = answer(MetaMedQA.of(study), partition)
         more = int(str(running.stats["received"])) - before
     rows = read_partition(partition.folder, ["superseded"]).to_pydict()["superseded"]
     assert outcome.complete
@@ -226,8 +229,8 @@ def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path: Path)
         study = partition.study.model_copy(
             update={"study": partition.study.study.model_copy(update={"runs": 2})}
         )
-        second = Partition(study, stages.BENCHMARK, spec, 2)
-        outcome = asking.query(stages.METAMEDQA, second, stages.METAMEDQA.tasks(study, spec))
+        second = Partition(study, MetaMedQA.name, spec, 2)
+        outcome = answer(MetaMedQA.of(study), second)
         assert (outcome.tally.calls, outcome.tally.reused) == (8, 0)
         assert running.stats["distinct"] == 16
     assert partition.seed != second.seed

@@ -1,0 +1,23 @@
+"""Asking a partition in this process, as the assets and the launcher ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.querying.types import Task
+
+
+def ask(benchmark: Any, partition: Partition, todo: Sequence[Task] | None = None) -> SessionResult:
+    """Ask what the partition lacks; a simulated model is answered by the benchmark's own observer."""
+    spec = partition.spec
+    return query_partition(
+        partition,
+        tasks.tasks(benchmark, spec) if todo is None else todo,
+        benchmark.modes(spec),
+        fingerprint=tasks.fingerprint(benchmark, partition),
+        respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
+    )
