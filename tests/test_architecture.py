@@ -168,9 +168,7 @@ def test_nothing_outside_its_own_folders_names_a_benchmark() -> None:
 
 
 #: What only this house once called so; a reader from the field would have to guess.
-HOUSE_WORDS = re.compile(
-    r"\b(?:Seat|Helpers|settled?|foreseen|strangers?|sloppily|voices?|whatever came|told once)\b"
-)
+HOUSE_WORDS = re.compile(r"\b(?:Seat|Helpers|foreseen|strangers|sloppily|voices?|whatever came|told once)\b")
 
 
 def test_names_and_documents_use_the_words_of_the_field() -> None:
@@ -239,16 +237,6 @@ def test_the_words_looked_for_would_be_found() -> None:
         "a note to finish later": "# TO" + "DO later",
         "a stub": "raise Not" + "ImplementedError",
         "a folder of one machine": "open('/ho" + "me/someone/x')",
-            r"\b(?:Se"
-            + r"at|Hel"
-            + r"pers|set"
-            + r"tle[sd]?|fore"
-            + r"seen|slop"
-            + r"pily|voi"
-            + r"ces|whatever c"
-            + r"ame|told o"
-            + r"nce)\b"
-        ),
         "the address of a package index": "https://py" + "pi.org/simple",
     }
     for what, text in samples.items():

@@ -55,8 +55,8 @@ def panel(
             if responses is None
             else judging.tasks(benchmark, judge, responses)
         )
-        voice = judging.respondent(benchmark, judge) if judge.provider == "simulated" else None
-        found.append(Panelist(judge, todo, judging.modes(judge), voice))
+        respond = judging.respondent(benchmark, judge) if judge.provider == "simulated" else None
+        found.append(Panelist(judge, todo, judging.modes(judge), respond))
     return found
 
 

@@ -192,11 +192,13 @@ def _ask_one(
         _problem(total, spec, "interrupted before it was asked", ProviderError.exit_code)
         return
     try:
-        voice = None
+        respond = None
         if spec.provider == "simulated" and role.respondent is not None:
-            voice = role.respondent(benchmark, spec)
+            respond = role.respondent(benchmark, spec)
         shown = None if on_progress is None else _overall(on_progress, total, len(todo), people)
-        done = query_partition(partition, todo, role.modes, fingerprint=now, respond=voice, on_progress=shown)
+        done = query_partition(
+            partition, todo, role.modes, fingerprint=now, respond=respond, on_progress=shown
+        )
     except (BudgetError, ProviderError, StudyError) as error:
         record_failure(partition, str(error), len(todo))
         _problem(total, spec, str(error), error.exit_code)

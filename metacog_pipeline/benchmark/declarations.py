@@ -120,7 +120,7 @@ class Role:
     modes
         Answer modes to try with a model, best first.
     respondent
-        The simulated voice of one of them.
+        The simulated answers of one of them.
     at_most
         The inputs as they may be at most, for ``plan`` before earlier answers exist; ``rows`` of the last step are the
         items as they may be at most.
@@ -460,7 +460,7 @@ class Judging:
     row
         The row class of the judgements.
     respondent
-        The simulated voice of a judge.
+        The simulated answers of a judge.
     version, plan_note
         Raised when judgements would be read otherwise; what to know about a plan's count of judgements.
     """

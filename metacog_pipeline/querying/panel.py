@@ -28,7 +28,7 @@ NOT_REACHED = "interrupted before it was asked"
 
 @dataclass(frozen=True, slots=True)
 class Panelist:
-    """One judge and what it is asked. ``modes`` are tried best first; ``respond`` is a simulated judge's voice."""
+    """One judge and what it is asked. ``modes`` are tried best first; ``respond`` gives a simulated judge's answers."""
 
     spec: ModelSpec
     tasks: Sequence[Task]
