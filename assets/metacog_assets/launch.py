@@ -25,7 +25,7 @@ from metacog_assets.definitions import PUBLISH, defs
 from metacog_assets.outcomes import exit_code_of, reason_of, was_interrupted
 from metacog_assets.sensors import PROVISIONAL, sync_partitions
 from metacog_assets.study_file import current_study
-from metacog_assets.warehouse import board_official
+from metacog_assets.warehouse import leaderboard_official
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
 from metacog_pipeline.benchmarks.common.judging import judged_partition, judgements_current
 from metacog_pipeline.benchmarks.common.scoring import has_answers, stale
@@ -235,7 +235,7 @@ def publish(launcher: Launcher) -> None:
     """Rebuild the boards; the official one only when nothing is missing."""
     states = [*partition_states(launcher.study), *helper_states(launcher.study)]
     complete = all(state.state == "complete" for state in states)
-    launcher.run(PUBLISH, "boards", [*PROVISIONAL, *([board_official.key] if complete else [])])
+    launcher.run(PUBLISH, "boards", [*PROVISIONAL, *([leaderboard_official.key] if complete else [])])
     if not complete:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
 

@@ -10,6 +10,7 @@ import click
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
+from metacog_pipeline.leaderboard.dictionary import saved_queries
 from metacog_pipeline.leaderboard.export import export_query
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
@@ -17,6 +18,13 @@ from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study
 
+# What stands in the file, what most people need first.
+_TABLES = """
+select if(schema_name = 'main', '', schema_name || '.') || table_name as "table", estimated_size as rows, comment as meaning
+from duckdb_tables()
+where database_name = 'leaderboard'
+order by schema_name desc, table_name
+"""
 format_option = click.option(
     "--format",
     "form",
@@ -35,7 +43,7 @@ format_option = click.option(
 def board(benchmark: str | None, study_file: Path, official: bool, form: Format) -> None:
     """Print the leaderboard of all benchmarks, or of one.
 
-    For people (table, markdown) one line per model; for programs (json, csv) every row of the table `board`.
+    For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
     home = load_study(study_file).home.path
     rows = read_board(home, benchmark, official=official)
@@ -53,18 +61,32 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
     type=click.Path(path_type=Path),
     help="Write the answer to this file instead: .parquet, .csv or .json.",
 )
+@click.option("--saved", help="Ask one of the queries that come with the program: profile, reliability, …")
 @click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
-def sql(query: str | None, study_file: Path, form: Format, output: Path | None, dictionary: bool) -> None:
+def sql(
+    query: str | None,
+    study_file: Path,
+    form: Format,
+    output: Path | None,
+    saved: str | None,
+    dictionary: bool,
+) -> None:
     """Ask the leaderboard's DuckDB file one read-only query.
 
-    Without a query it is read from standard input; on a terminal the tables are listed instead.
+    Without a query it is read from standard input; on a terminal the tables are listed instead. Texts of prompts and
+    replies stand in the attached file `texts`: join texts.answers by answer_id.
     """
     home = load_study(study_file).home.path
     if dictionary:
-        click.echo(data_dictionary(), nl=False)
+        click.echo(data_dictionary(home), nl=False)
         return
+    if saved is not None:
+        known = saved_queries()
+        if saved not in known:
+            raise StudyError(f'--saved: "{saved}" is not known; there are: {", ".join(sorted(known))}')
+        query = known[saved]
     if query is None:
-        query = "show tables" if sys.stdin.isatty() else sys.stdin.read()
+        query = _TABLES if sys.stdin.isatty() else sys.stdin.read()
     if not query.strip():
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
     if output is not None:

@@ -4,8 +4,8 @@
 ``load_models`` tells what each SQL file makes, reads and promises.
 """
 
-from metacog_pipeline.leaderboard.build import BuildReport, ModelReport, build
-from metacog_pipeline.leaderboard.models import SqlModel, SqlTest, load_models
+from metacog_pipeline.leaderboard.build import BuildReport, TableReport, build
+from metacog_pipeline.leaderboard.models import SqlModel, SqlTest, load_project
 from metacog_pipeline.leaderboard.official import missing_partitions, publish_official
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import render_board
@@ -15,14 +15,14 @@ __all__ = [
     "FORMATS",
     "BuildReport",
     "Format",
-    "ModelReport",
     "Rows",
     "SqlModel",
     "SqlTest",
+    "TableReport",
     "board",
     "build",
     "connect",
-    "load_models",
+    "load_project",
     "missing_partitions",
     "publish_official",
     "render",

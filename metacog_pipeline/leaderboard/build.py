@@ -1,215 +1,244 @@
-"""Build the leaderboard: run the SQL files into a new database beside the old one, test it, then swap.
+"""Build the leaderboard: SQL files run over the Parquet datasets into a new database beside the old, tested, then swapped.
 
-Readers are never blocked and never see a half-built board: the file they opened stays whole until they close it, and
-the next one they open is new. A failed test or a torn file leaves the old board where it was.
+Readers are never blocked and never see a half-built board: the file they opened stays whole until they close it, and the
+next one they open is new. A failed test leaves the old board where it was. A table of one benchmark whose SQL fails is
+empty and says why; the rest is published. Only what changed since the last build is made again: `plan.py` says what.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.benchmarks.common.published_rows import write_published
+from metacog_pipeline.errors import StoreError, one_line
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.leaderboard import snapshot
 from metacog_pipeline.leaderboard.checks import check_model, check_query
-from metacog_pipeline.leaderboard.database import (
-    LEADERBOARD,
-    attach,
-    building,
-    identifier,
-    new_database,
-    text,
-)
-from metacog_pipeline.leaderboard.datasets import prepare, torn_file_error
-from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, suggestion
+from metacog_pipeline.leaderboard.database import LEADERBOARD, building, identifier, new_database, text
+from metacog_pipeline.leaderboard.declared import declared_measures
+from metacog_pipeline.leaderboard.failures import Broken, culprit
+from metacog_pipeline.leaderboard.glossary import meaning
+from metacog_pipeline.leaderboard.inputs import scan, torn_file_error
+from metacog_pipeline.leaderboard.listing import asked_benchmarks, make_items, make_listing
+from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, with_own_tables
+from metacog_pipeline.leaderboard.plan import Plan, own_tables, plan_of
+from metacog_pipeline.leaderboard.views import Views, make_given_views
 
-#: Tables that no SQL file makes and every rebuild carries over.
-KEPT = ("board_official",)
+MOST_BROKEN = 20  # tables that may fail one after another before the build itself is given up
 
 
 @dataclass(frozen=True, slots=True)
-class ModelReport:
-    """One table or view that was built; ``rows`` is None for a view, ``seconds`` wall time."""
+class TableReport:
+    """One table: its rows, wall seconds it took (0: it was current), and why it is empty where it could not be built."""
 
     name: str
-    layer: str
-    rows: int | None
+    schema: str
+    rows: int
     seconds: float
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did: where the board is, what was built, how many tests held, wall seconds, remarks for people."""
+    """What a build did: where the board is, its tables, how many tests held, wall seconds, remarks for people."""
 
     path: Path
-    models: tuple[ModelReport, ...]
+    snapshot: str
+    tables: tuple[TableReport, ...]
     tests: int
     seconds: float
     notes: tuple[str, ...] = ()
 
+    @property
+    def failures(self) -> tuple[TableReport, ...]:
+        """Tables that could not be built: each empty, with its reason."""
+        return tuple(table for table in self.tables if table.reason is not None)
+
     def facts(self, name: str) -> dict[str, int | float | str]:
-        """Return what is worth showing about one table: rows (a view has none of its own) and seconds."""
-        made = next((model for model in self.models if model.name == name), None)
+        """Return what is worth showing about one table."""
+        made = next((table for table in self.tables if table.name == name), None)
         if made is None:
             return {}
-        rows: dict[str, int | float | str] = {} if made.rows is None else {"rows": made.rows}
-        return {**rows, "seconds": round(made.seconds, 4), "file": str(self.path)}
+        reason: dict[str, int | float | str] = {"reason": made.reason} if made.reason else {}
+        return {"rows": made.rows, "seconds": round(made.seconds, 4), "file": str(self.path), **reason}
 
 
-def build(home: Path, *, only: Sequence[str] | None = None, folder: Path | None = None) -> BuildReport:
+def build(home: Path, *, folder: Path | None = None) -> BuildReport:
     """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``.
 
     Parameters
     ----------
     home
         The study's folder.
-    only
-        Names of the tables to build again; the others keep the content they have. What they read is built too where
-        the current file lacks it. ``None`` builds everything afresh.
     folder
         The SQL folder; default the one shipped.
 
     Raises
     ------
     StoreError
-        If a SQL file is wrong, a Parquet file cannot be read, a test fails, or the home cannot be written. The old
-        board is then untouched.
+        If a SQL file is wrong, a Parquet file cannot be read, a shared table cannot be built, a test fails, or the home
+        cannot be written. The old board is then untouched.
     """
     started = time.perf_counter()
     project = load_project(folder)
     target = home / LEADERBOARD
+    broken: dict[str, str] = {}
+    excluded: dict[tuple[str, str], str] = {}
     with building(home):
-        notes: tuple[str, ...] = ()
-        copy = only is not None and target.exists()
-        with new_database(home, target, copy=copy) as connection:
-            if not copy:
-                notes = _carry_over(connection, target)
-            present = _objects(connection)
-            chosen = _chosen(project, only, present)
-            prepare(home, [pattern for model in chosen for pattern in model.datasets])
-            connection.execute(
-                "set parquet_metadata_cache = true"
-            )  # several tables read the same hundreds of files
-            connection.begin()  # one transaction: statement by statement each would be synced to disk
-            reports = tuple(_make(connection, home, project, model, present) for model in chosen)
-            tests = _run_tests(connection, home, project, chosen)
-            connection.commit()
-    return BuildReport(target, reports, tests, time.perf_counter() - started, notes)
+        old, notes = snapshot.read_old(target)
+        for _ in range(MOST_BROKEN):
+            try:
+                return _built(home, project, old, broken, excluded, notes, started)
+            except Broken as failure:
+                broken |= failure.tables
+                excluded |= failure.datasets
+    raise StoreError(
+        f"{target}: more than {MOST_BROKEN} tables cannot be built; the first: {next(iter(broken.items()))}"
+    )
 
 
-def _carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> tuple[str, ...]:
-    """Copy the kept tables from the old board, and return what people should know about it."""
-    if not target.exists():
-        return ()
-    try:
-        attach(connection, target, "old")
-    except StoreError as error:
-        aside = target.with_name("leaderboard.unreadable.duckdb")
-        target.replace(aside)
-        return (f"the old board was unreadable and now stands at {aside}: {error}",)
-    rows = connection.execute(
-        "select table_name, comment from duckdb_tables() where database_name = 'old'"
-    ).fetchall()
-    for name, comment in rows:
-        if name in KEPT:
-            connection.execute(f"create table {identifier(name)} as from old.{identifier(name)}")
-            connection.execute(f"comment on table {identifier(name)} is {text(comment or '')}")
-    connection.execute("detach old")
-    return ()
-
-
-def _objects(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
-    """Return the tables and views there are, by name: ``{"board": "table"}``."""
-    rows = connection.execute(
-        "select table_name, 'table' from duckdb_tables() where not internal "
-        "union all select view_name, 'view' from duckdb_views() where not internal"
-    ).fetchall()
-    return {str(name): str(kind) for name, kind in rows}
-
-
-def _chosen(project: Project, only: Sequence[str] | None, present: Mapping[str, str]) -> list[SqlModel]:
-    if only is None:
-        return list(project.models)
-    by_name = {model.name: model for model in project.models}
-    for name in only:
-        if name not in by_name:
-            raise StoreError(f"{name}: no SQL file makes this table{suggestion(name, by_name)}")
-    wanted: set[str] = set()
-    waiting = list(only)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting += [above for above in by_name[name].depends_on if above not in present]
-    return [model for model in project.models if model.name in wanted]
-
-
-def _make(
-    connection: duckdb.DuckDBPyConnection,
+def _built(
     home: Path,
     project: Project,
-    model: SqlModel,
-    present: Mapping[str, str],
-) -> ModelReport:
+    old: snapshot.Old,
+    broken: Mapping[str, str],
+    excluded: Mapping[tuple[str, str], str],
+    notes: tuple[str, ...],
+    started: float,
+) -> BuildReport:
+    target = home / LEADERBOARD
+    with new_database(home, target, copy=old.reusable) as connection:
+        connection.execute("create schema if not exists detail")
+        connection.execute("set search_path = 'main,detail'")
+        connection.execute(
+            "set parquet_metadata_cache = true"
+        )  # several tables read the same hundreds of files
+        if not old.reusable:
+            snapshot.carry_over(connection, target)
+        write_published(home, _published(project))
+        files = scan(home, old.files)
+        make_given_views(connection, files)
+        listing = make_listing(connection, files)
+        asked = asked_benchmarks(connection)
+        project = with_own_tables(project, own_tables(home, project, files, asked))
+        declared = declared_measures(asked)
+        listing = sha256_hex(canonical_json([listing, declared]))
+        plan = plan_of(project, files, old, listing, broken, excluded)
+        connection.begin()  # one transaction: statement by statement each would be synced to disk
+        if plan.rebuilds("items"):
+            make_items(connection, files)
+        views = Views(connection, project, files, plan, declared, broken, excluded)
+        made = [_make(home, views, model) for model in project.models]
+        for name in plan.gone:
+            connection.execute(f"drop table if exists detail.{identifier(name)}")
+        tests = _run_tests(connection, project, plan, broken)
+        reasons = {**broken, **{f"{view} of {name}": why for (view, name), why in excluded.items()}}
+        shot = snapshot.write(
+            connection, project, files, listing, {table.name: table.rows for table in made}, reasons
+        )
+        connection.commit()
+    left_out = [
+        TableReport(name, "", 0, 0.0, why)
+        for name, why in reasons.items()
+        if name not in {x.name for x in made}
+    ]
+    return BuildReport(target, shot, (*made, *left_out), tests, time.perf_counter() - started, notes)
+
+
+def _published(project: Project) -> list[str]:
+    return sorted({model.benchmark for model in (*project.models, *project.parts) if model.benchmark})
+
+
+def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
+    """Make one table again, wholly or the rows of changed files, where that is needed."""
     started = time.perf_counter()
-    name, kind = identifier(model.name), model.materialized
+    connection, plan, broken = views.connection, views.plan, views.broken
+    table = f"{model.schema}.{identifier(model.name)}"
+    if not plan.touches(model.name):
+        return TableReport(model.name, model.schema, plan.kept_rows[model.name], 0.0)
     try:
-        if existing := present.get(model.name):
-            connection.execute(f"drop {existing} {name}")
-        made = connection.execute(f"create {kind} {name} as\n{model.sql}").fetchone()
+        if model.name in broken:
+            _empty(connection, model, table, broken[model.name])
+        else:
+            shadows = [] if plan.rebuilds(model.name) else views.shadow(model)
+            for read in model.reads:
+                views.ensure(read)
+            if plan.rebuilds(model.name):
+                connection.execute(f"drop table if exists {table}")
+                connection.execute(f"create table {table} as\n{model.sql}")
+                _describe(connection, model, table)
+            else:
+                for where, values in plan.conditions(model):
+                    connection.execute(f"delete from {table} where {where}", values)
+                connection.execute(f"insert into {table} by name\n{model.sql}")
+            for name in shadows:
+                connection.execute(f"drop view temp.{identifier(name)}")
     except duckdb.Error as error:
-        raise _explained(home, project, model, f"{model.file}: {error}") from None
-    try:
-        comments = [f"comment on {kind} {name} is {text(model.description)}"]
-        comments += [
-            f"comment on column {name}.{identifier(column)} is {text(words)}"
-            for column, words in model.columns
-        ]
-        connection.execute(";\n".join(comments))
-    except duckdb.Error as error:
+        raise _explained(home, views, model, error) from None
+    rows = int(connection.execute(f"select count(*) from {table}").fetchall()[0][0])
+    return TableReport(model.name, model.schema, rows, time.perf_counter() - started, broken.get(model.name))
+
+
+def _empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str) -> None:
+    """Make a table without rows that says why; its columns are those it had, or those its header names."""
+    known = connection.execute(
+        "select column_name, data_type from duckdb_columns() where table_name = ? and schema_name = ? "
+        "and database_name = current_database() order by column_index",
+        [model.name, model.schema],
+    ).fetchall()
+    names = dict.fromkeys((*model.header.key, *model.header.columns), "varchar") or {"reason": "varchar"}
+    columns = {str(name): str(kind) for name, kind in known} or names
+    connection.execute(f"drop table if exists {table}")
+    listed = ", ".join(f"{identifier(name)} {kind}" for name, kind in columns.items())
+    connection.execute(f"create table {table} ({listed})")
+    connection.execute(f"comment on table {table} is {text(f'not built: {reason}')}")
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
+    columns = [
+        str(column[0]) for column in connection.execute(f"select * from {table} limit 0").description or ()
+    ]
+    if unknown := [name for name in model.header.columns if "*" not in name and name not in columns]:
         raise StoreError(
-            f"{model.file}: its header describes what the table does not have: {error}"
-        ) from None
-    rows = int(made[0]) if made and kind == "table" else None
-    return ModelReport(model.name, model.layer, rows, time.perf_counter() - started)
+            f"{model.file}: its header describes {', '.join(unknown)}, which the table does not have"
+        )
+    comments = [f"comment on table {table} is {text(model.header.description)}"]
+    for column in columns:
+        if words := meaning(model.header, column):
+            comments.append(f"comment on column {table}.{identifier(column)} is {text(words)}")
+    connection.execute(";\n".join(comments))
 
 
 def _run_tests(
-    connection: duckdb.DuckDBPyConnection, home: Path, project: Project, chosen: Sequence[SqlModel]
+    connection: duckdb.DuckDBPyConnection, project: Project, plan: Plan, broken: Mapping[str, str]
 ) -> int:
-    built = {model.name for model in chosen}
     count = 0
-    for model in chosen:
-        try:
-            count += check_model(connection, model)
-        except duckdb.Error as error:
-            # A view is read for the first time here: a torn file shows up as a test that cannot run.
-            raise _explained(home, project, model, f"{model.file}: its tests cannot run: {error}") from None
-    # A query over several tables speaks of one moment: it runs when all of them were built now (views always are).
-    now = built | {model.name for model in project.models if model.materialized == "view"}
+    for model in project.models:
+        if plan.touches(model.name) and model.name not in broken:
+            some = None if plan.rebuilds(model.name) else plan.conditions(model)
+            count += check_model(connection, model, some)
     for test in project.tests:
-        if built & set(test.depends_on) and now >= set(test.depends_on):
+        if any(plan.touches(name) for name in test.reads) and not broken.keys() & set(test.reads):
             check_query(connection, test)
             count += 1
     return count
 
 
-def _explained(home: Path, project: Project, model: SqlModel, message: str) -> StoreError:
-    """Return the error to show: the torn file behind a failure when there is one, else ``message``."""
-    return torn_file_error(home, _all_datasets(project, model)) or StoreError(message)
-
-
-def _all_datasets(project: Project, model: SqlModel) -> set[str]:
-    by_name = {each.name: each for each in project.models}
-    patterns: set[str] = set()
-    waiting, seen = [model.name], set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            patterns |= set(by_name[name].datasets)
-            waiting += by_name[name].depends_on
-    return patterns
+def _explained(home: Path, views: Views, model: SqlModel, error: duckdb.Error) -> StoreError | Broken:
+    """Return what to do about a table that failed: a torn file or a shared table end the build, others are left out."""
+    project, files = views.project, views.files
+    behind = sorted({source for read in model.reads for source in project.sources(read)})
+    if torn := torn_file_error(
+        home, [path for path in files if any(project.datasets[v].matches(path) for v in behind)]
+    ):
+        return torn
+    said = one_line(str(error), 300)
+    if model.benchmark is not None:
+        return Broken({model.name: said}, {})
+    found = culprit(home, project, behind, files)
+    return Broken({}, found) if found else StoreError(f"{model.file}: {error}")

@@ -9,57 +9,70 @@ import duckdb
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.header import Assertion
-from metacog_pipeline.leaderboard.models import TESTS, SqlModel, SqlTest
+from metacog_pipeline.leaderboard.models import SqlModel, SqlTest
 
 _CELL = 80
 
 
-def check_model(connection: duckdb.DuckDBPyConnection, model: SqlModel) -> int:
-    """Run the comment assertions of ``model`` and return how many there were.
+def check_model(
+    connection: duckdb.DuckDBPyConnection,
+    model: SqlModel,
+    rows: Sequence[tuple[str, list[object]]] | None = None,
+) -> int:
+    """Run the assertions of ``model``, over ``rows`` of it only where these are given, and return how many there were.
 
     Raises
     ------
     StoreError
         Naming the assertion, the file, the table, how many rows break it and the first of them.
-    duckdb.Error
-        If the table cannot be read, or has no such column.
     """
-    if any(_counts(connection, model)):
-        for assertion in model.assertions:
-            query = _violations(model.name, assertion)
-            _require_none(connection, query, str(assertion), model.file, model.name)
-    return len(model.assertions)
+    if not model.header.assertions or rows == []:
+        return 0
+    table = f"{model.schema}.{identifier(model.name)}"
+    source = f"from {table}" if rows is None else f"from (select * from {table} where {_any_of(rows)})"
+    try:
+        parts = [f"(select count(*) from ({_violations(source, each)}))" for each in model.header.assertions]
+        counts = connection.execute(f"select {', '.join(parts)}").fetchall()[0]
+        for assertion, count in zip(model.header.assertions, counts, strict=True):
+            if count:
+                _require_none(
+                    connection, _violations(source, assertion), str(assertion), model.file, model.name
+                )
+    except duckdb.Error as error:
+        raise StoreError(f"{model.file}: its tests cannot run: {error}") from None
+    return len(model.header.assertions)
 
 
 def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
-    """Run a zero-row query.
+    """Run a query that must return no row.
 
     Raises
     ------
     StoreError
         As :func:`check_model`, also when the query cannot run.
     """
-    file, tables = f"{TESTS}/{test.path.name}", ", ".join(test.depends_on)
+    tables = ", ".join(test.reads)
     try:
-        _require_none(connection, test.sql, test.name, file, tables)
+        _require_none(connection, test.sql, test.name, test.file, tables)
     except duckdb.Error as error:
         raise StoreError(
-            f"test {test.name} of {tables} ({file}) cannot run: {error}; the board was left as it was"
+            f"test {test.name} of {tables} ({test.file}) cannot run: {error}; the board was left as it was"
         ) from None
 
 
-def _counts(connection: duckdb.DuckDBPyConnection, model: SqlModel) -> tuple[int, ...]:
-    """Return how many rows break each assertion, in one statement: a view over many files is planned once."""
-    if not model.assertions:
-        return ()
-    parts = [f"(select count(*) from ({_violations(model.name, each)}))" for each in model.assertions]
-    return tuple(connection.execute(f"select {', '.join(parts)}").fetchone() or ())
+def _any_of(rows: Sequence[tuple[str, list[object]]]) -> str:
+    """Return the conditions as one, their values written out: views cannot take parameters."""
+    made = []
+    for where, values in rows:
+        for value in values:
+            where = where.replace("?", str(value) if isinstance(value, int) else text(str(value)), 1)
+        made.append(f"({where})")
+    return " or ".join(made)
 
 
-def _violations(table: str, assertion: Assertion) -> str:
+def _violations(source: str, assertion: Assertion) -> str:
     names = [identifier(column) for column in assertion.columns]
     listed = ", ".join(names)
-    source = f"from {identifier(table)}"
     if assertion.kind == "UNIQUE":
         return f"select {listed}, count(*) as copies {source} group by {listed} having count(*) > 1"
     if assertion.kind == "NOT_NULL":
@@ -71,8 +84,8 @@ def _violations(table: str, assertion: Assertion) -> str:
 def _require_none(
     connection: duckdb.DuckDBPyConnection, query: str, test: str, file: str, table: str
 ) -> None:
-    counted = connection.execute(f"select count(*) from (\n{query}\n)").fetchone()
-    count = int(counted[0]) if counted else 0
+    counted = connection.execute(f"select count(*) from (\n{query}\n)").fetchall()
+    count = int(counted[0][0])
     if not count:
         return
     first = connection.execute(f"select * from (\n{query}\n) order by all limit 1")

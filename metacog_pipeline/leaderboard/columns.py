@@ -108,8 +108,8 @@ _SIGNAL_DETECTION = BenchmarkBoard(
         'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
         "d′: how well the two labels are told apart; c: which one is leant to (below 0: label 1); meta-d′: what the\n"
         "confidence knows of that, in the unit of d′; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
-        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table signaldetection_estimates\n"
-        "says why.\n"
+        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table estimates says\n"
+        "why.\n"
     ),
     stands_in="*: a posterior mean; the paper prints no other.\n",
     about={

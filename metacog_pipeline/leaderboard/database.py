@@ -15,6 +15,7 @@ from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.files import replacing
 
 LEADERBOARD = "leaderboard.duckdb"
+TEXTS = "transcripts.duckdb"
 _LOCK_WAIT_S = 60.0
 
 

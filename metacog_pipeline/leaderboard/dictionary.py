@@ -1,49 +1,68 @@
-"""The data dictionary: what the header of every SQL file says, as one Markdown page."""
+"""The data dictionary: what one row of every table is, its key, its columns and its tests, as Markdown."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from metacog_pipeline.leaderboard.models import LAYERS, SqlModel, load_project
+from metacog_pipeline.leaderboard.glossary import meaning
+from metacog_pipeline.leaderboard.models import SqlModel, load_project
+from metacog_pipeline.leaderboard.read import Rows, connect
 
-_TITLES = {
-    "marts": "Tables to read",
-    "intermediate": "Tables between",
-    "staging": "Views on the files",
-}
+_TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
 
 
-def dictionary(folder: Path | None = None) -> str:
-    """Return every table with what one row is, its key, its source, its columns of note and its tests.
+def dictionary(home: Path) -> str:
+    """Return every table of the leaderboard of ``home`` with its description and its columns.
 
     Raises
     ------
     StoreError
-        As `load_project`.
+        If there is no leaderboard, or it cannot be read.
     """
-    models = load_project(folder).models
+    connection = connect(home)
+    try:
+        tables = connection.execute(
+            "select schema_name, table_name, comment from duckdb_tables() where database_name = 'leaderboard' order by all"
+        ).fetchall()
+        columns = connection.execute(
+            "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() "
+            "where database_name = 'leaderboard' order by schema_name, table_name, column_index"
+        ).fetchall()
+    finally:
+        connection.close()
     parts = [
-        "# Data dictionary\n",
-        "Made from the headers of `dbt_like_sql/`; the same texts are comments in the database.",
+        "# Data dictionary",
+        "Made from the comments in the leaderboard file; every table and column has one.",
     ]
-    for layer in reversed(LAYERS):
-        own = sorted((model for model in models if model.layer == layer), key=lambda model: model.name)
-        if own:
-            parts.append(f"## {_TITLES[layer]}")
-            parts += [_entry(model) for model in own]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    for schema in sorted({row[0] for row in tables}, key=lambda name: name != "main"):
+        parts.append(f"## {_TITLES.get(schema, schema)}")
+        for own, table, said in tables:
+            if own == schema:
+                rows = [row[2:] for row in columns if row[:2] == (schema, table)]
+                parts.append(_entry(table if schema == "main" else f"{schema}.{table}", said, rows))
+    return "\n\n".join(parts) + "\n"
 
 
-def _entry(model: SqlModel) -> str:
-    lines = [f"### {model.name}", "", model.description.strip()]
-    if model.columns:
-        lines += ["", "| column | meaning |", "| --- | --- |"]
-        lines += [f"| `{name}` | {_cell(text)} |" for name, text in model.columns]
-    if model.assertions:
-        lines += [
-            "",
-            "Held by tests: " + ", ".join(f"`{_cell(str(each))}`" for each in model.assertions) + ".",
-        ]
+def undescribed(model: SqlModel, rows: Rows) -> list[str]:
+    """Return the columns of a table nobody has described."""
+    return [name for name in rows.columns if meaning(model.header, name) is None]
+
+
+def saved_queries(folder: Path | None = None) -> dict[str, str]:
+    """Return the queries that come with the package, by name."""
+    return dict(load_project(folder).queries)
+
+
+def _entry(table: str, said: str | None, columns: list[tuple[str, str, str | None]]) -> str:
+    lines = [
+        f"### {table}",
+        "",
+        (said or "").strip(),
+        "",
+        "| column | type | meaning |",
+        "| --- | --- | --- |",
+    ]
+    lines += [f"| `{name}` | {_cell(kind.lower())} | {_cell(words or '')} |" for name, kind, words in columns]
     return "\n".join(lines)
 
 

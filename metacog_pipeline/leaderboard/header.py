@@ -3,39 +3,45 @@
 ::
 
     -- One row: one measure of one model.
-    -- Key: model, measure.
-    -- Source: estimates/metamedqa/models.
-    -- materialized: table
-    -- #UNIQUE(model, measure)
+    -- Key: benchmark, model, measure.
+    -- Source: estimates/*/models.
+    -- Reads: stg_gates = estimates/medley/gates/*.parquet (dataset varchar, name varchar)
+    -- Grows: by file.
+    -- Part of: curves.
     -- #NOT_NULL(model)
     -- #SET{source: measured|published|simulated}
     -- columns:
     --   estimate: point estimate, 0 to 1 for shares
 
-``materialized`` is ``table`` (the default) or ``view``. ``#UNIQUE`` treats nulls as equal; ``#SET`` lets nulls pass,
-``#NOT_NULL`` does not. Everything else is the description, which becomes the table's comment in the database.
+``Key`` is tested: no two rows share it, nulls taken as equal. ``Reads`` declares a dataset only this benchmark has, its
+patterns separated by ``|`` and its columns with their DuckDB types. ``Grows: by file.`` says that each row comes from one
+file of one model and run, so that only rows of changed files are made again; ``by model`` that each row comes from rows of
+one model in such tables. ``Part of`` makes rows of a shared table, no table
+of its own. ``#SET`` lets nulls pass, ``#NOT_NULL`` does not. The rest is the table's comment in the database.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.leaderboard.staging import Dataset
 
-Materialized = Literal["table", "view"]
 _LIST = re.compile(r"^#(UNIQUE|NOT_NULL)\(([^()]*)\)$")
 _SET = re.compile(r"^#SET\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*:([^{}]*)\}$")
 _IDENTIFIER = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
-_COLUMN = re.compile(r"^ {2,3}([A-Za-z_][A-Za-z0-9_]*): (.+)$")
-_KEYWORDS = ("#UNIQUE(a, b)", "#NOT_NULL(a, b)", "#SET{column: x|y}")
+_COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][A-Za-z0-9_*]*): (.+)$")
+_READS = re.compile(r"^Reads: (stg_\w+) = ([^()]+?) ?\((.*)\)$")
+_KEYWORDS = ("#NOT_NULL(a, b)", "#SET{column: x|y}")
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One comment assertion: ``kind``, the columns it is about, and for ``SET`` the values allowed."""
+    """One promise about a table: ``kind``, the columns it is about, and for ``SET`` the values allowed."""
 
     kind: Literal["UNIQUE", "NOT_NULL", "SET"]
     columns: tuple[str, ...]
@@ -49,12 +55,15 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A parsed header; ``columns`` are (name, text) pairs in the order written."""
+    """A parsed header; ``columns`` are name to text in the order written."""
 
     description: str
-    materialized: Materialized
+    key: tuple[str, ...]
+    grows: Literal["by file", "by model"] | None
+    part_of: str | None
+    reads: tuple[Dataset, ...]
     assertions: tuple[Assertion, ...]
-    columns: tuple[tuple[str, str], ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_header(sql: str, where: str) -> Header:
@@ -63,7 +72,7 @@ def parse_header(sql: str, where: str) -> Header:
     Raises
     ------
     StoreError
-        If an assertion or ``materialized`` cannot be read, or an assertion stands below the header.
+        If a line with a meaning cannot be read, or an assertion stands below the header.
     """
     lines = sql.splitlines()
     end = next((i for i, line in enumerate(lines) if not line.startswith("--")), len(lines))
@@ -72,35 +81,92 @@ def parse_header(sql: str, where: str) -> Header:
             raise StoreError(
                 f"{where}:{number}: {line.strip()}: assertions belong in the comment that opens the file"
             )
-    description: list[str] = []
-    columns: list[tuple[str, str]] = []
-    assertions: list[Assertion] = []
-    materialized: Materialized = "table"
-    in_columns = False
-    for number, line in enumerate(lines[:end], start=1):
-        text = line[2:].rstrip()
-        bare = text.strip()
-        if bare.startswith("#"):
-            assertions.append(_assertion(bare, f"{where}:{number}"))
-        elif bare.lower().startswith("materialized:"):
-            materialized = _materialized(bare.partition(":")[2].strip(), f"{where}:{number}")
-        elif bare.lower() == "columns:":
-            in_columns = True
-        elif in_columns and (match := _COLUMN.match(text)):
-            columns.append((match[1], match[2].strip()))
-        elif in_columns and columns and bare:
-            columns[-1] = (columns[-1][0], f"{columns[-1][1]} {bare}")
-        elif bare:
-            description.append(bare)
-    return Header(" ".join(description), materialized, tuple(assertions), tuple(columns))
+    text = [line[2:].rstrip() for line in lines[:end]]
+    named = _named(text)
+    key = _key(named.get("Key", ""))
+    assertions = [Assertion("UNIQUE", key)] if key else []
+    assertions += [_assertion(line.strip(), where) for line in text if line.strip().startswith("#")]
+    return Header(
+        description=" ".join(
+            f"{name}: {said}" for name, said in named.items() if name in ("One row", "Key", "Source")
+        ),
+        key=key,
+        grows=_grows(named.get("Grows"), where),
+        part_of=named["Part of"].rstrip(".") if "Part of" in named else None,
+        reads=tuple(_dataset(line, where) for line in _reads(text)),
+        assertions=tuple(assertions),
+        columns=_columns(text),
+    )
 
 
-def _materialized(value: str, where: str) -> Materialized:
-    if value == "view":
-        return "view"
-    if value == "table":
-        return "table"
-    raise StoreError(f'{where}: materialized: "{value}" is not known; write table or view')
+def _named(lines: list[str]) -> dict[str, str]:
+    """Return the named lines, each with what goes on below it."""
+    found: dict[str, str] = {}
+    current = "One row"
+    for line in lines:
+        bare = line.strip()
+        if bare == "columns:":
+            break
+        if match := re.match(r"^(One row|Key|Source|Grows|Part of|Reads): (.+)$", bare):
+            current = match[1]
+            found[current] = match[2]
+        elif bare and not bare.startswith("#"):
+            found[current] = f"{found.get(current, '')} {bare}".strip()
+    return found
+
+
+def _grows(said: str | None, where: str) -> Literal["by file", "by model"] | None:
+    if said is None:
+        return None
+    if said == "by file.":
+        return "by file"
+    if said == "by model.":
+        return "by model"
+    raise StoreError(f'{where}: Grows: "{said}" is not known; write "by file." or "by model."')
+
+
+def _key(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(";")[0].rstrip(".").split(","))
+    return names if names != ("none",) and all(_IDENTIFIER.match(name) for name in names) else ()
+
+
+def _reads(lines: list[str]) -> list[str]:
+    """Return the declarations of datasets, each as one line."""
+    found: list[str] = []
+    open_line = False
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith("Reads: "):
+            found.append(bare)
+            open_line = not bare.endswith(")")
+        elif open_line:
+            found[-1] += f" {bare}"
+            open_line = not bare.endswith(")")
+    return found
+
+
+def _dataset(line: str, where: str) -> Dataset:
+    match = _READS.match(re.sub(r"\s+", " ", line))
+    if not match:
+        raise StoreError(f"{where}: {line[:80]}: write Reads: stg_name = pattern (column type, …)")
+    columns = dict(each.strip().split(" ", 1) for each in match[3].split(","))
+    patterns = tuple(part.strip() for part in match[2].split("|"))
+    return Dataset(match[1].removeprefix("stg_"), patterns, columns, {})
+
+
+def _columns(lines: list[str]) -> dict[str, str]:
+    columns: dict[str, str] = {}
+    last = ""
+    inside = False
+    for line in lines:
+        if line.strip().lower() == "columns:":
+            inside = True
+        elif inside and (match := _COLUMN.match(line)):
+            last = match[1]
+            columns[last] = match[2].strip()
+        elif inside and last and line.strip():
+            columns[last] += f" {line.strip()}"
+    return columns
 
 
 def _assertion(text: str, where: str) -> Assertion:

@@ -1,4 +1,4 @@
-"""The SQL folder: one file = one SELECT = one table or view named by the file; ``tests/`` holds zero-row queries."""
+"""The SQL folder: one file = one SELECT = one table named by the file; ``tests/`` holds queries that return no row."""
 
 from __future__ import annotations
 
@@ -6,79 +6,85 @@ import difflib
 import functools
 import graphlib
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import shipped
+from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.leaderboard.dependencies import reads_of
-from metacog_pipeline.leaderboard.header import Assertion, Materialized, parse_header
+from metacog_pipeline.leaderboard.header import Header, parse_header
+from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 
-Layer = Literal["staging", "intermediate", "marts"]
-LAYERS: tuple[Layer, ...] = ("staging", "intermediate", "marts")
-TESTS = "tests"
+MARTS, DETAIL, BENCHMARKS, QUERIES, TESTS = "marts", "detail", "benchmarks", "queries", "tests"
+#: Made in `listing`, before any table: what the study asks now.
+GIVEN = ("listed", "asked", "asked_benchmarks", "kept_items")
+_OF_LISTED = " where model in (select model from listed)"
 _CLOSING = re.compile(r";(?:\s|;|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,62}$")
 
 
 @dataclass(frozen=True, slots=True)
 class SqlTest:
-    """A query that must return no row. ``depends_on`` are the tables it looks at."""
+    """A query that must return no row. ``reads`` are the tables it looks at."""
 
     name: str
-    path: Path
+    file: str
     sql: str
-    description: str
-    depends_on: tuple[str, ...]
+    reads: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SqlModel:
     """One SQL file.
 
-    ``depends_on`` are other models; ``datasets`` the file patterns it reads, relative to the study home; ``columns``
-    (name, text) pairs from the header; ``tests`` the names of the zero-row queries that look at it.
+    Attributes
+    ----------
+    name, schema
+        The table is ``schema.name``; schema is ``main`` or ``detail``.
+    file
+        As errors show it: ``marts/leaderboard.sql``.
+    sql, header
+        The SELECT; the comment above it.
+    reads
+        Names it selects from: tables, ``stg_`` views, what is in `GIVEN`.
+    benchmark
+        Whose table it is; None for those of all.
     """
 
     name: str
-    layer: Layer
-    path: Path
+    schema: str
+    file: str
     sql: str
-    description: str
-    materialized: Materialized
-    depends_on: tuple[str, ...]
-    datasets: tuple[str, ...]
-    assertions: tuple[Assertion, ...]
-    columns: tuple[tuple[str, str], ...]
-    tests: tuple[str, ...]
+    header: Header
+    reads: tuple[str, ...]
+    benchmark: str | None = None
 
     @property
-    def file(self) -> str:
-        """Layer and file name, as errors show them: ``marts/board.sql``."""
-        return f"{self.layer}/{self.path.name}"
+    def digest(self) -> str:
+        """What changes when the file does."""
+        return sha256_hex(self.sql + repr(self.header))
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Every model of a folder, sources before what reads them, and every zero-row test."""
+    """Every file of a folder: tables in the order they are built, parts of shared ones, tests, saved queries, datasets."""
 
     models: tuple[SqlModel, ...]
+    parts: tuple[SqlModel, ...]
     tests: tuple[SqlTest, ...]
+    queries: Mapping[str, str]
+    datasets: Mapping[str, Dataset]
 
-
-def load_models(folder: Path | None = None) -> list[SqlModel]:
-    """Return the models of ``folder`` (default: those shipped) in the order they are built.
-
-    Raises
-    ------
-    StoreError
-        As :func:`load_project`.
-    """
-    return list(load_project(folder).models)
+    def sources(self, name: str) -> frozenset[str]:
+        """Return the datasets behind a table or view, by view name, through parts but not through tables."""
+        parts = [each for each in self.parts if f"stg_{each.header.part_of}" == name]
+        found = {name} if name in self.datasets else set()
+        for part in parts:
+            found |= {source for read in part.reads for source in self.sources(read)}
+        return frozenset(found)
 
 
 def load_project(folder: Path | None = None) -> Project:
@@ -90,36 +96,75 @@ def load_project(folder: Path | None = None) -> Project:
         If a file is not one SELECT, a name is used twice or unknown, or files read each other in a circle.
     """
     root = folder or shipped("dbt_like_sql")
-    paths = [path for part in (*LAYERS, TESTS) for path in _sql_files(root / part)]
+    paths = sorted(path for path in root.rglob("*.sql") if not path.name.startswith("."))
     return _parsed(root, tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths))
 
 
 @functools.lru_cache(maxsize=8)
 def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
     """Read the files once per change: a process that rebuilds after every answered model would parse them each time."""
-    paths = [path for path, _, _ in files]
-    if not any(path.parent.name in LAYERS for path in paths):
-        raise StoreError(f"{root}: no SQL file in {', '.join(LAYERS)}; is this the folder of the SQL models?")
     connection = duckdb.connect(":memory:")
+    found: dict[str, SqlModel] = {}
+    tests: list[SqlTest] = []
+    queries: dict[str, str] = {}
     try:
-        tests = tuple(_test(connection, path) for path in paths if path.parent.name == TESTS)
-        found: dict[str, SqlModel] = {}
-        for layer in LAYERS:
-            for path in (each for each in paths if each.parent.name == layer):
-                model = _model(connection, layer, path, tests)
+        for path, _, _ in files:
+            layer, file = path.relative_to(root).parts[0], str(path.relative_to(root))
+            sql = _read(path, file)
+            if layer == QUERIES:
+                queries[path.stem] = _without_semicolon(sql)
+            elif layer == TESTS:
+                tests.append(
+                    SqlTest(path.stem, file, _without_semicolon(sql), reads_of(connection, sql, file).tables)
+                )
+            elif layer in (MARTS, DETAIL, BENCHMARKS):
+                model = _model(connection, path, file, layer, sql)
                 if model.name in found:
                     raise StoreError(
-                        f"{model.file} and {found[model.name].file} both make {model.name}; rename one of them"
+                        f"{file} and {found[model.name].file} both make {model.name}; rename one"
                     )
                 found[model.name] = model
     finally:
         connection.close()
-    _refuse_unknown(found, tests)
-    return Project(tuple(_ordered(found)), tests)
+    if not found:
+        raise StoreError(
+            f"{root}: no SQL file in {MARTS}, {DETAIL}, {BENCHMARKS}; is this the folder of the tables?"
+        )
+    datasets = {**SHARED, **{each.view: each for model in found.values() for each in model.header.reads}}
+    parts = tuple(model for model in found.values() if model.header.part_of)
+    tables = {name: model for name, model in found.items() if not model.header.part_of}
+    _refuse_unknown([*found.values()], tests, {*tables, *datasets, *GIVEN})
+    return Project(tuple(_ordered(tables, parts)), parts, tuple(tests), queries, datasets)
 
 
-def _sql_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.sql") if not path.name.startswith("."))
+def with_own_tables(project: Project, own: Iterable[tuple[str, str, Dataset, bool]]) -> Project:
+    """Return ``project`` with a plain table per (benchmark, table, dataset, of models) that has no SQL file."""
+    made = [
+        SqlModel(
+            name=f"{benchmark}_{table}",
+            schema="detail",
+            file=f"the files of {benchmark}",
+            sql=f"select * from {dataset.view}{_OF_LISTED if of_models else ''}\n",
+            header=Header(f"One row: of {dataset.patterns[0]}.", (), False, None, (), ()),
+            reads=(dataset.view, "listed"),
+            benchmark=benchmark,
+        )
+        for benchmark, table, dataset, of_models in own
+    ]
+    datasets = {**project.datasets, **{dataset.view: dataset for _, _, dataset, _ in own}}
+    return replace(project, models=(*project.models, *made), datasets=datasets)
+
+
+def _model(connection: duckdb.DuckDBPyConnection, path: Path, file: str, layer: str, sql: str) -> SqlModel:
+    return SqlModel(
+        name=path.stem,
+        schema="main" if layer == MARTS else "detail",
+        file=file,
+        sql=_without_semicolon(sql),
+        header=parse_header(sql, file),
+        reads=reads_of(connection, sql, file).tables,
+        benchmark=path.parent.name if layer == BENCHMARKS else None,
+    )
 
 
 def _read(path: Path, where: str) -> str:
@@ -131,49 +176,18 @@ def _read(path: Path, where: str) -> str:
         raise StoreError(f"{where}: not readable as UTF-8 text ({error})") from None
 
 
-def _model(
-    connection: duckdb.DuckDBPyConnection, layer: Layer, path: Path, tests: Iterable[SqlTest]
-) -> SqlModel:
-    where = f"{layer}/{path.name}"
-    text = _read(path, where)
-    header = parse_header(text, where)
-    reads = reads_of(connection, text, where)
-    return SqlModel(
-        name=path.stem,
-        layer=layer,
-        path=path,
-        sql=_without_semicolon(text),
-        description=header.description,
-        materialized=header.materialized,
-        depends_on=reads.tables,
-        datasets=reads.datasets,
-        assertions=header.assertions,
-        columns=header.columns,
-        tests=tuple(test.name for test in tests if path.stem in test.depends_on),
-    )
-
-
-def _test(connection: duckdb.DuckDBPyConnection, path: Path) -> SqlTest:
-    where = f"{TESTS}/{path.name}"
-    text = _read(path, where)
-    header = parse_header(text, where)
-    reads = reads_of(connection, text, where)
-    return SqlTest(path.stem, path, _without_semicolon(text), header.description, reads.tables)
-
-
 def _without_semicolon(sql: str) -> str:
     """Return ``sql`` fit to stand inside brackets: cut at a closing semicolon that only comments follow."""
     return _CLOSING.sub("", sql).rstrip() + "\n"
 
 
-def _refuse_unknown(found: Mapping[str, SqlModel], tests: Iterable[SqlTest]) -> None:
-    readers = [(model.file, model.depends_on) for model in found.values()]
-    readers += [(f"{TESTS}/{test.path.name}", test.depends_on) for test in tests]
+def _refuse_unknown(models: Iterable[SqlModel], tests: Iterable[SqlTest], known: set[str]) -> None:
+    readers = [(model.file, model.reads) for model in models] + [(test.file, test.reads) for test in tests]
     for file, names in readers:
         for name in names:
-            if name not in found:
+            if name not in known:
                 raise StoreError(
-                    f"{file} reads {name}, which no SQL file makes{suggestion(name, found)}; "
+                    f"{file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
                     "correct the name or add the file"
                 )
 
@@ -184,10 +198,23 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _ordered(found: Mapping[str, SqlModel]) -> list[SqlModel]:
-    graph = {name: sorted(model.depends_on) for name, model in sorted(found.items())}
+def tables_behind(reads: Iterable[str], parts: Iterable[SqlModel]) -> Iterator[str]:
+    """Yield the names behind ``reads``, those that parts of a shared view read among them."""
+    parts = tuple(parts)
+    for name in reads:
+        yield name
+        for part in parts:
+            if f"stg_{part.header.part_of}" == name:
+                yield from part.reads
+
+
+def _ordered(tables: Mapping[str, SqlModel], parts: tuple[SqlModel, ...]) -> list[SqlModel]:
+    graph = {
+        name: sorted(read for read in tables_behind(model.reads, parts) if read in tables)
+        for name, model in sorted(tables.items())
+    }
     try:
-        return [found[name] for name in graphlib.TopologicalSorter(graph).static_order()]
+        return [tables[name] for name in graphlib.TopologicalSorter(graph).static_order()]
     except graphlib.CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
         raise StoreError(

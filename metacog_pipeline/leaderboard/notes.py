@@ -8,7 +8,7 @@ from pathlib import Path
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.database import text
-from metacog_pipeline.leaderboard.read import read_table
+from metacog_pipeline.leaderboard.read import question_sets, read_table
 
 _WORDS = {"risk_none": "no risk", "not_significant": "not significant"}
 
@@ -30,13 +30,11 @@ def _only(benchmark: str | None) -> str:
 
 
 def _question_sets(home: Path, benchmark: str | None) -> Iterator[str]:
-    found = read_table(
-        home, f"select benchmark, dataset from int_question_sets{_only(benchmark)} order by all"
-    ).rows
+    found = question_sets(home, benchmark)
     several = len({name for name, _ in found}) > 1
     for name, dataset in found:
         whose = f" of {name}" if several else ""
-        yield one_line(f"Question set{whose}: {dataset}{board_of(str(name)).about.get(str(dataset), '')}")
+        yield one_line(f"Question set{whose}: {dataset}{board_of(name).about.get(dataset, '')}")
 
 
 def _criterion_shifts(home: Path, benchmark: str | None) -> Iterator[str]:
@@ -69,8 +67,10 @@ def _judges(home: Path, benchmark: str | None) -> Iterator[str]:
         return
     found = read_table(
         home,
-        "select source, judge, relation, tier, difference, kappa from metacogbench_judges "
-        "where model is null and condition = 'free' and rule = 'headline' and n > 0 order by source, judge, relation, tier",
+        "select source, judge, relation, dimension, any_value(estimate) filter (measure = 'difference'), "
+        "any_value(estimate) filter (measure = 'kappa') from judge_agreement where benchmark = 'metacogbench' "
+        "and model is null and condition = 'free' and b = 'headline' and n > 0 group by source, judge, relation, dimension "
+        "order by source, judge, relation, dimension",
     ).rows
     if not found:
         return
@@ -92,7 +92,8 @@ def _rare_answers(home: Path, benchmark: str | None) -> Iterator[str]:
         return
     found = read_table(
         home,
-        "select model, condition, source, estimate from selfknowledge_estimates where measure = 'd_type2_clip' "
+        "select model, condition, source, estimate from estimates "
+        "where benchmark = 'selfknowledge' and measure = 'd_type2_clip' "
         "and status like '%made by the clip%' and condition <> 'idk' order by condition, model",
     ).rows
     for model, condition, source, estimate in found:
@@ -112,7 +113,7 @@ def _progress(home: Path, benchmark: str | None) -> Iterator[str]:
     states = read_table(
         home,
         "select benchmark, model, run, state, n_answered, n_expected, message "
-        f"from board_partitions{_only(benchmark)} order by model, run, benchmark",
+        f"from progress{_only(benchmark)} order by model, run, benchmark",
     ).rows
     several = len({row[0] for row in states}) > 1
 

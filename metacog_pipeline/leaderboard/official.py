@@ -15,12 +15,13 @@ from metacog_pipeline.leaderboard.database import (
     open_database,
     text,
 )
+from metacog_pipeline.leaderboard.snapshot import OFFICIAL
 
 _NAMED = 3
 
 
 def publish_official(home: Path) -> int:
-    """Copy ``board`` to ``board_official`` and return its number of rows.
+    """Copy ``leaderboard`` to ``leaderboard_official`` and return its number of rows.
 
     Raises
     ------
@@ -37,10 +38,16 @@ def publish_official(home: Path) -> int:
                 "run metacog run STUDY until they are complete"
             )
         with new_database(home, target, copy=True) as connection:
-            connection.execute("create or replace table board_official as from board")
-            note = "The last board at a moment when every model and run of the study was complete; columns as board."
-            connection.execute(f"comment on table board_official is {text(note)}")
-            row = connection.execute("select count(*) from board_official").fetchone()
+            connection.execute(f"create or replace table detail.{OFFICIAL} as from leaderboard")
+            note = "One row: as leaderboard, at the last moment when every model and run of the study was complete."
+            connection.execute(f"comment on table detail.{OFFICIAL} is {text(note)}")
+            said = connection.execute(
+                "select column_name, comment from duckdb_columns() where table_name = 'leaderboard' "
+                "and schema_name = 'main' and database_name = current_database() and comment is not null"
+            ).fetchall()
+            for column, words in said:
+                connection.execute(f"comment on column detail.{OFFICIAL}.{column} is {text(words)}")
+            row = connection.execute(f"select count(*) from detail.{OFFICIAL}").fetchone()
     return int(row[0]) if row else 0
 
 
@@ -60,10 +67,10 @@ def _missing(home: Path, target: Path) -> list[str]:
     try:
         attach(connection, target, "leaderboard")
         rows = connection.execute(
-            "select benchmark, model, run, state from leaderboard.board_partitions order by all"
+            "select benchmark, model, run, state from leaderboard.progress order by benchmark, model, run"
         ).fetchall()
     except duckdb.Error as error:
-        raise StoreError(f"{target}: has no board_partitions ({error}); rebuild the board first") from None
+        raise StoreError(f"{target}: has no progress ({error}); rebuild the board first") from None
     finally:
         connection.close()
     if not rows:

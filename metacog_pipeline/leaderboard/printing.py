@@ -124,7 +124,7 @@ def _table(board: BenchmarkBoard, lines: Sequence[_Line]) -> Rows:
         *(column.short for column in columns),
         "coverage",
         "failed",
-        "unparsable",
+        "unreadable",
     )
     ranking = next(
         (
@@ -152,7 +152,7 @@ def _row(line: _Line, columns: Sequence[Column], mixed: bool) -> tuple[object, .
         *(_cell(line, column) for column in columns),
         _number(about["coverage"]),
         shown(about["n_failed"]),
-        shown(about["n_unparsable"]),
+        shown(about["n_unreadable"]),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -13,20 +15,15 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import FOLDERS
-from metacog_pipeline.leaderboard.database import LEADERBOARD, attach, open_database, text
-from metacog_pipeline.leaderboard.datasets import PUBLISHED, torn_file_error
-from metacog_pipeline.leaderboard.schemas import DATASETS
+from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS, attach, open_database, text
+from metacog_pipeline.leaderboard.snapshot import OFFICIAL
 
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
-_USER_FAULTS = (
-    duckdb.ParserException,
-    duckdb.BinderException,
-    duckdb.CatalogException,
-    duckdb.ConversionException,
-    duckdb.PermissionException,
-    UnicodeError,
-)
 T = TypeVar("T")
+_UNKNOWN = {
+    "tables": re.compile(r"Table with name \"?(\w+)\"? does not exist"),
+    "columns": re.compile(r"Referenced column \"?(\w+)\"? not found"),
+}
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
 
 
@@ -54,8 +51,11 @@ def connect(home: Path) -> duckdb.DuckDBPyConnection:
     try:
         attach(connection, root / LEADERBOARD, "leaderboard")
         connection.execute("use leaderboard")
+        if (root / TEXTS).is_file():
+            attach(connection, root / TEXTS, "texts")
+        connection.execute("set search_path = 'leaderboard.main,leaderboard.detail'")
         # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
-        allowed = [f"{root}/", *(f"{folder}/" for folder in (*FOLDERS, PUBLISHED))]
+        allowed = [f"{root}/", *(f"{folder}/" for folder in FOLDERS)]
         connection.execute(f"set allowed_directories = [{', '.join(text(path) for path in allowed)}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
@@ -101,11 +101,25 @@ def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
         return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
-        if not isinstance(error, _USER_FAULTS) and (torn := torn_file_error(home, DATASETS)):
-            raise torn from None
-        raise StudyError(f"query: {error}") from None
+        raise StudyError(f"query: {_renamed(str(error))}") from None
     finally:
         connection.close()
+
+
+def _renamed(message: str) -> str:
+    """Return what went wrong; a table or column of version 0.1 is answered with its name of today."""
+    for kind, pattern in _UNKNOWN.items():
+        if match := pattern.search(message):
+            for old, now in renames()[kind].items():
+                if found := re.fullmatch(old, match[1].lower()):
+                    return f"`{match[1]}` is now `{found.expand(now)}`"
+    return message
+
+
+@functools.lru_cache(maxsize=1)
+def renames() -> Mapping[str, Mapping[str, str]]:
+    """Return patterns of names of version 0.1 with the names of today, of ``tables`` and of ``columns``."""
+    return tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
 
 
 def read_table(home: Path, sql: str) -> Rows:
@@ -126,7 +140,7 @@ def read_table(home: Path, sql: str) -> Rows:
 
 
 def board(home: Path, benchmark: str | None = None, *, official: bool = False) -> Rows:
-    """Return the rows of ``board`` (or of ``board_official``), of one benchmark or all.
+    """Return the rows of ``leaderboard`` (or of ``leaderboard_official``), of one benchmark or all.
 
     Raises
     ------
@@ -135,10 +149,10 @@ def board(home: Path, benchmark: str | None = None, *, official: bool = False) -
     StoreError
         If there is no leaderboard, or it cannot be read.
     """
-    table = "board_official" if official else "board"
+    table = OFFICIAL if official else "leaderboard"
     if (
         official
-        and not run_query(home, "select 1 from duckdb_tables() where table_name = 'board_official'").rows
+        and not run_query(home, f"select 1 from duckdb_tables() where table_name = '{OFFICIAL}'").rows
     ):
         raise StudyError(
             "no official board yet: it is published when every model and run of the study is complete; "
@@ -177,3 +191,37 @@ def _one_reading_statement(sql: str) -> str:
 
 def _without_comments(sql: str) -> str:
     return re.sub(r"^(\s*(--[^\n]*\n|/\*.*?\*/))*", "", sql, flags=re.DOTALL)
+
+
+def asked_benchmarks(home: Path) -> list[str]:
+    """Return the benchmarks the study asks; before it is known, those that have answers."""
+    found = read_table(
+        home, "select distinct benchmark from progress where role = 'respondent' order by all"
+    ).rows
+    if not found:
+        found = read_table(
+            home, "select distinct benchmark from leaderboard where source <> 'published' order by all"
+        ).rows
+    return [str(row[0]) for row in found]
+
+
+def question_sets(home: Path, benchmark: str | None = None) -> list[tuple[str, str]]:
+    """Return (benchmark, data set) of what the study asks: of its items, before they are built of its estimates."""
+    found = read_table(
+        home,
+        "select distinct benchmark, dataset from items union select distinct benchmark, dataset from estimates "
+        "where benchmark not in (select benchmark from items) order by all",
+    ).rows
+    return [(str(row[0]), str(row[1])) for row in found if benchmark in (None, row[0])]
+
+
+def columns_of(home: Path) -> dict[str, dict[str, str]]:
+    """Return table → column → type of the leaderboard of ``home``."""
+    found: dict[str, dict[str, str]] = {}
+    for table, column, kind in read_table(
+        home,
+        "select table_name, column_name, data_type from duckdb_columns() where database_name = 'leaderboard' "
+        "order by table_name, column_index",
+    ).rows:
+        found.setdefault(str(table), {})[str(column)] = str(kind)
+    return found

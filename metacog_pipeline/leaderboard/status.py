@@ -16,13 +16,21 @@ from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.common.scoring import scored_from
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
-from metacog_pipeline.leaderboard.schemas import STUDY_BOARDS, STUDY_MODELS, STUDY_PARTITIONS
+from metacog_pipeline.leaderboard.declared import first_condition
+from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
 BOARD_NOTE = "board.sha256"
+_KINDS = {
+    "varchar": pa.string(),
+    "bigint": pa.int64(),
+    "integer": pa.int32(),
+    "boolean": pa.bool_(),
+    "timestamptz": pa.timestamp("us", tz="UTC"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +81,16 @@ def write_status(study: Study) -> None:
     """Write what the SQL models read of the study itself: models, partitions, helpers and boards, under ``study/``."""
     folder = study.home.status
     states = [asdict(state) for state in partition_states(study)]
-    _write(folder / "partitions.parquet", states, STUDY_PARTITIONS)
-    _write(folder / "helpers.parquet", [asdict(state) for state in helper_states(study)], STUDY_PARTITIONS)
-    _write(folder / "boards.parquet", _boards(study), STUDY_BOARDS)
-    _write(folder / "models.parquet", [*_listed(study), *_retired(study)], STUDY_MODELS)
+    about = {
+        "name": study.study.name,
+        "seed": study.study.seed,
+        "digest": sha256_hex(study.path.read_bytes()),
+    }
+    _write(folder, SHARED["stg_study"], [about])
+    _write(folder, SHARED["stg_partitions"], states)
+    _write(folder, SHARED["stg_helpers"], [asdict(state) for state in helper_states(study)])
+    _write(folder, SHARED["stg_boards"], _boards(study))
+    _write(folder, SHARED["stg_models"], [*_listed(study), *_retired(study)])
 
 
 def board_current(study: Study) -> bool:
@@ -141,11 +155,12 @@ def _count(manifest: Mapping[str, object], key: str) -> int:
 
 
 def _boards(study: Study) -> list[dict[str, object]]:
-    return [
-        {"benchmark": each.name, "condition": each.first_board(study)}
+    """Return the condition every board opens with."""
+    found = [
+        (each.name, each.first_board(study) if each.first_board is not None else first_condition(each.name))
         for each in enabled(study)
-        if each.first_board is not None
     ]
+    return [{"benchmark": name, "condition": condition} for name, condition in found if condition is not None]
 
 
 def _listed(study: Study) -> list[dict[str, object]]:
@@ -154,6 +169,7 @@ def _listed(study: Study) -> list[dict[str, object]]:
             "model": spec.name,
             "provider": spec.provider,
             "model_id": spec.model or None,
+            "family": spec.family or None,
             "source": _source(study, spec),
             "listed": True,
             "runs": study.study.runs,
@@ -185,9 +201,22 @@ def _retired(study: Study) -> list[dict[str, object]]:
     ]
 
 
-def _write(path: Path, rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> None:
+def _write(folder: Path, dataset: Dataset, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write the rows where they differ from those that are there: a file that says the same keeps its time."""
+    path = folder / f"{dataset.name}.parquet"
+    schema = pa.schema([pa.field(name, _KINDS[kind]) for name, kind in dataset.columns.items()])
+    table = pa.Table.from_pylist(list(rows), schema=schema)
     try:
+        if path.is_file() and _same(path, table):
+            return
         with replacing(path) as temporary:
-            pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), temporary)
+            pq.write_table(table, temporary)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written ({error.strerror}); free space and run again") from None
+
+
+def _same(path: Path, table: pa.Table) -> bool:
+    try:
+        return bool(pq.read_table(path).equals(table))
+    except (OSError, pa.ArrowException):
+        return False

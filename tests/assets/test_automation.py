@@ -139,7 +139,7 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daem
     ]
     assert daemon.run(boards[None])
     assert daemon.tick() == {}, "what one run has done is not asked for again"
-    assert len(daemon.bench.sql("select distinct model from board_official")) == 3
+    assert len(daemon.bench.sql("select distinct model from leaderboard_official")) == 3
 
 
 def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_official_board(
@@ -159,7 +159,7 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
     assert "leaderboard/board" in boards[None]
     assert OFFICIAL not in boards[None]
     assert daemon.run(boards[None])
-    assert dict(daemon.bench.sql("select model, state from board_partitions")) == {
+    assert dict(daemon.bench.sql("select model, state from progress")) == {
         "first": "complete",
         "second": "failed",
     }

@@ -27,7 +27,7 @@ def board_of(bench: Any, table: str = "board") -> dict[str, float]:
 
 
 def official_exists(bench: Any) -> bool:
-    return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'board_official'"))
+    return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'leaderboard_official'"))
 
 
 def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
@@ -118,7 +118,7 @@ def test_a_model_that_fails_blocks_nobody_and_is_named(
     assert "official board waits" in err
     assert board_of(bench) == {"broken": 0.0, "good": 1.0}
     assert not official_exists(bench)
-    states = dict(bench.sql("select model, state from board_partitions"))
+    states = dict(bench.sql("select model, state from progress"))
     assert states == {"broken": "failed", "good": "complete"}
 
 

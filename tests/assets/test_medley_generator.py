@@ -139,7 +139,7 @@ def test_what_making_instances_cost_is_counted_and_nobody_of_the_pool_is_on_the_
     home = made.parent / "home"
     assert set(pl.read_parquet(home / "study" / "models.parquet")["model"]) == {"first"}
     asked = run_sql(
-        made, "select benchmark, count(*) as people, sum(calls)::int as calls from cost group by all"
+        made, "select benchmark, count(*) as people, sum(calls)::int as calls from costs group by all"
     )
     counted = {row["benchmark"]: (row["people"], row["calls"]) for row in asked}
     assert counted["medley_designers"] == (3, 36) and counted["medley_verification"] == (3, 180)

@@ -69,7 +69,7 @@ def test_each_benchmark_has_its_runs_and_one_switched_off_leaves_the_boards(tmp_
 
 
 def benchmarks_on_the_board(study: Path) -> set[str]:
-    query = "select distinct benchmark from board where source <> 'published'"
+    query = "select distinct benchmark from leaderboard where source <> 'published'"
     found = metacog("sql", "--study", study, "--format", "json", query)
     assert found.returncode == 0, found.stderr
     return {row["benchmark"] for row in json.loads(found.stdout)}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
 
-BOARDS = ["metamedqa_comparisons", "across_benchmarks", "warehouse", "leaderboard__board_official"]
+BOARDS = ["metamedqa_comparisons", "across_benchmarks", "leaderboard", "leaderboard__leaderboard_official"]
 
 # What Dagster itself holds to be stale when scoring has a new version.
 NEW_SCORER = """

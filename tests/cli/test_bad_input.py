@@ -205,7 +205,7 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
     partition = Partition(loaded, MetaMedQA.name, loaded.model("theirs"), 1)
     kept = {record.item_id: record.text for record in kept_records(partition.folder)}
     assert kept == {row["item_id"]: row["response"] for row in rows}
-    sql = "select item_id, answer from stg_metamedqa_observations where status <> 'not_run' order by item_id"
+    sql = "select item_id, answer from metamedqa_responses where status <> 'not_run' order by item_id"
     result = metacog("sql", sql, "--study", study, "--format", "csv")
     assert result.code == 0
     assert result.out.splitlines()[1:] == ["sample-0001,B", "sample-0002,A", "sample-0003,C"]

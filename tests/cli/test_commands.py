@@ -84,7 +84,7 @@ def test_the_plan_names_a_model_without_a_price(metacog, study: Path) -> None:
 def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(
     metacog, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    query = "select count(*) as n from board where measure = 'accuracy'"
+    query = "select count(*) as n from leaderboard where measure = 'accuracy'"
     assert json.loads(metacog("sql", query, "--study", finished, "--format", "json").out) == [{"n": 1}]
     assert metacog("sql", query, "--study", finished, "--format", "csv").out == "n\n1\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(query))

@@ -137,6 +137,6 @@ def test_the_map_in_the_leaderboard_names_every_character(study: Study) -> None:
     write_status(study)
     build(study.home.path)
     rows = run_query(
-        study.home.path, "select model, character from medley_cognitive_map where source = 'simulated'"
+        study.home.path, "select model, character from medley_profiles where source = 'simulated'"
     ).rows
     assert dict(rows) == {name: name for name in CHARACTERS}

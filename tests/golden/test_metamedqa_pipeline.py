@@ -135,7 +135,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
 
 
 def measured(study: Study, model: str) -> dict[str, float]:
-    query = f"select measure, estimate from board where model = '{model}' and source = 'measured'"
+    query = f"select measure, estimate from leaderboard where model = '{model}' and source = 'measured'"
     return {str(name): value for name, value in run_query(study.home.path, query).rows}  # type: ignore[misc]
 
 
@@ -178,17 +178,17 @@ def test_the_order_of_rows_does_not_affect_a_score(study: Study) -> None:
 
 
 def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
-    rows = run_query(study.home.path, "select distinct source from board order by all").rows
+    rows = run_query(study.home.path, "select distinct source from leaderboard order by all").rows
     assert rows == (("measured",), ("published",))
     found = run_query(
         study.home.path,
-        "select estimate from board where source = 'published' and measure = 'accuracy' and model like 'GPT-4o%' "
+        "select estimate from leaderboard where source = 'published' and measure = 'accuracy' and model like 'GPT-4o%' "
         "and condition = 'baseline'",
     ).rows
     assert found == ((pytest.approx(0.733),),)
 
 
 def test_the_board_has_exactly_its_columns(study: Study) -> None:
-    columns = run_query(study.home.path, "from board limit 0").columns
+    columns = run_query(study.home.path, "from leaderboard limit 0").columns
     expected = "benchmark condition model measure estimate low high n n_failed n_unparsable coverage source"
     assert columns == tuple(expected.split())

@@ -1,141 +1,103 @@
+"""The SQL folder: its size, its headers, and errors that name the file."""
+
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard.header import parse_header
-from metacog_pipeline.leaderboard.models import LAYERS, load_models, load_project
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.dictionary import undescribed
+from metacog_pipeline.leaderboard.glossary import terms
+from metacog_pipeline.leaderboard.models import load_project
+from tests.leaderboard.conftest import MakeHome
 
+FOLDER = Path(__file__).parents[2] / "dbt_like_sql"
+FILES = sorted(FOLDER.rglob("*.sql"))
 SqlFolder = Callable[[dict[str, str]], Path]
+HEAD = "-- One row: one.\n-- Key: x.\n-- Source: nothing.\n"
 
 
-def test_models_come_after_what_they_read(sql_folder: SqlFolder) -> None:
-    folder = sql_folder(
-        {
-            "marts/a": "select * from b",
-            "intermediate/b": "select * from stg_z",
-            "staging/stg_z": "select 1 as x",
-        }
+def test_the_folder_stays_small() -> None:
+    assert len(FILES) <= 60
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in FILES) <= 2000
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_keywords_are_lower_case_and_the_header_says_what_a_row_is(path: Path) -> None:
+    text = path.read_text("utf-8")
+    body = "\n".join(line for line in text.splitlines() if not line.strip().startswith("--"))
+    assert not {"SELECT", "FROM", "WHERE", "JOIN", "WITH", "AND"} & set(
+        re.findall(r"\w+", re.sub(r"'[^']*'", "", body))
     )
-    assert [model.name for model in load_models(folder)] == ["stg_z", "b", "a"]
+    if path.relative_to(FOLDER).parts[0] in ("marts", "detail", "benchmarks"):
+        assert re.match(r"-- One row: ", text) and "\n-- Key: " in text and "\n-- Source: " in text
 
 
-def test_the_shipped_files_are_in_order_and_described() -> None:
-    project = load_project()
+def test_no_file_names_a_benchmark_but_those_of_that_benchmark() -> None:
+    names = {path.parent.name for path in (FOLDER / "benchmarks").glob("*/*.sql")}
+    for path in FILES:
+        parts = path.relative_to(FOLDER).parts
+        own = parts[parts.index("benchmarks") + 1] if "benchmarks" in parts else None
+        assert not [name for name in names - {own} if name in path.read_text("utf-8").lower()], path
+
+
+def test_every_column_has_an_entry_and_every_entry_a_column(make_home: MakeHome) -> None:
+    home = make_home()
+    build(home)
     seen: set[str] = set()
+    for model in load_project().models:
+        rows = run_query(home, f"from {model.name} limit 0")
+        assert undescribed(model, rows) == [], model.name
+        seen |= set(rows.columns)
+    assert terms().keys() <= seen
+
+
+def test_tables_come_after_what_they_read() -> None:
+    seen: set[str] = set()
+    project = load_project()
+    tables = {model.name for model in project.models}
     for model in project.models:
-        assert set(model.depends_on) <= seen, model.file
-        assert model.layer in LAYERS
-        assert model.description.startswith("One row:"), model.file
-        assert "Key:" in model.description and "Source:" in model.description, model.file
-        if model.layer != "intermediate":
-            # Marts travel with a copy of the file, so they may not read the home.
-            assert model.materialized == ("view" if model.layer == "staging" else "table"), model.file
-        assert bool(model.datasets) == (model.layer == "staging"), model.file
+        assert set(model.reads) & tables <= seen, model.name
         seen.add(model.name)
-    assert {"board", "board_runs", "board_partitions", "published_metamedqa", "cost"} <= seen
-    assert all(test.description for test in project.tests)
-
-
-def test_keywords_of_the_shipped_files_are_lower_case() -> None:
-    for model in load_models():
-        body = "\n".join(line for line in model.sql.splitlines() if not line.strip().startswith("--"))
-        assert not {"SELECT", "FROM", "WHERE", "JOIN", "WITH"} & set(body.split()), model.file
-
-
-def test_every_mart_promises_a_key() -> None:
-    for model in load_models():
-        if model.layer == "marts":
-            assert any(assertion.kind == "UNIQUE" for assertion in model.assertions), model.file
-
-
-def test_an_unknown_table_is_named_with_the_closest_known_one(sql_folder: SqlFolder) -> None:
-    folder = sql_folder({"staging/stg_items": "select 1 as x", "marts/board": "select * from stg_item"})
-    with pytest.raises(StoreError, match=r"marts/board\.sql reads stg_item,.*did you mean stg_items\?"):
-        load_models(folder)
-
-
-def test_a_test_that_reads_an_unknown_table_is_named(sql_folder: SqlFolder) -> None:
-    folder = sql_folder({"marts/board": "select 1 as x", "tests/no_gap": "select * from bored"})
-    with pytest.raises(StoreError, match=r"tests/no_gap\.sql reads bored.*did you mean board"):
-        load_models(folder)
 
 
 @pytest.mark.parametrize(
-    ("files", "circle"),
+    ("files", "said"),
     [
-        (
-            {"marts/a": "select * from b", "marts/b": "select * from c", "marts/c": "select * from a"},
-            ("a", "b", "c"),
-        ),
-        ({"marts/a": "select * from a"}, ("a",)),
+        ({"marts/a": HEAD + "select * from nothing"}, "nothing, which no SQL file makes"),
+        ({"marts/a": HEAD + "select * from listde"}, r"did you mean listed\?"),
+        ({"marts/a": HEAD + "select * from b", "detail/b": HEAD + "select * from a"}, "in a circle: "),
+        ({"marts/a": HEAD + "select 1 as x", "detail/a": HEAD + "select 1 as x"}, "both make a"),
+        ({"marts/a": HEAD + "select 1; select 2"}, "one SELECT"),
+        ({"marts/a": HEAD + "create table x as select 1"}, "one SELECT"),
+        ({"marts/A": HEAD + "select 1 as x"}, "lower-case"),
+        ({"marts/a": "-- Grows: a lot.\n" + HEAD + "select 1 as x"}, "a lot"),
+        ({"marts/a": "-- #UNIK(x)\n" + HEAD + "select 1 as x"}, "#UNIK"),
+        ({"marts/a": "-- Reads: stg_x = a/*.parquet\n" + HEAD + "select 1 as x"}, "write Reads"),
+        ({"marts/a": HEAD + "select 1 as x\n-- #NOT_NULL(x)"}, "belong in the comment that opens"),
+        ({}, "is this the folder"),
     ],
 )
-def test_a_circle_is_named(sql_folder: SqlFolder, files: dict[str, str], circle: tuple[str, ...]) -> None:
-    with pytest.raises(StoreError, match="circle") as caught:
-        load_models(sql_folder(files))
-    path = str(caught.value).split("circle: ")[1].split(";")[0].split(" -> ")
-    assert set(path) == set(circle) and path[0] == path[-1]
-    for reader, read in itertools.pairwise(path):
-        assert f"from {read}" in files[f"marts/{reader}"]
-
-
-def test_one_name_in_two_folders_is_refused(sql_folder: SqlFolder) -> None:
-    folder = sql_folder({"staging/a": "select 1 as x", "marts/a": "select 2 as x"})
-    with pytest.raises(StoreError, match=r"marts/a\.sql and staging/a\.sql both make a"):
-        load_models(folder)
-
-
-def test_a_file_name_that_is_no_table_name_is_refused(sql_folder: SqlFolder) -> None:
-    with pytest.raises(StoreError, match="file name"):
-        load_models(sql_folder({"marts/My-Table": "select 1 as x"}))
-
-
-def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no SQL file"):
-        load_models(tmp_path)
-
-
-def test_a_file_that_is_not_text_is_refused(sql_folder: SqlFolder) -> None:
-    folder = sql_folder({"marts/a": "select 1 as x"})
-    (folder / "marts" / "a.sql").write_bytes(b"select '\xff\xfe'")
-    with pytest.raises(StoreError, match=r"marts/a\.sql: not readable as UTF-8"):
-        load_models(folder)
-
-
-def test_the_header_is_read_into_description_assertions_and_columns() -> None:
-    header = parse_header(
-        "-- One row: a thing,\n-- on two lines.\n-- materialized: view\n-- #UNIQUE(a, b)\n-- #NOT_NULL(a)\n"
-        "-- #SET{kind: x y|z}\n-- columns:\n--   a: first\n--   b: second,\n--      goes on\nselect 1",
-        "f.sql",
-    )
-    assert header.description == "One row: a thing, on two lines."
-    assert header.materialized == "view"
-    assert [str(each) for each in header.assertions] == ["#UNIQUE(a, b)", "#NOT_NULL(a)", "#SET{kind: x y|z}"]
-    assert header.columns == (("a", "first"), ("b", "second, goes on"))
+def test_a_mistake_names_the_file(sql_folder: SqlFolder, files: dict[str, str], said: str) -> None:
+    with pytest.raises(StoreError, match=said):
+        load_project(sql_folder(files))
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("header", "sql", "said"),
     [
-        "-- #UNIQ(a)",
-        "-- #UNIQUE a",
-        "-- #UNIQUE()",
-        "-- #SET{a}",
-        "-- #SET{a: }",
-        "-- #NOTNULL(a)",
-        "-- materialized: tabel",
+        ("-- Key: x.", "select unnest([1, 1]) as x", r"#UNIQUE\(x\).*2"),
+        ("-- #NOT_NULL(x)", "select null::int as x", "NOT_NULL"),
+        ("-- #SET{x: 1|2}", "select 3 as x", "SET"),
+        ("-- columns:\n--   y: nothing", "select 1 as x", "describes y"),
     ],
 )
-def test_an_assertion_that_cannot_be_read_is_refused_with_its_line(line: str) -> None:
-    with pytest.raises(StoreError, match=r"f\.sql:2"):
-        parse_header(f"-- One row: x.\n{line}\nselect 1 as a", "f.sql")
-
-
-def test_an_assertion_below_the_header_is_refused_because_it_would_not_run() -> None:
-    with pytest.raises(StoreError, match=r"f\.sql:3.*opens the file"):
-        parse_header("-- One row: x.\nselect 1 as a\n  -- #UNIQUE(a)\n", "f.sql")
+def test_a_promise_that_is_not_kept_stops_the_build(
+    sql_folder: SqlFolder, make_home: MakeHome, header: str, sql: str, said: str
+) -> None:
+    with pytest.raises(StoreError, match=said):
+        build(make_home(), folder=sql_folder({"marts/a": f"-- One row: one.\n{header}\n{sql}\n"}))

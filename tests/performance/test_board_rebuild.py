@@ -14,9 +14,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from metacog_pipeline.leaderboard.schemas import DATASETS, STUDY_MODELS, STUDY_PARTITIONS
 
 from metacog_pipeline.leaderboard import build, run_query
-from metacog_pipeline.leaderboard.schemas import DATASETS, STUDY_MODELS, STUDY_PARTITIONS
 
 pytestmark = pytest.mark.bench
 

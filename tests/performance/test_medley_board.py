@@ -113,10 +113,12 @@ def test_from_observations_of_35_models_to_the_board(study: Study, figure: Figur
     seconds, worked = time.perf_counter() - wall, time.process_time() - processor
     home = study.home.path
     rows = run_query(
-        home, "select count(distinct model) from board where measure = 'mms' and source = 'measured'"
+        home, "select count(distinct model) from leaderboard where measure = 'mms' and source = 'measured'"
     ).rows
     assert rows == ((MODELS,),)
-    assert run_query(home, "select count(*) from medley_instances").rows == ((MODELS * 130,),)
+    assert run_query(home, "select count(distinct (model, item_id)) from medley_responses").rows == (
+        (MODELS * 130,),
+    )
     figure(
         f"MEDLEY, {MODELS} models × 130 instances × {RUNS} runs, from Parquet to board",
         f"≤ {LIMIT_S:.0f} s",

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.leaderboard import build
-from metacog_pipeline.leaderboard.schemas import DATASETS
+from tests import homes
 
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
 MakeHome = Callable[..., Path]
 
 
 def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]], name: str = "all") -> None:
-    schema = DATASETS[pattern]
-    path = home / pattern.replace("**/", "").replace("*", name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    filled = [{each: row.get(each) for each in schema.names} for row in rows]
-    pq.write_table(pa.Table.from_pylist(filled, schema=schema), path)
+    homes.write(home, pattern.replace("**/", "").replace("*", name), rows)
 
 
 def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[str, object]]:

@@ -71,13 +71,13 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
     )  # fmt: skip
     write(
         home,
-        "estimates/across/use/*.parquet",
+        "harmonised/signaldetection/*.parquet",
         [
-            {**shared, "model": name, "percent": p, "n": 10, "n_correct": p // 10}
-            for name in names
-            for p in (60, 90)
+            {**shared, "model": name, "run": 1, "item_id": f"{p}-{n}", "cluster": f"{p}-{n}", "confidence": p / 100,
+             "correct": float(n < p // 10)}
+            for name in names for p in (60, 90) for n in range(10)
         ],
-    )
+    )  # fmt: skip
     pair = {
         "source": "measured", "a": "x ece", "b": "y saf", "trait_a": "monitoring", "trait_b": "control",
         "benchmark_a": "x", "benchmark_b": "y", "kind": "discriminant", "n_models": models, "spearman": 0.5,

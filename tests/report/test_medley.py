@@ -8,16 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.leaderboard import build
-from metacog_pipeline.leaderboard.schemas import DATASETS
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.maps import heat_map, plane
 from metacog_pipeline.report.page import build_report
+from tests import homes
 
 NASTY = '<script>alert(1)</script> & "$x^2$"'
 
@@ -27,11 +25,7 @@ JUDGES, PRINTED = "agreement-of-judges", "printed-numbers-against-their-own-part
 
 
 def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
-    schema = DATASETS[pattern]
-    path = home / pattern.replace("*", "all")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    filled = [{each: row.get(each) for each in schema.names} for row in rows]
-    pq.write_table(pa.Table.from_pylist(filled, schema=schema), path)
+    homes.write(home, pattern.replace("*", "all"), rows)
 
 
 def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, judged: bool = True) -> Path:

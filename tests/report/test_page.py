@@ -169,7 +169,7 @@ def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
 def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home: MakeHome) -> None:
     home = make_home()
     with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:
-        connection.execute("alter table signaldetection_criterion_shifts drop column paired_verdict")
+        connection.execute("alter table detail.signaldetection_criterion_shifts drop column paired_verdict")
     with pytest.raises(StoreError, match="another version") as caught:
         build_report(home)
     assert "metacog run" in str(caught.value) and "\n" not in str(caught.value)

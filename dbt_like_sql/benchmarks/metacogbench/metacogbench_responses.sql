@@ -1,0 +1,35 @@
+-- One row: one task in one run of one listed model: what was read from the reply, passed or not by every kind of rule.
+-- Key: dataset, condition, model, run, item_id.
+-- Source: observations of MetaCog-Bench.
+-- Reads: stg_metacogbench_responses = observations/metacogbench/**/*.parquet | scored/metacogbench/**/*.parquet (
+--   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
+--   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
+--   reason varchar, passed tinyint, passed_lit tinyint, passed_grounded tinyint, passed_literal tinyint,
+--   passed_item_specific tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
+-- Grows: by file.
+-- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
+-- #SET{tier: 1a|1b|2a|2b|3}
+-- columns:
+--   family: sort of task within its tier
+--   level: variant of the task
+--   domain: field it is about
+--   difficulty: easy, medium or hard
+--   answer: what was read as the answer
+--   *: what a rule read from the reply, by that name
+--   tier: 1a betting, 1b prediction, 2a caution, 2b resistance, 3 transfer
+--   structure: what a story of tier 3 hides; it is never shown
+--   passed: 1 or 0 by the headline rule of the tier (1b: a right answer), null without a reply
+--   passed_literal: by the rule as published: plain keywords, no slot test
+--   passed_item_specific: by what the task itself omits (2a) or claims (2b), null in other tiers
+--   bet: tokens
+--   pre: percent stated before answering
+--   post: percent stated after answering
+--   words: length of the scored reply
+select
+    said.* exclude (passed_lit, passed_grounded) replace (
+        listed.source as source, coalesce(said.passed_literal, said.passed_lit) as passed_literal,
+        coalesce(said.passed_item_specific, said.passed_grounded) as passed_item_specific
+    )
+from stg_metacogbench_responses as said
+inner join listed on listed.model = said.model and said.run <= listed.runs
+semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

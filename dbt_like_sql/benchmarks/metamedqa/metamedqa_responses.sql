@@ -1,0 +1,31 @@
+-- One row: one question in one run of one listed model: what was answered, how surely, and whether as keyed.
+-- Key: dataset, condition, model, run, item_id.
+-- Source: observations of MetaMedQA.
+-- Reads: stg_metamedqa_responses = observations/metamedqa/**/*.parquet | scored/metamedqa/**/*.parquet (
+--   benchmark varchar, dataset varchar, condition varchar, model varchar, run integer, item_id varchar, position integer,
+--   kind varchar, target varchar, answer varchar, confidence tinyint, correct tinyint, status varchar, reason varchar,
+--   choice_probs double[], confidence_probs double[], off_menu_mass double, latency_s double, cost_usd double,
+--   input_tokens bigint, output_tokens bigint, mode varchar, answer_id varchar, source varchar, tags varchar[],
+--   meta_info varchar, source_target varchar)
+-- Grows: by file.
+-- #NOT_NULL(dataset, condition, model, run, item_id, kind, target, status)
+-- #SET{target: A|B|C|D|E|F}
+-- #SET{answer: A|B|C|D|E|F}
+-- #SET{confidence: 1|2|3|4|5}
+-- columns:
+--   kind: what was done to the parent question, or Fictional
+--   target: the right letter; E none of the above, F cannot be answered
+--   answer: the letter read, null when there is none
+--   confidence: 1 (not at all) to 5 (absolutely sure), null when there is none
+--   correct: 1 right, 0 wrong or no letter
+--   choice_probs: probabilities of the letters, where log-probabilities were kept
+--   confidence_probs: probabilities of the levels
+--   off_menu_mass: probability outside the admissible letters, 0 to 1
+--   tags: subsets reported apart
+--   meta_info: examination step of the parent question
+--   source_target: the letter of the parent question
+--   source: measured or simulated
+select said.* replace (listed.source as source)
+from stg_metamedqa_responses as said
+inner join listed on listed.model = said.model and said.run <= listed.runs
+semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

@@ -1,0 +1,42 @@
+-- One row: one question in one run of one listed model: what was said, whether it was right, whether it was said to be known.
+-- Key: dataset, condition, model, run, item_id.
+-- Source: observations of self-knowledge; the questions and accepted answers stand in items.
+-- Reads: stg_selfknowledge_responses = observations/selfknowledge/**/*.parquet | scored/selfknowledge/**/*.parquet (
+--   benchmark varchar, dataset varchar, split varchar, condition varchar, language varchar, model varchar, run integer,
+--   item_id varchar, question_id varchar, event_id varchar, position integer, answerable tinyint, output varchar,
+--   meta_output varchar, correct tinyint, correct_strict tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
+--   abstained tinyint, confidence double, status varchar, reason varchar, truncated tinyint, meta_truncated tinyint,
+--   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_id varchar,
+--   answer_id_meta varchar, matching varchar, yes_no varchar, wording varchar, source varchar)
+-- Grows: by file.
+-- #NOT_NULL(dataset, condition, model, run, item_id, status)
+-- columns:
+--   split: part of the data set
+--   language: asked in
+--   output: the reply to the direct question
+--   meta_output: the reply to "do you know it?", null under idk
+--   correct: 1 or 0 by the study's matching rule, null without an answer
+--   correct_strict: the same for whole words
+--   yes: said to be known, by the study's rule; null where the meta reply says neither
+--   yes_strict: by the first word
+--   yes_reference: by the published rules
+--   abstained: 1 or 0, under idk only
+--   confidence: P(yes) / (P(yes) + P(no)) of the meta reply, 0 to 1; null where no log-probabilities were kept
+--   known: said to be known: yes, and under idk not abstained
+--   aligned: right = known
+--   answerable: whether the question has an answer
+--   question_id: items that share it ask the same
+--   event_id: items that share it are about the same
+--   truncated: whether the reply was cut off
+--   meta_truncated: whether the meta reply was cut off
+--   answer_id_meta: of the meta reply, in the transcripts
+--   matching: rule by which an answer is right
+--   yes_no: rule by which a yes is read
+--   wording: digest of the words asked with
+select
+    said.* replace (listed.source as source),
+    if(said.condition = 'idk', 1 - said.abstained, said.yes)::tinyint as known,
+    (said.correct = known)::tinyint as aligned
+from stg_selfknowledge_responses as said
+inner join listed on listed.model = said.model and said.run <= listed.runs
+semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

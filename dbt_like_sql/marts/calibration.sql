@@ -1,0 +1,30 @@
+-- One row: one measure of what confidence knows, of one listed model under one condition, by one rule for every benchmark
+-- that has a confidence per item: so one measure means one thing in every row.
+-- Key: benchmark, dataset, condition, model, measure.
+-- Source: estimates/across/confidence.
+-- #NOT_NULL(benchmark, condition, model, measure, n, status, source)
+-- #SET{source: measured|simulated}
+-- columns:
+--   measure: accuracy, mean_confidence, ece (ten bins), brier, auroc2: 0 to 1; d_equivalent, meta_d in standard deviations;
+--     m_ratio
+--   n: answers with a confidence
+--   n_without_confidence: answers that state none and take no part
+select
+    own.benchmark,
+    own.dataset,
+    own.condition,
+    own.model,
+    own.measure,
+    own.estimate,
+    own.low,
+    own.high,
+    own.n,
+    own.n_items,
+    own.n_without_confidence,
+    own.method,
+    own.status,
+    own.source
+from stg_calibration as own
+inner join listed using (model)
+inner join asked_benchmarks using (benchmark)
+order by own.benchmark, own.condition, own.model, own.measure

@@ -1,0 +1,45 @@
+-- One row: one test of a against b on what the study asks now: between models, conditions, or with a fixed value. Simulated
+-- observers are never compared with models. Rows of source published are made from published counts.
+-- Key: benchmark, dataset, task, condition, scoring, model, source, family, measure, a, b, note.
+-- Source: estimates/*/comparisons, estimates/*/published/contrasts.parquet.
+-- #NOT_NULL(benchmark, dataset, source, family, measure)
+-- #SET{source: measured|published|simulated}
+-- columns:
+--   task: held fixed, null where tasks are compared
+--   condition: held fixed, null where conditions are compared
+--   model: held fixed, null where models are compared
+--   value: a - b, or what the family says: a rank, a correlation
+--   n: observations, items or models it rests on
+--   note: what was left out, counts behind the test
+select
+    test.benchmark,
+    test.dataset,
+    test.task,
+    test.condition,
+    test.scoring,
+    test.model,
+    test.source,
+    test.family,
+    test.measure,
+    test.a,
+    test.b,
+    test.value,
+    test.se,
+    test.low,
+    test.high,
+    test.low_adjusted,
+    test.high_adjusted,
+    test.statistic,
+    test.df1,
+    test.df2,
+    test.p,
+    test.p_adjusted,
+    test.effect_size,
+    test.verdict,
+    test.n,
+    test.note,
+    test.status
+from stg_comparisons as test
+left join asked on asked.benchmark = test.benchmark and asked.dataset = test.dataset and asked.task = coalesce(test.task, '')
+where asked.benchmark is not null or test.source = 'published'
+order by all

@@ -1,0 +1,118 @@
+-- One row: one measure of one model under one condition: every model the study lists, beside the published ones.
+-- A listed model without a single answer is named by its coverage of 0. Published rows stand only beside answers to the
+-- published questions, and not beside simulated observers alone.
+-- Key: benchmark, condition, model, measure, source.
+-- Source: estimates, published_values, measures, study/partitions.parquet, study/boards.parquet.
+-- #NOT_NULL(benchmark, condition, model, measure, source, headline)
+-- #SET{source: measured|published|simulated}
+-- columns:
+--   estimate: null when there is no value; detail and reasons are in estimates
+--   n: answers the value rests on, null where the paper does not say
+--   n_failed: items without an answer, null for published rows
+--   n_unreadable: items whose answer could not be read, null for published rows
+--   coverage: valid answers / items, 0 to 1, null for published rows
+--   percentile: of headlines: share of the other models below it, 0 to 100, ties half; of measured and published models for
+--     these, of simulated observers for one of them; null where there is no other
+with
+    conditions as (
+        select distinct benchmark, condition from estimates
+        union
+        select benchmark, condition from stg_boards where benchmark not in (select benchmark from estimates)
+        union
+        select benchmark, 'not answered yet' from asked_benchmarks
+        where benchmark not in (select benchmark from estimates) and benchmark not in (select benchmark from stg_boards)
+    ),
+    failures as (select benchmark, model, sum(n_failed)::bigint as n_failed from stg_partitions group by all),
+    unanswered as (
+        select
+            benchmark, condition, listed.model, 'coverage' as measure, 0.0 as estimate, null::double as low,
+            null::double as high, 0 as n, coalesce(failures.n_failed, 0) as n_failed, 0 as n_unreadable, 0.0 as coverage,
+            listed.source
+        from listed
+        cross join conditions
+        left join failures using (benchmark, model)
+        where benchmark in (select benchmark from asked_benchmarks) and not exists (
+            select 1 from estimates as est
+            where est.benchmark = conditions.benchmark and est.condition = conditions.condition
+                and est.model = listed.model and est.measure = 'coverage'
+        )
+    ),
+    -- By which of several ways printed scores were made is not known; they stand beside those the study uses.
+    scored_as as (
+        select distinct benchmark, scoring from estimates where scoring is not null
+        union
+        select distinct boards.benchmark, split_part(boards.condition, ' ', 2)
+        from stg_boards as boards
+        inner join published_values as printed
+            on printed.benchmark = boards.benchmark and printed.condition = split_part(boards.condition, ' ', 1)
+        where boards.benchmark not in (select benchmark from estimates) and contains(boards.condition, ' ')
+    ),
+    printed as (
+        select
+            said.benchmark,
+            concat_ws(' ', said.condition, scored_as.scoring) as condition,
+            said.model,
+            said.measure,
+            said.value as estimate,
+            if(said.unit = 'percent' and said.low < 0, 0, said.low) as low,
+            if(said.unit = 'percent' and said.high > 1, 1, said.high) as high,
+            said.n,
+            said.place
+        from published_values as said
+        left join scored_as using (benchmark)
+        where said.model is not null and (said.value is not null or said.unit is not null)
+            and (said.benchmark, said.dataset) in (select (benchmark, dataset) from asked)
+            and not exists (select 1 from listed having count(*) = count_if(source = 'simulated') and count(*) > 0)
+        -- The same number may be printed in several places: the one with an interval is the fuller.
+        qualify row_number() over (
+            partition by said.benchmark, scored_as.scoring, said.condition, said.model, said.measure
+            order by low is null, said.n is null, said.place
+        ) = 1
+    ),
+    whole as (
+        select
+            benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unreadable, coverage, source
+        from estimates
+        union all by name
+        select * from unanswered
+        union all by name
+        select * exclude (place), 'published' as source from printed
+    ),
+    flagged as (
+        select
+            whole.*,
+            coalesce(measures.headline and measures.headline_condition = whole.condition, false) as headline
+        from whole
+        left join measures using (benchmark, measure)
+    ),
+    placed as (
+        select
+            own.benchmark,
+            own.model,
+            own.source,
+            100.0 * avg((other.estimate < own.estimate)::int + 0.5 * (other.estimate = own.estimate)::int) as percentile
+        from flagged as own
+        inner join flagged as other
+            on other.benchmark = own.benchmark and (other.source = 'simulated') = (own.source = 'simulated')
+            and other.model <> own.model
+        where own.headline and other.headline and own.estimate is not null and other.estimate is not null
+        group by all
+    )
+select
+    flagged.benchmark,
+    flagged.condition,
+    flagged.model,
+    flagged.measure,
+    flagged.estimate,
+    flagged.low,
+    flagged.high,
+    flagged.n,
+    flagged.n_failed,
+    flagged.n_unreadable,
+    flagged.coverage,
+    flagged.source,
+    flagged.headline,
+    if(flagged.headline and flagged.estimate is not null, placed.percentile, null) as percentile
+from flagged
+left join placed using (benchmark, model, source)
+order by flagged.benchmark, flagged.condition, flagged.source, flagged.model, flagged.measure

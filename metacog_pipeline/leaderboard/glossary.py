@@ -1,0 +1,46 @@
+"""What every column means, in one place: `glossary.toml`, and the header of a SQL file where its table says it closer."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.leaderboard.header import Header
+
+FILE = Path(__file__).with_name("glossary.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One column as it is meant wherever it stands: definition, unit, least and largest value, where it is defined."""
+
+    definition: str
+    unit: str = ""
+    range: str = ""
+    reference: str = ""
+
+    @property
+    def text(self) -> str:
+        """The definition with its unit, range and reference."""
+        also = [part for part in (self.unit, self.range, self.reference) if part]
+        return f"{self.definition} ({'; '.join(also)})" if also else self.definition
+
+
+@functools.lru_cache(maxsize=1)
+def terms() -> Mapping[str, Term]:
+    """Return the terms by column."""
+    return {name: Term(**entry) for name, entry in tomllib.loads(FILE.read_text("utf-8")).items()}
+
+
+def meaning(header: Header, column: str) -> str | None:
+    """Return what a column of the table with this header means; None where nobody has said it."""
+    if said := header.columns.get(column):
+        return said
+    if term := terms().get(column):
+        return term.text
+    patterns = sorted((name for name in header.columns if "*" in name), key=len, reverse=True)
+    return next((header.columns[name] for name in patterns if fnmatch.fnmatchcase(column, name)), None)

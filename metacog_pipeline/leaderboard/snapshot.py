@@ -1,0 +1,176 @@
+"""What a leaderboard was built from, kept inside it: ``detail.snapshot``, ``detail.inputs`` and ``detail.tables``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.leaderboard.database import attach, open_database, text
+from metacog_pipeline.leaderboard.inputs import Input
+from metacog_pipeline.leaderboard.models import Project, SqlModel
+
+#: Raised when a file of another make cannot be built on.
+FORMAT = "2"
+#: The table no SQL file makes and every rebuild carries over.
+OFFICIAL = "leaderboard_official"
+LENGTH = 12
+_COMMENTS = {
+    "snapshot": "One row: the build. Its id is told wherever numbers leave the file.",
+    "inputs": "One row: a file the tables are made from. Key: file.",
+    "tables": "One row: a table of this file. Key: name.",
+}
+_COLUMNS = {
+    "snapshot": {
+        "id": "first 12 digits of the SHA-256 of study, versions and the digests of all input files",
+        "study": "name of the study",
+        "seed": "the study's seed",
+        "version": "of metacog",
+        "format": "of this file",
+        "built_at": "when",
+        "complete": "whether every partition of the study was complete",
+        "listing": "digest of what the study asks",
+    },
+    "inputs": {
+        "file": "path below the study's home",
+        "size": "bytes",
+        "mtime_ns": "time it was written, in nanoseconds",
+        "digest": "SHA-256 of its content",
+    },
+    "tables": {
+        "name": "of the table",
+        "rows": "it has",
+        "digest": "of its SQL",
+        "reason": "why it could not be built and is empty; null for all others",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """What the file that is there was made from; ``reusable`` where the next build can start from it."""
+
+    reusable: bool = False
+    listing: str = ""
+    files: Mapping[str, Input] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
+    """Return what ``target`` was made from, and what people should know: an unreadable file is moved aside."""
+    if not target.exists():
+        return Old(), ()
+    connection = open_database(target.parent)
+    try:
+        attach(connection, target, "old")
+        rows = connection.execute("select format, listing from old.detail.snapshot").fetchall()
+        if not rows or rows[0][0] != FORMAT or _mostly_free(connection):
+            return Old(), ()
+        files = connection.execute("select file, size, mtime_ns, digest from old.detail.inputs").fetchall()
+        tables = connection.execute(
+            "select name, digest, rows from old.detail.tables where reason is null"
+        ).fetchall()
+    except StoreError as error:
+        aside = target.with_name("leaderboard.unreadable.duckdb")
+        target.replace(aside)
+        return Old(), (f"the old board was unreadable and now stands at {aside}: {error}",)
+    except duckdb.Error:  # a file of version 0.1: everything is made anew
+        return Old(), ()
+    finally:
+        connection.close()
+    return Old(
+        True,
+        str(rows[0][1]),
+        {row[0]: Input(*row) for row in files},
+        {row[0]: row[1] for row in tables},
+        {row[0]: row[2] for row in tables},
+    ), ()
+
+
+def _mostly_free(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether most of the file is room that replaced rows left."""
+    row = connection.execute(
+        "select free_blocks > used_blocks and total_blocks > 400 from pragma_database_size() where database_name = 'old'"
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def carry_over(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
+    """Copy the official board from the old file into a new one."""
+    if not target.exists():
+        return
+    attach(connection, target, "old")
+    found = connection.execute(
+        "select comment from duckdb_tables() where database_name = 'old' and table_name = ?", [OFFICIAL]
+    ).fetchall()
+    if found:
+        connection.execute(f"create table detail.{OFFICIAL} as from old.detail.{OFFICIAL}")
+        connection.execute(f"comment on table detail.{OFFICIAL} is {text(found[0][0] or '')}")
+    connection.execute("detach old")
+
+
+def write(
+    connection: duckdb.DuckDBPyConnection,
+    project: Project,
+    files: Mapping[str, Input],
+    listing: str,
+    rows: Mapping[str, int],
+    reasons: Mapping[str, str],
+) -> str:
+    """Write the three tables anew and return the snapshot's id."""
+    digests = {model.name: digest_of(project, model) for model in project.models}
+    study = (connection.execute("select name, seed, digest from stg_study").fetchall() or [(None, None, "")])[
+        0
+    ]
+    release = version("metacog_pipeline")
+    marks = [[each.path, each.digest] for each in files.values()]
+    shot = sha256_hex(canonical_json([study[2], release, digests, listing, marks]))[:LENGTH]
+    connection.execute(
+        "create or replace table detail.snapshot as select ?::varchar as id, ?::varchar as study, ?::bigint as seed, "
+        "?::varchar as version, ?::varchar as format, current_timestamp as built_at, "
+        "(select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete, "
+        "?::varchar as listing",
+        [shot, study[0], study[1], release, FORMAT, listing],
+    )
+    _replace(connection, "inputs", {
+        "file": [each.path for each in files.values()],
+        "size": [each.size for each in files.values()],
+        "mtime_ns": [each.mtime_ns for each in files.values()],
+        "digest": [each.digest for each in files.values()],
+    })  # fmt: skip
+    names = [*digests, *(name for name in reasons if name not in digests)]
+    _replace(connection, "tables", {
+        "name": names,
+        "rows": [rows.get(name, 0) for name in names],
+        "digest": [digests.get(name) for name in names],
+        "reason": [reasons.get(name) for name in names],
+    })  # fmt: skip
+    comments = [f"comment on table detail.{name} is {text(said)}" for name, said in _COMMENTS.items()]
+    comments += [
+        f"comment on column detail.{table}.{name} is {text(said)}"
+        for table, columns in _COLUMNS.items()
+        for name, said in columns.items()
+    ]
+    connection.execute(";\n".join(comments))
+    return shot
+
+
+def digest_of(project: Project, model: SqlModel) -> str:
+    """Return what changes when the SQL of a table does, that of the parts it reads included."""
+    parts = [part.digest for part in project.parts if f"stg_{part.header.part_of}" in model.reads]
+    return sha256_hex(canonical_json([model.digest, *parts]))
+
+
+def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[object]]) -> None:
+    kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "rows": pa.int64()}
+    table = pa.table({key: pa.array(values, kinds.get(key, pa.string())) for key, values in columns.items()})
+    connection.register("made_now", table)
+    connection.execute(f"create or replace table detail.{name} as from made_now")
+    connection.unregister("made_now")

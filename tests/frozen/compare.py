@@ -1,0 +1,122 @@
+"""Whether a demo home still shows every number version 0.1 showed of it.
+
+    python tests/frozen/compare.py HOME                    # against the digests kept in demo.toml
+    python tests/frozen/compare.py HOME --frozen FOLDER    # against the tables themselves, a Parquet file each
+
+A table is equal when its rows are, order aside: ``exactly`` in every bit, ``nearly`` to ten digits (which another processor
+may need). Exits with 1 when a table differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pyarrow as pa
+
+from metacog_pipeline.leaderboard.read import query_table
+
+HERE = Path(__file__).parent
+MAP, DIGESTS = HERE / "numbers_map.toml", HERE / "demo.toml"
+DIGITS = 10
+
+
+class Digest(NamedTuple):
+    """Of one table: its rows, and digests of them in every bit and to ten digits."""
+
+    rows: int
+    exactly: str
+    nearly: str
+
+
+def entries() -> Mapping[str, Mapping[str, str]]:
+    """Return old name → query, or why it is gone."""
+    return tomllib.loads(MAP.read_text("utf-8"))
+
+
+def kept() -> dict[str, Digest]:
+    """Return old name → digest of what version 0.1 showed."""
+    return {name: Digest(**found) for name, found in tomllib.loads(DIGESTS.read_text("utf-8")).items()}
+
+
+def digest(table: pa.Table, columns: list[str] | None = None) -> Digest:
+    """Return the digest of ``table``, of some of its columns where they are given."""
+    frame = pl.DataFrame(pl.from_arrow(table)).select(sorted(columns or table.column_names))
+    lines = [list(map(_texts, row)) for row in frame.iter_rows()]
+    made = [
+        hashlib.sha256(
+            "\x1e".join(sorted("\x1f".join(cell[which] for cell in row) for row in lines)).encode()
+        )
+        for which in (0, 1)
+    ]
+    return Digest(frame.height, *(each.hexdigest()[:16] for each in made))
+
+
+def _texts(value: object) -> tuple[str, str]:
+    """Return a value in full and to ten digits; whole numbers are alike whatever their type."""
+    if value is None:
+        return "<null>", "<null>"
+    if isinstance(value, int | float):
+        return float(value).hex(), f"{float(value) + 0.0:.{DIGITS}g}"
+    return str(value), str(value)
+
+
+def compare(home: Path, frozen: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield old name and what was found: ``equal``, ``nearly equal``, ``dropped: …`` or ``DIFFERS …``."""
+    known = kept() if frozen is None else {}
+    for name, entry in entries().items():
+        if "dropped" in entry:
+            yield name, f"dropped: {entry['dropped']}"
+            continue
+        now_table = query_table(home, entry["sql"])
+        now = digest(now_table)
+        was = known.get(name) or digest(
+            pl.read_parquet(f"{frozen}/{name}.parquet").to_arrow(), now_table.column_names
+        )
+        if now == was:
+            yield name, "equal"
+        else:
+            same = (now.rows, now.nearly) == (was.rows, was.nearly)
+            yield name, "nearly equal" if same else f"DIFFERS: {was.rows} rows were, {now.rows} are"
+
+
+def freeze(home: Path, frozen: Path) -> None:
+    """Write the digests of the frozen tables, of the columns the queries name."""
+    lines = []
+    for name, entry in entries().items():
+        if "sql" in entry:
+            columns = query_table(home, entry["sql"]).column_names
+            found = digest(pl.read_parquet(frozen / f"{name}.parquet").to_arrow(), columns)
+            lines.append(
+                f'[{name}]\nrows = {found.rows}\nexactly = "{found.exactly}"\nnearly = "{found.nearly}"\n'
+            )
+    DIGESTS.write_text("\n".join(lines), "utf-8")
+
+
+def main() -> int:
+    """Print every table that is not equal, and how many are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("home", type=Path)
+    parser.add_argument("--frozen", type=Path)
+    parser.add_argument("--freeze", action="store_true", help="write demo.toml from --frozen")
+    given = parser.parse_args()
+    if given.freeze:
+        freeze(given.home, given.frozen)
+    found = dict(compare(given.home, given.frozen))
+    counted: dict[str, int] = {}
+    for name, said in found.items():
+        counted[said.split(":")[0]] = counted.get(said.split(":")[0], 0) + 1
+        if said.startswith("DIFFERS"):
+            print(f"{said}  {name}")
+    print(", ".join(f"{count} {said}" for said, count in sorted(counted.items())))
+    return int(any(said.startswith("DIFFERS") for said in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

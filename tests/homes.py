@@ -1,0 +1,37 @@
+"""Data files of a synthetic study home, in the types the leaderboard reads them with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline.leaderboard.models import load_project
+
+
+def columns_of(path: str) -> dict[str, str]:
+    """Return the columns, with their DuckDB types, of the dataset the file at ``path`` (below the home) belongs to."""
+    for dataset in load_project().datasets.values():
+        if dataset.matches(path):
+            return dict(dataset.columns)
+    raise AssertionError(f"{path} belongs to no dataset")
+
+
+def write(home: Path, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
+    """Write ``rows`` to ``path`` below ``home``; columns they do not name are null, others of theirs are kept."""
+    columns = columns_of(path)
+    extra = list(dict.fromkeys(name for row in rows for name in row if name not in columns))
+    with duckdb.connect() as connection:
+        shape = ", ".join(f"null::{kind} as {name}" for name, kind in columns.items())
+        schema = connection.sql(f"select {shape} where false").to_arrow_table().schema
+    data = {
+        **{field.name: pa.array([row.get(field.name) for row in rows], field.type) for field in schema},
+        **{name: pa.array([row.get(name) for row in rows]) for name in extra},
+    }
+    target = home / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(data), target)
+    return target

@@ -1,0 +1,48 @@
+"""Every number of version 0.1 has a place: the map of its 145 tables, and what papers print, to the last bit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.read import query_table
+from tests.leaderboard.conftest import MakeHome
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "frozen"))
+import compare  # type: ignore[import-not-found]
+
+#: Need no answers: they are the same in every home.
+PRINTED = (
+    *("published_metamedqa", "published_signaldetection", "published_medley", "published_metacogbench"),
+    *("published_selfknowledge", "published_comparisons_medley", "published_verification_medley"),
+    "published_checks_metamedqa",
+)
+
+
+def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason() -> None:
+    entries = compare.entries()
+    assert len(entries) == 145
+    assert {name for name, entry in entries.items() if "sql" in entry} == compare.kept().keys()
+    assert all(entry.get("dropped") or entry.get("sql") for entry in entries.values())
+
+
+@pytest.fixture
+def home(make_home: MakeHome) -> Path:
+    made = make_home()
+    build(made)
+    return made
+
+
+def test_every_query_of_the_map_runs(home: Path) -> None:
+    run_query(home, "from leaderboard")
+    for name, entry in compare.entries().items():
+        if "sql" in entry and name != "board_official":
+            query_table(home, entry["sql"])
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_numbers_are_those_of_version_0_1(home: Path, name: str) -> None:
+    assert compare.digest(query_table(home, compare.entries()[name]["sql"])) == compare.kept()[name]

@@ -1,0 +1,137 @@
+"""Reading: one statement that reads, through a connection that cannot write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.leaderboard import board, build, connect, run_query
+
+MakeHome = Callable[..., Path]
+
+
+@pytest.fixture
+def home(make_home: MakeHome) -> Path:
+    built = make_home()
+    build(built)
+    return built
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1",
+        "from leaderboard",
+        "with a as (select 1 as x) from a",
+        "describe leaderboard",
+        "summarize leaderboard",
+        "show tables",
+        "values (1), (2)",
+        "explain select 1",
+        "explain analyze select count(*) from leaderboard",
+        "-- why\nexplain select 1;",
+        "pivot leaderboard on source using count(*)",
+        "select count(*) from metamedqa_responses",
+        "select count(*) from 'items/metamedqa*.parquet'",
+    ],
+)
+def test_reading_statements_run(home: Path, sql: str) -> None:
+    assert run_query(home, sql).columns
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "drop table leaderboard",
+        "delete from leaderboard",
+        "insert into board select * from leaderboard",
+        "create table x as select 1",
+        "create or replace temp table leaderboard as select 1",
+        "copy leaderboard to 'out.csv'",
+        "explain analyze copy (select 1) to 'transcripts/out.csv'",
+        "-- x\n/* y */ explain analyze copy (select 1) to 'transcripts/out.csv'",
+        "explain (analyze) copy (select 1) to 'transcripts/out.csv'",
+        "attach 'other.duckdb'",
+        "install httpfs",
+        "load httpfs",
+        "set threads = 1",
+        "pragma database_list",
+        "select 1; drop table leaderboard",
+        "select 1; select 2",
+        "",
+        "-- only a comment",
+        "select from where",
+        "select nothing from leaderboard",
+        "select * from bored",
+        "select 1/'a'",
+        "select \ud800",
+        "select '\x00",
+        "from read_text('/etc/hostname')",
+        "from read_text('../secret')",
+        "from 'items/../../secret.parquet'",
+        "select error('two\nlines')",
+        "vacuum",
+        "call force_checkpoint()",
+    ],
+)
+def test_everything_else_is_refused_on_one_line_and_changes_nothing(home: Path, sql: str) -> None:
+    before = {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
+    (home.parent / "secret").write_text("keep out")
+    with pytest.raises(StudyError) as caught:
+        run_query(home, sql)
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+    assert {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()} == before
+
+
+def test_a_connection_cannot_write_through_any_door(home: Path) -> None:
+    before = (home / "leaderboard.duckdb").read_bytes()
+    with connect(home) as connection:
+        for sql in (
+            "drop table leaderboard",
+            "update leaderboard set estimate = 1",
+            "set enable_external_access = true",
+            "attach '/etc/x.duckdb' as y",
+        ):
+            with pytest.raises(Exception, match=r"."):
+                connection.execute(sql)
+    assert (home / "leaderboard.duckdb").read_bytes() == before
+
+
+def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
+        run_query(tmp_path, "select 1")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database", b"\x00" * 5000])
+def test_a_broken_leaderboard_is_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "leaderboard.duckdb").write_bytes(content)
+    with pytest.raises(StoreError, match="move it away"):
+        run_query(tmp_path, "select 1")
+
+
+def test_an_old_name_is_answered_with_the_new_one(home: Path) -> None:
+    for sql, said in {
+        "from board": "`board` is now `leaderboard`",
+        "select n_unparsable from leaderboard": "`n_unparsable` is now `n_unreadable`",
+        "from metamedqa_estimates": "`metamedqa_estimates` is now `estimates`",
+        "from medley_cognitive_map": "`medley_cognitive_map` is now `medley_profiles`",
+    }.items():
+        with pytest.raises(StudyError) as caught:
+            run_query(home, sql)
+        assert said in str(caught.value)
+
+
+def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home: Path) -> None:
+    assert board(home, "metamedqa").rows
+    for name in ("medley", "x' or 'a' = 'a", ""):
+        with pytest.raises(StudyError, match="metamedqa"):
+            board(home, name)
+
+
+def test_an_official_board_that_is_not_there_yet_says_why(home: Path) -> None:
+    with pytest.raises(MetacogError, match="complete"):
+        board(home, official=True)

@@ -1,0 +1,174 @@
+"""What stands on the shared tables: who is listed, what is published, headlines, percentiles, old names in old files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.leaderboard import build, run_query
+from tests.homes import write
+from tests.leaderboard.conftest import MakeHome, write_model, write_study
+
+
+def one(home: Path, sql: str) -> tuple[tuple[object, ...], ...]:
+    return run_query(home, sql).rows
+
+
+def test_a_listed_model_without_an_answer_is_named_with_its_failures(make_home: MakeHome) -> None:
+    home = make_home(silent=("beta",))
+    write(
+        home,
+        "study/partitions.parquet",
+        [
+            {"benchmark": "metamedqa", "model": name, "run": 1, "state": "failed", "n_failed": 7}
+            for name in ("alpha", "beta")
+        ],
+    )
+    build(home)
+    found = one(home, "select measure, estimate, coverage, n_failed from leaderboard where model = 'beta'")
+    assert found == (("coverage", 0.0, 0.0, 7),)
+
+
+def test_a_retired_model_and_another_data_set_leave_the_tables(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured", "gone": "retired"})
+    write_model(home, "alpha", "measured", "other", 0.9)
+    build(home)
+    for table in ("leaderboard", "estimates", "run_estimates", "metamedqa_responses", "responses"):
+        assert one(home, f"select distinct model from {table} where source <> 'published'") in (
+            (),
+            (("alpha",),),
+        ), table
+    assert one(home, "select count(*) from estimates") == ((0,),)
+    assert one(home, "select model, listed from costs order by all") == (("alpha", True), ("gone", False))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "source", "beside"),
+    [("published", "measured", True), ("sample", "measured", False), ("published", "simulated", False)],
+)
+def test_published_numbers_stand_beside_real_answers_to_the_published_questions(
+    make_home: MakeHome, dataset: str, source: str, beside: bool
+) -> None:
+    home = make_home({"alpha": source}, dataset=dataset)
+    build(home)
+    found = one(home, "select count(*), count(distinct model) from leaderboard where source = 'published'")[0]
+    assert bool(found[0]) is beside
+    if beside:
+        low = one(
+            home,
+            "select min(low), max(high) from leaderboard where source = 'published' and measure = 'accuracy'",
+        )
+        assert low[0][0] >= 0 and low[0][1] <= 1
+
+
+def test_headlines_have_a_percentile_among_their_like(make_home: MakeHome) -> None:
+    home = make_home({"low": "measured", "high": "measured", "observer": "simulated"})
+    build(home)
+    found = one(home, "select model, measure, percentile from leaderboard where headline order by model")
+    assert found == (("high", "accuracy", 100.0), ("low", "accuracy", 0.0), ("observer", "accuracy", None))
+    assert one(home, "select model, n_benchmarks, mean_percentile from models order by model")[0] == (
+        "high",
+        1,
+        100.0,
+    )
+
+
+def test_items_know_how_hard_they_are(make_home: MakeHome) -> None:
+    home = make_home()
+    build(home)
+    found = one(
+        home,
+        "select item_id, key, kind, n, n_correct between 0 and n, facts ->> 'target' from items order by position",
+    )
+    assert len(found) == 12 and found[0] == ("item-0000", "A", "Original", 2, True, "A")
+
+
+def test_files_of_version_0_1_and_of_today_stand_side_by_side(make_home: MakeHome) -> None:
+    home = make_home()
+    write_study(
+        home, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", "signaldetection", "medley")
+    )
+    told = {
+        "dataset": "sample",
+        "run": None,
+        "source": "measured",
+        "measure": "accuracy",
+        "estimate": 0.5,
+        "coverage": 1.0,
+    }
+    old = {
+        "benchmark": "signaldetection",
+        "model": "alpha",
+        "task": "A",
+        "condition": "confidence",
+        "n_unparsable": 3,
+    }
+    new = {
+        "benchmark": "signaldetection",
+        "model": "beta",
+        "task": "A",
+        "condition": "A confidence",
+        "n_unreadable": 4,
+    }
+    write(home, "estimates/signaldetection/models/alpha.parquet", [{**told, **old}])
+    write(home, "estimates/signaldetection/models/beta.parquet", [{**told, **new}])
+    scored = {"benchmark": "medley", "model": "alpha", "condition": "normal", "variant": "paper"}
+    write(home, "estimates/medley/models/alpha.parquet", [{**told, **scored}])
+    test = {
+        "benchmark": "medley",
+        "dataset": "sample",
+        "source": "measured",
+        "family": "f",
+        "measure": "m",
+        "difference": 2.0,
+    }
+    write(
+        home,
+        "estimates/medley/comparisons/comparisons.parquet",
+        [{**test, "variant": "paper", "cohen_d": 1.5}],
+    )
+    build(home)
+    found = one(
+        home,
+        "select model, condition, n_unreadable from estimates where benchmark = 'signaldetection' order by model",
+    )
+    assert found == (("alpha", "A confidence", 3), ("beta", "A confidence", 4))
+    assert one(home, "select condition, scoring from estimates where benchmark = 'medley'") == (
+        ("normal paper", "paper"),
+    )
+    assert one(home, "select scoring, value, effect_size from comparisons where benchmark = 'medley'") == (
+        ("paper", 2.0, 1.5),
+    )
+
+
+def test_what_is_scored_anew_hides_what_was_observed_before(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "alpha", "run": 1, "kind": "Original",
+           "item_id": "item-0000", "target": "A", "answer": "A", "correct": 1, "status": "ok"}  # fmt: skip
+    write(home, "scored/metamedqa/model=alpha/run=1.parquet", [row])
+    build(home)
+    assert one(home, "select count(*) from metamedqa_responses") == ((1,),)
+
+
+def test_progress_tells_respondents_judges_and_helpers_apart(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    counts = {
+        "run": 1,
+        "state": "complete",
+        "n_expected": 2,
+        "n_answered": 1,
+        "n_failed": 0,
+        "model": "alpha",
+    }
+    write(
+        home,
+        "study/partitions.parquet",
+        [{**counts, "benchmark": name} for name in ("metamedqa", "metamedqa_judgements")],
+    )
+    write(home, "study/helpers.parquet", [{**counts, "benchmark": "metamedqa_authors", "model": "writer"}])
+    build(home)
+    assert one(home, "select benchmark, role, answered_share from progress order by all") == (
+        ("metamedqa", "respondent", 0.5), ("metamedqa_authors", "helper", 0.5), ("metamedqa_judgements", "judge", 0.5),
+    )  # fmt: skip
+    assert one(home, "select distinct benchmark from leaderboard") == (("metamedqa",),)

@@ -1,0 +1,87 @@
+"""A benchmark nobody here knows: its files alone put it on every shared table, and its own tables into the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.leaderboard import build, run_query
+from tests.homes import write
+from tests.leaderboard.conftest import MakeHome, write_study
+
+NAME = "stranger"
+
+
+@pytest.fixture
+def home(make_home: MakeHome) -> Path:
+    made = make_home()
+    write_study(made, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", NAME))
+    key = {"benchmark": NAME, "dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
+    number = {**key, "measure": "wit", "estimate": 0.25, "coverage": 1.0, "status": "ok"}
+    write(
+        made,
+        f"items/{NAME}.parquet",
+        [{"item_id": "i", "dataset": "own", "position": 0, "question": "?", "riddle": "?"}],
+    )
+    write(
+        made,
+        f"estimates/{NAME}/models/alpha.parquet",
+        [number, {**number, "measure": "coverage", "estimate": 1.0}],
+    )
+    write(made, f"estimates/{NAME}/runs/model=alpha/run=1.parquet", [{**number, "run": 1}])
+    write(
+        made,
+        f"estimates/{NAME}/comparisons/comparisons.parquet",
+        [{**key, "family": "f", "measure": "wit", "value": 0.5}],
+    )
+    curve = {**key, "curve": "roc", "position": 0, "x": 0.0, "y": 1.0}
+    write(made, f"estimates/{NAME}/curves/curves.parquet", [curve])
+    answer = {**key, "run": 1, "item_id": "i", "cluster": "i", "correct": 1.0, "confidence": 0.5}
+    write(made, f"harmonised/{NAME}/model=alpha/run=1.parquet", [answer])
+    for path, rows in {
+        f"scored/{NAME}/model=alpha/run=1.parquet": {**key, "run": 1, "item_id": "i", "laughed": True},
+        f"estimates/{NAME}/jokes/jokes.parquet": {"joke": "why", "told": 3},
+    }.items():
+        (made / path).parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame([rows]).write_parquet(made / path)
+    return made
+
+
+def test_it_stands_on_the_shared_tables_and_has_its_own(home: Path) -> None:
+    assert build(home).failures == ()
+    for table in (
+        "leaderboard",
+        "estimates",
+        "run_estimates",
+        "comparisons",
+        "curves",
+        "responses",
+        "items",
+        "measures",
+    ):
+        assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows[0][0], table
+    assert run_query(home, f"select laughed from detail.{NAME}_responses").rows == ((True,),)
+    assert run_query(home, f"from detail.{NAME}_jokes").rows == (("why", 3),)
+    missing = f"select model, estimate from leaderboard where benchmark = '{NAME}' and model = 'beta'"
+    assert run_query(home, missing).rows == (("beta", 0.0),)
+
+
+def test_it_leaves_with_the_study(home: Path) -> None:
+    build(home)
+    write_study(home, dict.fromkeys(("alpha", "beta"), "measured"))
+    build(home)
+    assert run_query(home, f"select count(*) from leaderboard where benchmark = '{NAME}'").rows == ((0,),)
+    assert run_query(home, f"select 1 from duckdb_tables() where table_name = '{NAME}_jokes'").rows == ()
+
+
+def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home: Path) -> None:
+    broken = pl.DataFrame(
+        {"benchmark": [NAME], "model": ["alpha"], "estimate": ["a lot"], "dataset": ["own"]}
+    )
+    broken.write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
+    report = build(home)
+    assert [NAME in str(each.reason) for each in report.failures] == [True]
+    assert run_query(home, "select count(*) from estimates where benchmark = 'metamedqa'").rows == ((4,),)
+    assert run_query(home, f"select count(*) from estimates where benchmark = '{NAME}'").rows == ((0,),)
