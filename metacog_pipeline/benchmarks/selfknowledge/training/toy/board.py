@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
-from metacog_pipeline.benchmarks.selfknowledge.training.shown import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.stats.auroc import auroc
