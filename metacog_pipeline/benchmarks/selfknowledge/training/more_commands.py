@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     question_options,
     questions_from,
 )
+from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import render

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers
 from metacog_pipeline.leaderboard.read import Rows
