@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.metamedqa import sources, stages
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, sources
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.records import load_quirks
 from metacog_pipeline.files import shipped
@@ -26,8 +26,10 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import files
 from metacog_pipeline.sources import content_digest
 from metacog_pipeline.study import Study, load_study
+from tests.asking_in_process import ask
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("METACOG_DATA") or ROOT.parent / "shared" / "data") / "metamedqa"
@@ -101,7 +103,8 @@ def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
     loaded = load_study(folder / "study.toml")
     loaded.home.prepare()
     sources.fetch(loaded.home.path, folder=DATA)
-    stages.construct(loaded)
+    benchmark = MetaMedQA.of(loaded)
+    construction.build(benchmark)
     rows = published_rows()
     keys = [str(row["answer_idx"]) for row in rows]
     answers = {
@@ -120,15 +123,15 @@ def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
             writer = csv.writer(out)
             writer.writerow(["position", "choice", "confidence"])
             writer.writerows(lines)
-        done = stages.import_answers(loaded, file, model, 1, {}, "baseline")
+        assert benchmark.importer is not None
+        done = benchmark.importer.read(benchmark, file, model, 1, (), benchmark.importer.condition)
         assert not done.rejected
-        partition = Partition(loaded, stages.BENCHMARK, loaded.model(model), 1)
-        assert asking.query(
-            stages.METAMEDQA, partition, stages.METAMEDQA.tasks(loaded, partition.spec)
-        ).complete
-        scoring.observe(stages.METAMEDQA, partition)
-        scoring.estimate(stages.METAMEDQA, partition)
-    scoring.summarise(stages.METAMEDQA, loaded)
+        partition = Partition(loaded, benchmark.name, loaded.model(model), 1)
+        assert ask(benchmark, partition).complete
+        files.read(benchmark, partition)
+        files.score(benchmark, partition)
+    files.pool(benchmark)
+    files.compare(benchmark)
     write_status(loaded)
     build(loaded.home.path)
     return loaded
