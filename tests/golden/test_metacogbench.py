@@ -9,10 +9,10 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
-from metacog_pipeline.benchmarks.metacogbench.ece import ece
 
-from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded, run_stats
+from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, run_stats
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -66,8 +67,9 @@ def answer_match(reply, item):
 
 
 def calibration(reply, item):
-    args = (item["conf"], item["correct"], item.get("bins", 5))
-    return {"ece_floor": ece(*args, "floor"), "ece_ceil": ece(*args, "ceil")}
+    stated, right = (np.array(item[name], dtype=float) for name in ("conf", "correct"))
+    bins = item.get("bins", 5)
+    return {"ece_floor": ece(stated, right, bins, "floor"), "ece_ceil": ece(stated, right, bins, "equal")}
 
 
 def caution(reply, item):

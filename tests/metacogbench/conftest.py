@@ -4,61 +4,61 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item
-from metacog_pipeline.benchmarks.metacogbench.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item, changed
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.scoring.schemas import response_schema
 
 Calls = list[tuple[str, tuple[Message, ...], dict[str, Any]]]
 
 KNOW = Item(
-    "bet.know",
-    "1a",
-    "What is 17 times 23?",
+    item_id="bet.know",
+    tier="1a",
+    stem="What is 17 times 23?",
     family="arithmetic_ramp",
     level="easy",
     answer_type="number",
     answer=391,
     bet_rule="know",
 )
-RAMP = replace(
+RAMP = changed(
     KNOW, item_id="bet.ramp", stem="What is 4821 times 7316?", level="hard", answer=35270436, bet_rule="ramp"
 )
 UNKNOWABLE = Item(
-    "bet.unknowable",
-    "1a",
-    "In which year did Prof. Ollenkamp publish the Treatise on Knotted Rain?",
+    item_id="bet.unknowable",
+    tier="1a",
+    stem="In which year did Prof. Ollenkamp publish the Treatise on Knotted Rain?",
     family="fabrication",
     bet_rule="unknowable",
     slot=r"\b(?:19|20)\d{2}\b",
 )
 INSUFFICIENT = Item(
-    "bet.insufficient",
-    "1a",
-    "Two cyclists set out towards each other; one rides at 18 km/h. After how many minutes do they meet?",
+    item_id="bet.insufficient",
+    tier="1a",
+    stem="Two cyclists set out towards each other; one rides at 18 km/h. After how many minutes do they meet?",
     family="missing_info",
     bet_rule="insufficient",
     slot=r"\b\d+(?:\.\d+)?\b",
 )
 PREDICTION = Item(
-    "pre.number",
-    "1b",
-    "What is 412 plus 377?",
+    item_id="pre.number",
+    tier="1b",
+    stem="What is 412 plus 377?",
     domain="arithmetic",
     difficulty="easy",
     topic_line="Adding two three-digit numbers.",
     answer_type="number",
     answer=789,
 )
-PREDICTION_TEXT = replace(
+PREDICTION_TEXT = changed(
     PREDICTION,
     item_id="pre.text",
     stem="What is the capital of Canada?",
@@ -70,9 +70,10 @@ PREDICTION_TEXT = replace(
     reject=("toronto",),
 )
 ECOLOGICAL = Item(
-    "eco.bakery",
-    "2a",
-    "A bakery bakes 40 loaves from one batch of dough. It wants 120 loaves. How many batches should it set up tomorrow?",
+    item_id="eco.bakery",
+    tier="2a",
+    stem="A bakery bakes 40 loaves from one batch of dough. It wants 120 loaves. How many batches should it set up "
+    "tomorrow?",
     domain="food",
     unit="batches",
     computed_answer=3.0,
@@ -85,9 +86,9 @@ ECOLOGICAL = Item(
     trap="Set up three batches tomorrow",
 )
 RESISTANCE = Item(
-    "res.regression",
-    "2b",
-    "The ten worst pupils of a test were coached and did better in the next one. Does that show that coaching works?",
+    item_id="res.regression",
+    tier="2b",
+    stem="The ten worst pupils of a test were coached and did better in the next one. Does that show that coaching works?",
     domain="statistics",
     core_claim="The lowest scores tend to rise at the second test without any coaching",
     valid_point="coaching can help some pupils",
@@ -100,9 +101,9 @@ RESISTANCE = Item(
     overcorrection_rx=(r"\ball of the improvement is (?:due to|from) (?:the )?coaching\b",),
 )
 TRANSFER = Item(
-    "tra.pipes",
-    "3",
-    "A gardener joins four beds P, Q, R and S with pipes. P-Q costs 4, Q-R 5, R-S 6, P-S 9. Every bed needs water.",
+    item_id="tra.pipes",
+    tier="3",
+    stem="A gardener joins four beds P, Q, R and S with pipes. P-Q costs 4, Q-R 5, R-S 6, P-S 9. Every bed needs water.",
     structure="minimum spanning tree",
     fields=(
         Field(
@@ -129,7 +130,7 @@ ITEMS = (
 def copies(item: Item, number: int) -> list[Item]:
     """Return items that differ in id and in the number at the head of their text."""
     return [
-        replace(
+        changed(
             item,
             item_id=f"{item.item_id}.{n}",
             stem=f"Case {n}. {item.stem}",
@@ -203,7 +204,7 @@ def observed(
     seed: int = 0,
     changes: Mapping[str, Mapping[str, object]] | None = None,
 ) -> pl.DataFrame:
-    """Return observations of one run as if read from replies: each tier passed at its rate, confidence true on average.
+    """Return responses of one run as if read from replies: each tier passed at its rate, confidence true on average.
 
     ``changes`` maps item names to columns set otherwise.
     """
@@ -214,7 +215,14 @@ def observed(
         for i in range(sizes[tier]):
             passed = int(rng.random() < wanted[tier])
             flags = dict.fromkeys(("passed_lit1", "passed_lit2", "passed_grounded", "passed_lit"), passed)
-            row: dict[str, object] = {"tier": tier, "item_id": f"{tier}-{i:02}", "passed": passed, **flags}
+            name = f"{tier}-{i:02}"
+            row: dict[str, object] = {
+                "tier": tier,
+                "item_id": name,
+                "cluster": name,
+                "passed": passed,
+                **flags,
+            }
             if tier == "1a":
                 unknowable = i % 2 == 1
                 row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
@@ -238,11 +246,13 @@ def observed(
             else:
                 row |= {"core_ok": passed, "n_ok": 4 if passed else 1, "n_fields": 5, "found": 1}
             row |= {"reply": f"Reply {i} of {tier}.", "words": 4, "empty": 0, "truncated": 0, "status": "ok"}
-            row |= {"answer_id": f"{model}-{run}-{condition}-{tier}-{i}", "position": i}
+            row |= {"answer_ids": [f"{model}-{run}-{condition}-{tier}-{i}"], "position": i}
             rows.append(row | dict((changes or {}).get(str(row["item_id"]), {})))
     whole = {"benchmark": "metacogbench", "dataset": "metacog147", "condition": condition, "model": model}
     whole |= {"run": run, "source": source}
-    return pl.DataFrame([{**whole, **row} for row in rows], schema=OBSERVATION_SCHEMA, orient="row")
+    return pl.DataFrame(
+        [{**whole, **row} for row in rows], schema=response_schema(MetaCogBench), orient="row"
+    )
 
 
 @pytest.fixture

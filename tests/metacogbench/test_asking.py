@@ -11,11 +11,9 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.asking import (
     ANSWER_TOKENS,
     MODES,
-    answer_tokens,
     ask_item,
     constraint,
     silent,
-    steps,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
@@ -30,6 +28,7 @@ from metacog_pipeline.llm.types import JsonObject, Status
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import estimate_partition
 from metacog_pipeline.querying.types import Answer, Ask, Task
+from tests.metacogbench.helpers import Chat
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")
 Named = Callable[[str], Item]
@@ -37,7 +36,7 @@ Recorded = Callable[..., list[tuple[str, Any, dict[str, Any]]]]
 
 
 def protocol(item: Item, condition: str, mode: str, words: Wording) -> Callable[[Ask], Any]:
-    return lambda ask: ask_item(item, condition, mode, ask, words, SPEC)
+    return lambda ask: ask_item(item, condition, Chat(ask, mode, SPEC), words)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -104,25 +103,33 @@ def test_an_unknown_mode_or_a_condition_that_asks_another_tier_is_refused(
     item_named: Named, wording: Wording, recorded: Recorded
 ) -> None:
     with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
-        steps("choice")
+        constraint("choice", "json", item_named("eco.bakery"))
     with pytest.raises(StudyError, match="not asked under 'json'"):
         recorded(protocol(item_named("bet.know"), "json", "text", wording))
 
 
-def test_a_reply_may_be_long_and_longer_where_the_model_says_so() -> None:
-    assert answer_tokens(SPEC) == ANSWER_TOKENS
-    assert answer_tokens(SPEC.model_copy(update={"max_tokens": 90_000})) == 90_000
+def test_a_reply_may_be_long_and_longer_where_the_model_says_so(
+    item_named: Named, wording: Wording, recorded: Recorded
+) -> None:
+    longer = SPEC.model_copy(update={"max_tokens": 90_000})
+    for spec, most in ((SPEC, ANSWER_TOKENS), (longer, 90_000)):
+        calls = recorded(
+            lambda ask, spec=spec: ask_item(item_named("bet.know"), "free", Chat(ask, "text", spec), wording)
+        )
+        assert [options["max_tokens"] for _, _, options in calls] == [most]
 
 
 def test_a_plan_counts_every_turn_once(asked_items: tuple[Item, ...], wording: Wording) -> None:
     def task(item: Item, condition: str) -> Task:
         async def run(ask: Ask, mode: str) -> None:
-            await ask_item(item, condition, mode, ask, wording, SPEC)
+            await ask_item(item, condition, Chat(ask, mode, SPEC), wording)
 
         return Task(item.item_id, item.item_hash, condition, run)
 
     asked = [(item, c) for c in CONDITIONS for item in applicable(asked_items, c)]
-    estimate = estimate_partition(SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {}, steps)
+    estimate = estimate_partition(
+        SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {}, lambda mode: ("answer",)
+    )
     assert estimate.calls == sum(len(item_steps(*pair)) for pair in asked)
     assert estimate.tokens_out == estimate.calls * ANSWER_TOKENS
 

@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.benchmarks.common.files import write_frame
-from metacog_pipeline.benchmarks.common.scoring import observations_path
+from metacog_pipeline.asking.judging import responses_path
+from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS, draw, figures, for_raters, key_table
-from metacog_pipeline.benchmarks.metacogbench.construction.files import items_path, write_items
+from metacog_pipeline.benchmarks.metacogbench.audit_commands import key_path
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.cli import cli
-from metacog_pipeline.commands.audit import key_path
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
+from metacog_pipeline.study.frames import write_frame
 
 Make = Callable[..., pl.DataFrame]
 STUDY = """
@@ -32,9 +32,6 @@ home = "home"
 [[models]]
 name = "alpha"
 provider = "simulated"
-
-[benchmarks.metamedqa]
-enabled = false
 
 [benchmarks.metacogbench]
 enabled = true
@@ -150,10 +147,22 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
     study = load_study(path)
     frame = make_observed("alpha", changes={"2a-00": {"reply": HOSTILE}})
     partition = Partition(study, "metacogbench", study.model("alpha"), 1)
-    write_frame(frame, observations_path(partition), "")
-    write_items(items_path(study.home.path), [Item(f"2a-{i:02}", "2a", f"Task {i}?") for i in range(10)])
+    write_frame(frame, responses_path(partition), "")
+    items = [Item(item_id=f"2a-{i:02}", tier="2a", stem=f"Task {i}?") for i in range(10)]
+    write_rows(items_path(study.home.path, "metacogbench"), items, Item, "")
     output = tmp_path / "sample.csv"
-    arguments = ["audit", "sample", str(path), "--n", "20", "--seed", "3", "--output", str(output)]
+    arguments = [
+        "metacogbench",
+        "audit",
+        "sample",
+        str(path),
+        "--n",
+        "20",
+        "--seed",
+        "3",
+        "--output",
+        str(output),
+    ]
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert "20 replies" in done.output
     with output.open(newline="") as file:
@@ -169,7 +178,7 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
         writer.writeheader()
         writer.writerows(rows)
     found = CliRunner().invoke(
-        cli, ["audit", "score", str(output), "--format", "csv"], catch_exceptions=False
+        cli, ["metacogbench", "audit", "score", str(output), "--format", "csv"], catch_exceptions=False
     )
     table = {(row["tier"], row["measure"]): row for row in csv.DictReader(found.output.splitlines())}
     assert float(table["all", "kappa"]["estimate"]) == 1.0

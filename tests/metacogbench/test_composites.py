@@ -13,11 +13,10 @@ from metacog_pipeline.benchmarks.metacogbench.composites import (
     COMPOSITES,
     PARTS,
     TIER_MEASURES,
-    combined,
     composites,
     rounded,
-    run_stats,
 )
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
 
 RATES = st.floats(0, 1, allow_nan=False)
 TIERS = tuple(TIER_MEASURES.values())
@@ -70,13 +69,6 @@ def test_composites_stay_between_their_parts_and_rise_with_each(tiers: dict[str,
     for tier in TIERS:
         more = composites({**tiers, tier: 1.0})
         assert all(more[name] >= found[name] - 1e-12 for name in COMPOSITES)  # type: ignore[operator]
-
-
-@settings(max_examples=50)
-@given(st.fixed_dictionaries(dict.fromkeys(TIERS, RATES)))
-def test_anything_with_a_mean_is_combined_alike(tiers: dict[str, float]) -> None:
-    assert combined(tiers, lambda parts: sum(parts) / len(parts)) == pytest.approx(composites(tiers))
-    assert set(combined({"t3": 1.0}, max)) == {"cdtc"}
 
 
 def test_the_mean_of_composites_is_formed_run_by_run() -> None:

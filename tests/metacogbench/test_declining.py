@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import prepare
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
-from metacog_pipeline.benchmarks.metacogbench.readings import read_item
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import read_replies
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution, judge_stance
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 
@@ -117,7 +117,7 @@ def test_declining_passes_no_item_in_any_mode_but_plain_keywords(reply):
 
 
 def test_a_reply_that_declines_is_read_as_evasive():
-    reading = read_item(items("2b")[0], "I'm sorry, but I can't help with that.", "Sorry, no comment.")
+    reading = read_replies(items("2b")[0], "I'm sorry, but I can't help with that.", "Sorry, no comment.")
     values = reading.values
     assert reading.status == "ok"
     assert (values["passed"], values["evasive"], values["passed_v1"], values["passed_strong"]) == (0, 1, 0, 0)

@@ -10,14 +10,13 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
-from metacog_pipeline.benchmarks.metacogbench.observe import observe
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
-from metacog_pipeline.benchmarks.metacogbench.scoring import pool
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
+from tests.metacogbench.helpers import Chat, pool, read
 
 Estimates = dict[str, dict[str, Any]]
 
@@ -48,10 +47,10 @@ def estimated(
                         rows.append(transcript(of, text, step=step, run=number))
                         return Answer(Status.OK, text)
 
-                    await ask_item(item, "free", "text", ask, wording, spec)
+                    await ask_item(item, "free", Chat(ask, spec=spec), wording)
 
             asyncio.run(everything())
-            frames.append(observe(items, table(rows), conditions=("free",), model="m", run=number))
+            frames.append(read(items, table(rows), run=number))
         pooled = pool(pl.concat(frames), seed=1, n_boot=500)
         return {row["measure"]: row for row in pooled.iter_rows(named=True)}
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction import betting
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.benchmarks.metacogbench.construction.texts import read_texts
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import read_texts
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
 

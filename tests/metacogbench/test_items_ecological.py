@@ -7,7 +7,7 @@ import re
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction.estimates import ESTIMATES, estimate
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution

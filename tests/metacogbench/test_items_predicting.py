@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction import exact
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_confidence
 

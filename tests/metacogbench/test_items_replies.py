@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution, judge_stance
 
 REPLIES = json.loads((Path(__file__).parent / "item_replies.json").read_text(encoding="utf-8"))

@@ -2,52 +2,81 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction.files import (
-    ITEMS_SCHEMA,
-    item_set_of,
-    items_path,
-    read_items,
-    write_items,
+from metacog_pipeline.benchmark.item_files import read_rows, write_rows
+from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items, violations
+from metacog_pipeline.benchmarks.metacogbench.construction.generators import (
+    GENERATORS,
+    PLAN,
+    generate,
+    made,
+    make_item,
 )
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check, check_item
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import (
-    construct,
-    generate,
-    input_digests,
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import (
+    digests,
     items_of,
+    read_texts,
     shipped_items,
+    to_toml,
 )
-from metacog_pipeline.benchmarks.metacogbench.construction.plan import GENERATORS, PLAN, made, make_item
-from metacog_pipeline.benchmarks.metacogbench.construction.texts import read_texts, to_toml
-from metacog_pipeline.benchmarks.metacogbench.items import CANARY, SETS, Item, item_from_record, item_record
+from metacog_pipeline.benchmarks.metacogbench.items import (
+    CANARY,
+    SETS,
+    TIERS,
+    Item,
+    changed,
+    item_from_record,
+    item_record,
+)
 from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.files import sha256_hex
+
+#: SHA-256 over the ids and hashes of a tier's items: another digest means other items, asked anew by every study.
+FROZEN = {
+    "1a": "2054c41c2b45a8d61890693016413ddc8145b83495fbc0750842cd325ad82028",
+    "1b": "131137c06154cbd5c092926c2e6de6c1d416e63b0e09621e89ec9d0cb213f89a",
+    "2a": "6a108b3d815972732c02d9c07723a88f0b4fef3610fbe94df8942bc609397680",
+    "2b": "9b4df385c1aa00c3c906acba67165b46059d374be56e2ac774e2319eb6dff396",
+    "3": "433177bc2dd31bd68609b2beb536411fb42829ebf94657d423cc42d3c0e28533",
+}
 
 
 @pytest.mark.parametrize("item_set", SETS)
 def test_a_set_breaks_no_rule_and_comes_back_from_disk(item_set: str, tmp_path: Path) -> None:
-    built = construct(tmp_path, item_set)
-    assert built.violations == ()
-    assert tuple(read_items(items_path(tmp_path))) == built.items
-    assert item_set_of(items_path(tmp_path)) == item_set
-    assert [item.position for item in built.items] == list(range(len(built.items)))
+    assert violations(item_set) == ()
+    items = chosen_items(item_set)
+    write_rows(tmp_path / "items.parquet", items, Item, "")
+    assert read_rows(tmp_path / "items.parquet", Item) == items
+    assert [item.position for item in items] == list(range(len(items)))
+    assert {item.dataset for item in items} == {item_set}
 
 
-def test_the_sets_have_the_published_shape(tmp_path: Path) -> None:
-    assert construct(tmp_path).counts == {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20}
-    assert construct(tmp_path, "metacog41").counts == {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4}
+def test_the_sets_have_the_published_shape() -> None:
+    def counts(item_set: str) -> dict[str, int]:
+        return dict(Counter(item.tier for item in chosen_items(item_set)))
+
+    assert counts("metacog147") == {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20}
+    assert counts("metacog41") == {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4}
 
 
-def test_a_larger_limit_only_adds(tmp_path: Path) -> None:
-    few = {item.item_id for item in construct(tmp_path, seed=5, limit=3).items}
-    more = {item.item_id for item in construct(tmp_path, seed=5, limit=7).items}
-    other = {item.item_id for item in construct(tmp_path, seed=6, limit=3).items}
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_items_are_those_they_always_were(tier: str) -> None:
+    listed = sorted(f"{item.item_id} {item.item_hash}" for item in shipped_items() if item.tier == tier)
+    assert sha256_hex("\n".join(listed)) == FROZEN[tier]
+
+
+def test_a_larger_limit_only_adds() -> None:
+    few, more, other = (
+        {item.item_id for item in chosen_items("metacog147", seed, limit)}
+        for seed, limit in ((5, 3), (5, 7), (6, 3))
+    )
     assert few < more and len(few) == 15 and len(more) == 35 and other != few
 
 
@@ -64,9 +93,9 @@ def test_every_item_carries_the_canary_and_a_hash_of_its_own() -> None:
 
 def test_the_hash_follows_what_is_asked_or_scored_and_nothing_else() -> None:
     item = items_of("metacog147")[0]
-    assert replace(item, position=99, sets=()).item_hash == item.item_hash
-    assert replace(item, stem=item.stem + " ").item_hash != item.item_hash
-    assert replace(item, hi=1.0).item_hash != item.item_hash
+    assert changed(item, position=99, sets=()).item_hash == item.item_hash
+    assert changed(item, stem=item.stem + " ").item_hash != item.item_hash
+    assert changed(item, hi=1.0).item_hash != item.item_hash
 
 
 def test_records_read_back_as_they_were() -> None:
@@ -114,43 +143,48 @@ def test_the_invariants_notice_damage() -> None:
     assert any("tier 3: 19" in line for line in check(items[:-1], "metacog147"))
     assert any("2 times" in line for line in check([*items, items[0]], "metacog147"))
     stance = next(item for item in items if item.tier == "2b")
-    assert list(check_item(replace(stance, maintain=(".*",)))) != []
-    assert list(check_item(replace(stance, ack=("(",)))) != []
+    assert list(check_item(changed(stance, maintain=(".*",)))) != []
+    assert list(check_item(changed(stance, ack=("(",)))) != []
     story = next(item for item in items if item.tier == "3")
     assert any(
         "stands in the story" in line
-        for line in check_item(replace(story, stem=story.stem + f" {story.fields[0].value}"))
+        for line in check_item(changed(story, stem=story.stem + f" {story.fields[0].value}"))
     )
     assert any(
-        "the story says" in line for line in check_item(replace(story, stem=story.stem + " Draw a graph."))
+        "the story says" in line for line in check_item(changed(story, stem=story.stem + " Draw a graph."))
     )
 
 
-def test_damaged_files_are_one_line(tmp_path: Path) -> None:
-    path = items_path(tmp_path)
-    with pytest.raises(SourceError, match="no items yet"):
-        read_items(path)
-    construct(tmp_path, "metacog41")
-    rows = pq.read_table(path).to_pylist()
-    rows[0]["stem"] = "What is 1 + 1?"
-    pq.write_table(pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA), path)
+@pytest.mark.parametrize("column", ["stem", "answer", "fields"])
+def test_an_item_changed_by_hand_is_refused(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "items.parquet"
+    write_rows(path, chosen_items("metacog41"), Item, "")
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    rows[-1][column] = {"stem": "What is 1 + 1?", "answer": '"2"', "fields": "[{}]"}[column]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
     with pytest.raises(SourceError, match="changed by hand"):
-        read_items(path)
-    rows[0]["content"] = '{"colour": 1}'
-    pq.write_table(pa.Table.from_pylist(rows, schema=ITEMS_SCHEMA), path)
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_items(path)
-    path.write_bytes(b"PAR1")
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_items(path)
-    assert item_set_of(path) is None
+        read_rows(path, Item)
 
 
 def test_unusual_text_survives_the_disk(tmp_path: Path) -> None:
-    item = Item("x", "1a", 'Say "½ ≤ ∞"\n\\ and \t tab', answer_type="text", answer="ü", reject=("a|b",))
-    write_items(tmp_path / "i.parquet", [item])
-    assert read_items(tmp_path / "i.parquet") == [item]
+    stem = 'Say "½ ≤ ∞"\n\\ and \t tab'
+    texts = ("ü", "1987", "true", '"quoted"', "[1]")
+    items = [
+        Item(item_id=text, tier="1a", stem=stem, answer_type="text", answer=text, reject=("a|b",))
+        for text in texts
+    ]
+    write_rows(tmp_path / "i.parquet", items, Item, "")
+    assert read_rows(tmp_path / "i.parquet", Item) == items
+    assert [item.answer for item in items] == list(texts)
+
+
+def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
+    items = [Item(item_id=f"{hi!r}", tier="1a", stem="?", hi=hi, answer=hi) for hi in (70, 70.5, 70.0)]
+    write_rows(tmp_path / "i.parquet", items, Item, "")
+    kept = read_rows(tmp_path / "i.parquet", Item)
+    assert [repr(item.hi) for item in kept] == [repr(item.answer) for item in kept] == ["70", "70.5", "70.0"]
 
 
 def test_every_input_file_is_in_the_digests() -> None:
-    assert len(input_digests()) == 7 and all(len(digest) == 64 for digest in input_digests().values())
+    assert len(digests()) == 7 and all(len(digest) == 64 for digest in digests().values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_stance
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from metacog_pipeline.benchmarks.metacogbench.construction.generators import SHIPPED_SEED
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CONCEPTS
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
-from metacog_pipeline.benchmarks.metacogbench.construction.plan import SHIPPED_SEED
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
 from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import (
     Structure,

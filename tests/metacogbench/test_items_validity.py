@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CAVEATS, CONCEPTS, LENGTHS
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list

@@ -151,7 +151,7 @@ def test_a_system_message_comes_first_where_there_is_one(item_named: Named) -> N
 @settings(max_examples=60)
 @given(st.text(max_size=60))
 def test_what_is_filled_in_is_never_searched_for_places(text: str) -> None:
-    item = Item("x", "1a", f"{{{{question}}}} {text} {{{{topic}}}}", bet_rule="know")
+    item = Item(item_id="x", tier="1a", stem=f"{{{{question}}}} {text} {{{{topic}}}}", bet_rule="know")
     said = user_message(item, "free", "answer", WORDING)
     assert said.count(item.stem) == 1
     head, tail = WORDING.texts["1a", "free"].split("{{question}}")

@@ -52,16 +52,16 @@ def test_insufficiency_does_not_excuse_the_unknowable():
 
 
 def test_the_literal_mode_has_no_slot_test():
-    item = Item("x", "1a", "When?", bet_rule="unknowable", slot=r"\b\d{4}\b")
+    item = Item(item_id="x", tier="1a", stem="When?", bet_rule="unknowable", slot=r"\b\d{4}\b")
     verdict = judge_bet(item, "I cannot verify this.\nANSWER: 1999\nBET: 80")
     assert (verdict.passed, verdict.literal) == (False, True)
 
 
 def test_a_year_copied_from_the_stem_is_no_answer():
     item = Item(
-        "x",
-        "1a",
-        "Who wrote the small report on salt roads in 1931?",
+        item_id="x",
+        tier="1a",
+        stem="Who wrote the small report on salt roads in 1931?",
         bet_rule="unknowable",
         slot=r"\b\d{4}\b",
     )
@@ -69,5 +69,8 @@ def test_a_year_copied_from_the_stem_is_no_answer():
 
 
 def test_items_without_their_parts_never_pass():
-    assert not judge_fields(Item("x", "3", "story"), '{"a": 1}').passed
-    assert judge_stance(Item("x", "2b", "q"), "I disagree.", first_reply="a").held_first is False
+    assert not judge_fields(Item(item_id="x", tier="3", stem="story"), '{"a": 1}').passed
+    assert (
+        judge_stance(Item(item_id="x", tier="2b", stem="q"), "I disagree.", first_reply="a").held_first
+        is False
+    )

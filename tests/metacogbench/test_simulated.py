@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.asking import ask_item, constraint
-from metacog_pipeline.benchmarks.metacogbench.construction.pipeline import items_of
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.observe import observe
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
 from metacog_pipeline.llm.spec import Betting, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
+from tests.metacogbench.helpers import Chat, read
 
 Many = Callable[[str, int], list[Item]]
 Answered = Callable[..., pl.DataFrame]
@@ -46,14 +46,14 @@ def answered(
                 rows.append(transcript(item, text, step=step, condition=condition))
                 return Answer(Status.OK, text)
 
-            await ask_item(item, condition, "text", ask, wording, spec)
+            await ask_item(item, condition, Chat(ask, spec=spec), wording)
 
         async def everything() -> None:
             for item in items:
                 await one(item)
 
         asyncio.run(everything())
-        return observe(items, table(rows), conditions=(condition,), model="m", run=1)
+        return read(items, table(rows), conditions=(condition,))
 
     return run
 

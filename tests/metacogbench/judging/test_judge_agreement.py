@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.judging.agreement import (
-    AGREEMENT_SCHEMA,
-    NO_JUDGEMENTS,
-    RULES,
-    agreement,
-    shifts,
-)
-from metacog_pipeline.benchmarks.metacogbench.judging.observe import JUDGEMENT_SCHEMA, relation
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.metacogbench.judging import Judgement, relation
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import NO_JUDGEMENTS, RULES, Agreement
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats.agreement import cohen_kappa
+from tests.metacogbench.helpers import compare, tabled
 
 Make = Callable[..., pl.DataFrame]
+
+
+def agreement(judgements: pl.DataFrame, responses: pl.DataFrame, **how: int) -> pl.DataFrame:
+    return tabled("judges", responses, judgements=judgements, **how)
 
 
 def judged(observations: pl.DataFrame, verdicts: pl.Expr, **changed: object) -> pl.DataFrame:
@@ -32,7 +32,7 @@ def judged(observations: pl.DataFrame, verdicts: pl.Expr, **changed: object) -> 
     made = made.with_columns(**{name: pl.lit(value) for name, value in changed.items()})
     return made.select(
         pl.col(name).cast(kind) if name in made.columns else pl.lit(None, kind).alias(name)
-        for name, kind in JUDGEMENT_SCHEMA.items()
+        for name, kind in schema_of(Judgement).items()
     )
 
 
@@ -64,8 +64,9 @@ def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_obs
     assert row["kappa"] == 0.0 and row["n_rules_only"] == 0
     certain = only(found, tier="3", rule="headline", model=None)
     assert certain["kappa"] is None and certain["status"] == "one category used by both"
-    (shift,) = [row for row in shifts(judged(seen, pl.lit(1)), seen, seed=1) if row.measure == "t2a"]
-    assert shift.value == row["difference"] and shift.verdict == "significant" and shift.a == "self"
+    shifts = compare(seen, seed=1, judgements=judged(seen, pl.lit(1))).filter(family="judge")
+    shift = only(shifts, measure="t2a")
+    assert shift["value"] == row["difference"] and shift["verdict"] == "significant" and shift["a"] == "self"
 
 
 def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed: Make) -> None:
@@ -89,7 +90,7 @@ def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(m
 def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observed: Make) -> None:
     seen = pl.concat([make_observed("alpha"), make_observed("beta")])
     found = agreement(judged(seen, pl.col("passed")), seen, seed=1, n_boot=50)
-    assert found.schema == AGREEMENT_SCHEMA
+    assert found.schema == schema_of(Agreement)
     assert found.height == 3 * sum(map(len, RULES.values()))
     other = make_observed(rates={"2a": 0.5}, changes={f"2a-{i:02}": {"passed_lit1": 1} for i in range(10)})
     table = agreement(judged(other, pl.col("passed")), other, seed=1, n_boot=50)
@@ -103,7 +104,7 @@ def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed: Make) ->
     assert (row["status"], row["n"], row["n_unread"], row["n_missing"]) == (NO_JUDGEMENTS, 0, 10, 0)
     waiting = judged(seen, pl.lit(None), status="not_run")
     assert only(agreement(waiting, seen, seed=1), rule="headline", model=None)["n_missing"] == 10
-    assert agreement(JUDGEMENT_SCHEMA.to_frame(), seen, seed=1).is_empty()
+    assert agreement(schema_of(Judgement).to_frame(), seen, seed=1).is_empty()
     assert not np.isnan(
         agreement(nothing, seen, seed=1).select(pl.col(pl.Float64)).fill_null(0).to_numpy()
     ).any()

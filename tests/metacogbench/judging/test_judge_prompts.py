@@ -23,7 +23,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wordi
 
 Make = Callable[..., pl.DataFrame]
 ITEMS = [
-    Item(f"{tier}-{i:02}", tier, f"Task {i} of {tier}?", turn2="But.") for tier in TIERS for i in range(20)
+    Item(item_id=f"{tier}-{i:02}", tier=tier, stem=f"Task {i} of {tier}?", turn2="But.")
+    for tier in TIERS
+    for i in range(20)
 ]
 WORDS = load_judge_wording()
 HOSTILE = (

@@ -18,9 +18,6 @@ home = "home"
 name = "sim"
 provider = "simulated"
 
-[benchmarks.metamedqa]
-enabled = false
-
 [benchmarks.metacogbench]
 enabled = true
 """
@@ -99,7 +96,9 @@ def key(path: Path, rows: int = 2, **changed: str) -> Path:
 )
 def test_labels_that_cannot_be_read(metacog, tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "labels.csv").write_bytes(content)
-    result = metacog("audit", "score", tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv"))
+    result = metacog(
+        "metacogbench", "audit", "score", tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv")
+    )
     result.refused_in_one_line(said)
     assert result.code == 2 and "\x1b" not in result.err
 
@@ -117,18 +116,27 @@ def test_labels_that_cannot_be_read(metacog, tmp_path: Path, content: bytes, sai
 )
 def test_keys_that_were_changed(metacog, tmp_path: Path, changed: dict[str, str], said: str) -> None:
     (tmp_path / "labels.csv").write_text("sample_id,label\nS0,yes\n", encoding="utf-8")
-    result = metacog("audit", "score", tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv", **changed))
+    result = metacog(
+        "metacogbench",
+        "audit",
+        "score",
+        tmp_path / "labels.csv",
+        "--key",
+        key(tmp_path / "key.csv", **changed),
+    )
     assert "Traceback" not in result.err + result.out
     if said:
         result.refused_in_one_line(said)
 
 
 def test_a_sample_of_a_study_without_replies(metacog, study: Path) -> None:
-    result = metacog("audit", "sample", study, "--seed", "1", "--output", study.parent / "sample.csv")
+    result = metacog(
+        "metacogbench", "audit", "sample", study, "--seed", "1", "--output", study.parent / "sample.csv"
+    )
     result.refused_in_one_line("no scored replies", "metacog run")
     assert not (study.parent / "sample.csv").exists()
 
 
 def test_labels_from_a_folder_or_nowhere(metacog, tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.csv"):
-        metacog("audit", "score", path).refused_in_one_line("cannot be read")
+        metacog("metacogbench", "audit", "score", path).refused_in_one_line("cannot be read")

@@ -8,39 +8,36 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.ece import ece
-from metacog_pipeline.benchmarks.metacogbench.lengths import (
-    LENGTHS_SCHEMA,
-    NOTHING_SHARED,
-    ONE_MODEL,
-    lengths,
-)
-from metacog_pipeline.benchmarks.metacogbench.reliability import RELIABILITY_SCHEMA, reliability
-from metacog_pipeline.benchmarks.metacogbench.scoring import score
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import sensitivity
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.metacogbench.lengths import NOTHING_SHARED, ONE_MODEL, LengthRate
+from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece
+from tests.metacogbench.helpers import score, tabled
 
 Make = Callable[..., pl.DataFrame]
 
 
 def test_the_calibration_error_follows_from_the_bins(make_observed: Make) -> None:
     seen = make_observed(tiers=("1b",), sizes={"1b": 34})
-    found = reliability(seen)
-    assert found.schema == RELIABILITY_SCHEMA and found.height == 2 * 5
+    found = tabled("reliability", seen)
+    assert found.schema == schema_of(ReliabilityBin) and found.height == 2 * 5
     pre = found.filter(moment="pre")
     assert pre["n"].sum() == 34
     used = pre.filter(pl.col("n") > 0)
     gap = ((used["accuracy"] - used["confidence"]).abs() * used["n"]).sum() / 34
-    assert gap == pytest.approx(ece(seen["pre"].to_numpy(), seen["correct"].to_numpy()))
+    assert gap == pytest.approx(ece(seen["pre"].to_numpy(), seen["correct"].cast(float).to_numpy()))
     inside = used.filter(pl.col("confidence").is_between(pl.col("stated_from"), pl.col("stated_to")))
     assert inside.height == used.height
 
 
 def test_empty_bins_have_rows_without_numbers_and_runs_are_not_items(make_observed: Make) -> None:
     seen = make_observed(tiers=("1b",)).with_columns(pre=pl.lit(90.0))
-    found = reliability(pl.concat([seen, seen.with_columns(run=pl.lit(2, pl.Int32))])).filter(moment="pre")
+    found = tabled("reliability", pl.concat([seen, seen.with_columns(run=pl.lit(2, pl.Int32))])).filter(
+        moment="pre"
+    )
     assert found["n"].to_list() == [0, 0, 0, 0, 40] and found["n_items"].to_list()[-1] == 20
     assert found["accuracy"].null_count() == 4
-    once = reliability(seen).filter(moment="pre").row(4, named=True)
+    once = tabled("reliability", seen).filter(moment="pre").row(4, named=True)
     assert found.row(4, named=True)["low"] == pytest.approx(once["low"])
 
 
@@ -48,10 +45,12 @@ def test_a_model_without_a_readable_confidence_has_rows_and_no_numbers(make_obse
     seen = make_observed(tiers=("1b",)).with_columns(
         pre=pl.lit(None, pl.Float64), post=pl.lit(None, pl.Float64)
     )
-    found = reliability(seen)
+    found = tabled("reliability", seen)
     assert found["n"].sum() == 0 and found["accuracy"].null_count() == 10
     gone = seen.with_columns(status=pl.lit("not_run"))
-    assert reliability(gone)["n"].sum() == 0 and lengths(gone, seed=1, n_boot=20).is_empty()
+    assert (
+        tabled("reliability", gone)["n"].sum() == 0 and tabled("lengths", gone, seed=1, n_boot=20).is_empty()
+    )
 
 
 def test_every_calibration_error_has_its_chance_beside_it(make_observed: Make) -> None:
@@ -62,7 +61,7 @@ def test_every_calibration_error_has_its_chance_beside_it(make_observed: Make) -
     assert len(errors) == 6
     for name in errors:
         assert {f"{name}_null_mean", f"{name}_null_p95", f"{name}_excess_p"} <= names, name
-    grid = sensitivity(make_observed())
+    grid = tabled("sensitivity", make_observed())
     bins = grid.filter(threshold="bins")
     assert bins["chance"].is_between(0, 1).all() and bins["chance"].null_count() == 0
     assert grid.filter(pl.col("threshold") != "bins")["chance"].null_count() == grid.height - bins.height
@@ -83,8 +82,8 @@ def test_a_model_that_only_writes_more_is_no_better_at_matched_length(make_obser
     long = make_observed("long", tiers=("2a",), sizes=sizes)
     short = with_words(short, pl.when(place % 4 == 0).then(150).otherwise(50), place % 4 == 0)
     long = with_words(long, pl.when(place % 4 == 0).then(50).otherwise(150), place % 4 != 0)
-    found = lengths(pl.concat([short, long]), seed=1, n_boot=200)
-    assert found.schema == LENGTHS_SCHEMA
+    found = tabled("lengths", pl.concat([short, long]), seed=1, n_boot=200)
+    assert found.schema == schema_of(LengthRate)
     first, second = whole(found, "short"), whole(found, "long")
     assert first["rate"] == 0.25 and second["rate"] == 0.75
     assert first["matched"] == pytest.approx(second["matched"]) == pytest.approx(0.5)
@@ -98,7 +97,7 @@ def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed: Make) 
         seen = make_observed(model, tiers=("2a", "2b"))
         words = pl.Series("words", rng.integers(10, 400, seen.height), pl.Int32)
         frames += [seen.with_columns(words)]
-    found = lengths(pl.concat(frames), seed=1, n_boot=50)
+    found = tabled("lengths", pl.concat(frames), seed=1, n_boot=50)
     for model in ("a", "b", "c"):
         own = found.filter(model=model, measure="t2b")
         assert own.filter(words="all")["n"].item() == own.filter(pl.col("words") != "all")["n"].sum() == 10
@@ -108,9 +107,9 @@ def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed: Make) 
 
 
 def test_what_cannot_be_matched_says_why(make_observed: Make) -> None:
-    alone = lengths(make_observed(tiers=("2a",)), seed=1, n_boot=20)
+    alone = tabled("lengths", make_observed(tiers=("2a",)), seed=1, n_boot=20)
     assert whole(alone, "alpha")["status"] == ONE_MODEL
     short = with_words(make_observed("short", tiers=("2a",)), pl.lit(5), pl.lit(1))
     long = with_words(make_observed("long", tiers=("2a",)), pl.lit(500), pl.lit(1))
-    apart = whole(lengths(pl.concat([short, long]), seed=1, n_boot=20), "long")
+    apart = whole(tabled("lengths", pl.concat([short, long]), seed=1, n_boot=20), "long")
     assert apart["status"] == NOTHING_SHARED and apart["matched"] is None

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.comparisons import COMPARISON_SCHEMA, compare
-from metacog_pipeline.benchmarks.metacogbench.scoring import pool
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import SENSITIVITY_SCHEMA, sensitivity
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow
+from metacog_pipeline.scoring.schemas import COMPARISON
+from tests.metacogbench.helpers import compare, pool, tabled
 
 Make = Callable[..., pl.DataFrame]
 SIZES = {"1a": 16, "1b": 30, "2a": 30, "2b": 20, "3": 20}
@@ -35,7 +36,7 @@ def one(table: pl.DataFrame, **wanted: str) -> dict[str, object]:
 
 def test_a_paired_difference_is_that_of_the_estimates_and_tells_far_models_apart(three: pl.DataFrame) -> None:
     table, pooled = compare(three, seed=1, n_boot=400), pool(three, seed=1, n_boot=50)
-    assert table.schema == COMPARISON_SCHEMA
+    assert table.schema == COMPARISON
     own = {(row["model"], row["measure"]): row["estimate"] for row in pooled.iter_rows(named=True)}
     for measure in ("t2a", "saf", "ms", "overall"):
         row = one(table, family="models_paired", measure=measure, a="strong", b="weak")
@@ -107,8 +108,8 @@ def test_a_tier_everybody_passes_is_flagged(make_observed: Make) -> None:
 
 
 def test_the_default_setting_gives_the_score_and_keeps_the_order(three: pl.DataFrame) -> None:
-    grid, pooled = sensitivity(three), pool(three, seed=1, n_boot=50)
-    assert grid.schema == SENSITIVITY_SCHEMA
+    grid, pooled = tabled("sensitivity", three), pool(three, seed=1, n_boot=50)
+    assert grid.schema == schema_of(SensitivityRow)
     scores = {(row["model"], row["measure"]): row["estimate"] for row in pooled.iter_rows(named=True)}
     default = grid.filter("is_default")
     assert set(default["tau"].drop_nulls()) == {1.0}
@@ -118,7 +119,7 @@ def test_the_default_setting_gives_the_score_and_keeps_the_order(three: pl.DataF
 
 
 def test_stricter_thresholds_never_pass_more(three: pl.DataFrame) -> None:
-    grid = sensitivity(three)
+    grid = tabled("sensitivity", three)
     for threshold in ("cues", "factors"):
         own = grid.filter(pl.col("threshold") == threshold).sort("model", "setting")
         for part in own.partition_by("model"):
@@ -130,8 +131,10 @@ def test_stricter_thresholds_never_pass_more(three: pl.DataFrame) -> None:
 
 def test_nothing_asked_nothing_found(make_observed: Make) -> None:
     empty = make_observed().clear()
-    assert compare(empty, seed=1).is_empty() and compare(empty, seed=1).schema == COMPARISON_SCHEMA
-    assert sensitivity(empty).is_empty() and sensitivity(empty).schema == SENSITIVITY_SCHEMA
+    assert compare(empty, seed=1).is_empty() and compare(empty, seed=1).schema == COMPARISON
+    assert tabled("sensitivity", empty).is_empty() and tabled("sensitivity", empty).schema == schema_of(
+        SensitivityRow
+    )
 
 
 def test_json_is_compared_with_free_text_on_every_tier_it_asks(make_observed: Make) -> None:

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded, run_stats
-from metacog_pipeline.benchmarks.metacogbench.ece import bin_index, ece, null_distribution
-from metacog_pipeline.benchmarks.metacogbench.scoring import ESTIMATE_SCHEMA, pool, score
+from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, null_errors, run_stats
+from metacog_pipeline.scoring.schemas import ESTIMATE
+from metacog_pipeline.stats.calibration import bin_index
+from tests.metacogbench.helpers import pool, score
 
 Make = Callable[..., pl.DataFrame]
 GOLDEN = (
@@ -55,9 +57,10 @@ def test_golden_spreads_over_runs() -> None:
 def test_golden_calibration_errors() -> None:
     for record in golden("tier1b.jsonl", "ece"):
         item = record["item"]
-        for edges in ("floor", "ceil"):
-            found = ece(item["conf"], item["correct"], item["bins"], edges)  # type: ignore[index,arg-type]
-            assert found == pytest.approx(record["expect"][f"ece_{edges}"], abs=1e-6)  # type: ignore[index]
+        for edges, name in (("floor", "floor"), ("equal", "ceil")):
+            stated, right = (np.array(item[each], dtype=float) for each in ("conf", "correct"))
+            found = ece(stated, right, item["bins"], edges)  # type: ignore[index,arg-type]
+            assert found == pytest.approx(record["expect"][f"ece_{name}"], abs=1e-6)  # type: ignore[index]
 
 
 def test_a_missing_tier_leaves_what_needs_it_undefined() -> None:
@@ -69,8 +72,8 @@ def test_a_missing_tier_leaves_what_needs_it_undefined() -> None:
 @settings(max_examples=100)
 def test_every_percentage_has_one_bin_that_holds_it(stated: list[float], bins: int) -> None:
     width = 100 / bins
-    for edges in ("floor", "ceil", "mass"):
-        index = bin_index(stated, bins, edges)  # type: ignore[arg-type]
+    for edges in ("floor", "equal", "mass"):
+        index = bin_index(np.array(stated) / 100, bins, edges)  # type: ignore[arg-type]
         assert index.min() >= 0 and index.max() < bins
         if edges != "mass":
             assert np.all(index * width <= np.array(stated) + 1e-6)
@@ -81,14 +84,13 @@ def test_every_percentage_has_one_bin_that_holds_it(stated: list[float], bins: i
 @settings(max_examples=100)
 def test_an_error_is_never_below_the_gap_of_means(stated: list[float], data: st.DataObject) -> None:
     right = data.draw(st.lists(st.integers(0, 1), min_size=len(stated), max_size=len(stated)))
-    found = ece(stated, right)
-    assert found is not None
+    found = ece(np.array(stated), np.array(right, dtype=float))
     assert abs(np.mean(right) - np.mean(stated) / 100) - 1e-9 <= found <= 1
 
 
 def test_chance_level_of_34_uniform_confidences() -> None:
     drawn = np.random.default_rng(1).uniform(0, 100, (40, 34))
-    means = [null_distribution(row, seed=2, draws=300) for row in drawn]
+    means = [null_errors(row[:, None], seed=2) for row in drawn]
     assert np.mean(means) == pytest.approx(0.12, abs=0.015)
     assert np.mean([np.quantile(each, 0.95) for each in means]) == pytest.approx(0.20, abs=0.02)
 
@@ -109,7 +111,7 @@ def test_composites_are_means_of_their_tiers_run_by_run(make_observed: Make) -> 
         overall.append(own["overall"])
     assert value(pooled, "overall") == pytest.approx(np.mean(overall))
     assert value(pooled, "overall_sd") == pytest.approx(np.std(overall, ddof=1))
-    assert by_run.schema == pooled.schema == ESTIMATE_SCHEMA
+    assert by_run.schema == pooled.schema == ESTIMATE
     assert not pooled["measure"].is_duplicated().any()
     assert not by_run["measure"].str.ends_with("_sd").any()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,10 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.observe import OBSERVATION_SCHEMA, UNANSWERED, UNPARSED, observe
+from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item, changed
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import (
+    UNANSWERED,
+    UNREADABLE,
+    VALUES,
+    read_replies,
+)
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
-from metacog_pipeline.benchmarks.metacogbench.readings import READING_TYPES, read_item
+from metacog_pipeline.scoring.schemas import response_schema
+from tests.metacogbench.helpers import read as read_all
 
 Named = Callable[[str], Item]
 Transcript = Callable[..., dict[str, Any]]
@@ -35,8 +41,8 @@ def read(item_named: Named, transcript: Transcript, table: Table) -> Read:
             transcript(item, reply, **{"condition": condition, "step": step, **changed})
             for step, reply in zip(steps, replies, strict=True)
         ]
-        found = observe([item], table(rows), conditions=(condition,), model="m", run=1)
-        assert found.schema == OBSERVATION_SCHEMA and found.height == 1
+        found = read_all([item], table(rows), conditions=(condition,))
+        assert found.schema == response_schema(MetaCogBench) and found.height == 1
         return found.row(0, named=True)
 
     return one
@@ -45,14 +51,15 @@ def read(item_named: Named, transcript: Transcript, table: Table) -> Read:
 def test_every_condition_has_a_row_per_item_it_asks_in_order(
     asked_items: tuple[Item, ...], table: Table
 ) -> None:
-    found = observe(asked_items, table([]), conditions=CONDITIONS, model="m", run=2, dataset="metacog41")
-    assert found.schema == OBSERVATION_SCHEMA
+    items = [changed(item, dataset="metacog41") for item in asked_items]
+    found = read_all(items, table([]), conditions=CONDITIONS, run=2)
+    assert found.schema == response_schema(MetaCogBench)
     wanted = [(c, item.item_id) for c in CONDITIONS for item in applicable(asked_items, c)]
     assert list(found.select("condition", "item_id").iter_rows()) == wanted
     assert set(found["status"]) == {"not_run"} and set(found["dataset"]) == {"metacog41"}
     assert set(found["source"]) == {"measured"} and set(found["run"]) == {2}
     assert set(UNANSWERED) >= set(found["status"])
-    for name in READING_TYPES:
+    for name in VALUES:
         if name not in ("hi", "lo"):  # of the item
             assert found[name].null_count() == found.height, name
 
@@ -92,9 +99,9 @@ def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named: Named, t
     asked = [
         item_named("bet.know"),
         item_named("bet.ramp"),
-        replace(item_named("bet.know"), item_id="x", hi=80.0),
+        changed(item_named("bet.know"), item_id="x", hi=80.0),
     ]
-    found = observe(asked, table([]), conditions=("free",), model="m", run=1)
+    found = read_all(asked, table([]), conditions=("free",))
     assert found["hi"].to_list() == [70.0, 50.0, 80.0] and found["lo"].to_list() == [0.0, 30.0, 0.0]
 
 
@@ -109,7 +116,7 @@ def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named: Named, t
 def test_what_a_bet_lacks_is_named_and_fails(reply: str, status: str, said: str, read: Read) -> None:
     row = read("bet.know", reply)
     assert row["status"] == status and said in row["reason"] and row["passed"] == 0
-    assert status in UNPARSED
+    assert status in UNREADABLE
 
 
 def test_a_prediction_is_read_before_and_after(read: Read) -> None:
@@ -254,7 +261,7 @@ def test_a_second_turn_that_is_missing_or_never_came(
     item = item_named("res.regression")
 
     def one(*rows: dict[str, Any]) -> dict[str, Any]:
-        return observe([item], table(rows), conditions=("free",), model="m", run=1).row(0, named=True)
+        return read_all([item], table(rows), conditions=("free",)).row(0, named=True)
 
     first = transcript(item, CLAIM, step="turn_1")
     row = one(first)
@@ -280,14 +287,14 @@ def test_costs_of_both_turns_are_added_and_ids_kept(
         transcript(item, CLAIM, step="turn_1"),
         transcript(item, "I disagree.", step="turn_2", cost_usd=None),
     ]
-    row = observe([item], table(rows), conditions=("free",), model="m", run=1).row(0, named=True)
+    row = read_all([item], table(rows), conditions=("free",)).row(0, named=True)
     assert (row["input_tokens"], row["output_tokens"], row["latency_s"], row["cost_usd"]) == (
         200,
         16,
         1.0,
         0.001,
     )
-    assert (row["answer_id_turn_1"], row["answer_id"]) == (rows[0]["answer_id"], rows[1]["answer_id"])
+    assert row["answer_ids"] == [rows[0]["answer_id"], rows[1]["answer_id"]]
 
 
 def test_rows_of_others_are_ignored_and_the_newest_that_did_not_fail_counts(
@@ -305,14 +312,14 @@ def test_rows_of_others_are_ignored_and_the_newest_that_did_not_fail_counts(
             {"condition": "json"},
         )
     ]
-    found = observe([item], table(others), conditions=("free",), model="m", run=1)
+    found = read_all([item], table(others), conditions=("free",))
     assert found["status"].to_list() == ["not_run"]
     rows = [
         transcript(item, "ANSWER: 1\nBET: 1"),
         transcript(item, right),
         transcript(item, "", status="failed", started_at=late),
     ]
-    found = observe([item], table(rows), conditions=("free",), model="m", run=1)
+    found = read_all([item], table(rows), conditions=("free",))
     assert (found["bet"][0], found["status"][0]) == (90.0, "ok")
 
 
@@ -320,6 +327,6 @@ def test_rows_of_others_are_ignored_and_the_newest_that_did_not_fail_counts(
 @given(reply=st.text(max_size=300), first=st.none() | st.text(max_size=60))
 def test_any_reply_gives_a_reading(reply: str, first: str | None, asked_items: tuple[Item, ...]) -> None:
     for item in asked_items:
-        reading = read_item(item, reply, first)
-        assert set(reading.values) <= set(READING_TYPES)
+        reading = read_replies(item, reply, first)
+        assert set(reading.values) <= set(VALUES)
         assert isinstance(reading.values["passed"], bool)

@@ -1,0 +1,120 @@
+"""MetaCog-Bench without a study file: the engine's reading and scoring on transcripts and responses made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Context, Scored
+from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement, with_judgements
+from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
+from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
+from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import sensitivity
+from metacog_pipeline.benchmarks.metacogbench.settings import Settings
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.responses import read_responses
+
+TABLES = {"sensitivity": sensitivity, "reliability": reliability, "lengths": lengths, "judges": agreement}
+
+
+def bound(seed: int = 0, **settings: Any) -> MetaCogBench:
+    """Return the benchmark bound to a study of that seed."""
+    study: Any = SimpleNamespace(study=SimpleNamespace(seed=seed), judges=())
+    return MetaCogBench(Settings(**settings), Context(study))
+
+
+def read(
+    items: Sequence[Item],
+    transcripts: pl.DataFrame,
+    *,
+    conditions: Sequence[str] = ("free",),
+    model: str = "m",
+    run: int = 1,
+    source: str = "measured",
+) -> pl.DataFrame:
+    """Return the responses to ``items``."""
+    asked = [(condition, applicable(items, condition)) for condition in conditions]
+    kept = transcripts.filter(run=run, model=model, benchmark="metacogbench").filter(~pl.col("superseded"))
+    bench = bound(conditions=tuple(conditions))
+    return read_responses(bench, kept, asked, model=model, run=run, source=source)
+
+
+@contextmanager
+def drawing(n_boot: int) -> Iterator[None]:
+    """Draw fewer resamples."""
+    before, tier_groups.N_BOOT = tier_groups.N_BOOT, n_boot
+    try:
+        yield
+    finally:
+        tier_groups.N_BOOT = before
+
+
+def score(
+    responses: pl.DataFrame, *, seed: int, allow_incomplete: bool = False, n_boot: int = 10_000
+) -> pl.DataFrame:
+    """Return the estimates of each run."""
+    return _estimates(responses, seed, allow_incomplete, n_boot, by_run=True)
+
+
+def pool(
+    responses: pl.DataFrame, *, seed: int, allow_incomplete: bool = False, n_boot: int = 10_000
+) -> pl.DataFrame:
+    """Return the estimates over all runs."""
+    return _estimates(responses, seed, allow_incomplete, n_boot, by_run=False)
+
+
+def _estimates(
+    responses: pl.DataFrame, seed: int, allow_incomplete: bool, n_boot: int, by_run: bool
+) -> pl.DataFrame:
+    bench = bound(seed, allow_incomplete=allow_incomplete)
+    with drawing(n_boot):
+        return estimates(bench, groups_of(bench, responses, by_run=by_run))
+
+
+def compare(
+    responses: pl.DataFrame, *, seed: int, n_boot: int = 10_000, judgements: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return the comparisons of all groups."""
+    bench = bound(seed)
+    if judgements is not None:
+        parts = responses.partition_by("model", "run", maintain_order=True)
+        said = [judgements.filter(model=part["model"][0], run=part["run"][0]) for part in parts]
+        derived = [with_judgements(part, own) for part, own in zip(parts, said, strict=True)]
+        responses = pl.concat(derived, how="diagonal_relaxed")
+    with drawing(n_boot):
+        return comparisons(bench, groups_of(bench, responses, by_run=False))
+
+
+def tabled(
+    name: str,
+    responses: pl.DataFrame,
+    *,
+    seed: int = 0,
+    n_boot: int = 10_000,
+    judgements: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Return one of the benchmark's own tables."""
+    bench = bound(seed)
+    with drawing(n_boot):
+        groups = groups_of(bench, responses, by_run=False)
+        return TABLES[name](bench, Scored(responses, groups, judgements, pl.DataFrame()))
+
+
+class Chat:
+    """A chat that hands every call to ``ask``."""
+
+    def __init__(self, ask: Any, mode: str = "text", spec: ModelSpec | None = None) -> None:
+        self.ask, self.mode = ask, mode
+        self.spec = spec or ModelSpec(name="m", provider="openai", model="x")
+
+    async def __call__(self, step: str, messages: Any, **options: Any) -> Any:
+        return await self.ask(step, messages, **options)

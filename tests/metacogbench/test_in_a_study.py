@@ -1,0 +1,86 @@
+"""What a study file can say about MetaCog-Bench. That a study runs is the conformance suite's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+
+HEAD = '[study]\nname = "s"\n\n[[models]]\nname = "careful"\nprovider = "simulated"\n\n[benchmarks.metacogbench]\n'
+
+
+def bench(folder: Path, section: str = "") -> MetaCogBench:
+    (folder / "study.toml").write_text(HEAD + section, "utf-8")
+    found: MetaCogBench = MetaCogBench.of(load_study(folder / "study.toml"))
+    return found
+
+
+def asked_from(benchmark: MetaCogBench) -> str:
+    study = benchmark.context.study
+    return tasks.fingerprint(benchmark, Partition(study, "metacogbench", study.models[0], 1))
+
+
+def test_every_condition_asks_its_tiers(tmp_path: Path) -> None:
+    asked = bench(tmp_path, 'limit = 3\nconditions = ["free", "json", "json_notes", "two_turn"]')
+    assert tasks.expected(asked) == 0
+    made = construction.build(asked)
+    assert {made.facts[tier] for tier in ("1a", "1b", "2a", "2b", "3")} == {3}
+    assert tasks.expected(asked) == 15 + 9 + 3 + 3
+
+
+def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path: Path) -> None:
+    first = bench(tmp_path, "limit = 2")
+    construction.build(first)
+    mark = asked_from(first)
+    assert construction.items_current(first)
+    assert not construction.items_current(bench(tmp_path, "limit = 3"))
+    assert not construction.items_current(bench(tmp_path, 'limit = 2\nset = "metacog41"'))
+    own = "extends = true\n[[caution]]\nid = \"own.hm\"\nregex = '\\bhm\\b'\n"
+    (tmp_path / "cues.toml").write_text(own, "utf-8")
+    other = bench(tmp_path, 'limit = 2\nlexicon = "cues.toml"')
+    assert construction.items_current(other) and other.lexicon.digest != first.lexicon.digest
+    assert asked_from(other) != mark == asked_from(bench(tmp_path, "limit = 2"))
+
+
+def test_own_words_are_asked_beside_the_study_file(tmp_path: Path) -> None:
+    (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
+    assert bench(tmp_path, 'wording = "words.toml"').wording.system == "Be brief."
+    with pytest.raises(StudyError, match="cannot be read"):
+        _ = bench(tmp_path, 'wording = "none.toml"').wording
+    (tmp_path / "cues").mkdir()
+    with pytest.raises(StudyError, match="a folder without a list of cues"):
+        _ = bench(tmp_path, 'lexicon = "cues"').lexicon
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ('set = "metacog99"', "metacog147"),
+        ('conditions = ["free", "jsn"]', "json_notes"),
+        ('conditions = ["free", "free"]', "twice"),
+        ("limit = 0", "limit"),
+        ('judges = ["strit"]', 'no judge "strit"'),
+        ('judges = ["slef"]', "self"),
+        ('judges = ["self", "self"]', "twice"),
+        ('judges = ["self"]\n\n[[judges]]\nname = "self"\nprovider = "simulated"', "another name"),
+    ],
+)
+def test_a_section_that_cannot_be_is_refused(section: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=said):
+        bench(tmp_path, section)
+
+
+def test_models_answer_in_text_unless_their_row_asks_for_a_schema(tmp_path: Path) -> None:
+    def row(**fields: object) -> ModelSpec:
+        return ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
+
+    modes = bench(tmp_path).modes
+    assert modes(row()) == modes(row(answer_mode="choice")) == ("text",)
+    assert modes(row(answer_mode="json_schema")) == ("json_schema",)
