@@ -16,6 +16,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wordi
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.schemas import response_schema
+from tests.cli.conftest import metacog
+
+__all__ = ["metacog"]
 
 Calls = list[tuple[str, tuple[Message, ...], dict[str, Any]]]
 
