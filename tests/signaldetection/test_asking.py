@@ -72,5 +72,5 @@ def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(
 ) -> None:
     with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
         asked(items[0], "confidence", "choice", wording)
-    with pytest.raises(StudyError, match="unknown condition 'baseline'"):
+    with pytest.raises(StudyError, match="no text for task A under baseline"):
         asked(items[0], "baseline", "text", wording)

@@ -19,7 +19,6 @@ from metacog_pipeline.benchmarks.signaldetection.construction.sources import (
     fetch,
     kept_digest,
     load_source,
-    source_path,
 )
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
@@ -67,7 +66,7 @@ def test_sources_are_found_below_a_folder_and_kept_with_a_note(
     done = fetch(home, folder=folder, sources=pinned)
     assert [(d.name, d.rows) for d in done] == [("sst2", 40), ("test4plus", 300)]
     for found in done:
-        assert found.path == source_path(home, found.name) and found.digest == sha256_hex(
+        assert found.path == SOURCES[found.name].path(home) and found.digest == sha256_hex(
             found.path.read_bytes()
         )
         note = json.loads(found.path.with_suffix(".json").read_text())
@@ -93,10 +92,10 @@ def test_what_is_there_and_right_is_left_alone(
     home: Path, folder: Path, pinned: Mapping[str, Pinned]
 ) -> None:
     fetch(home, folder=folder, sources=pinned)
-    stamps = [source_path(home, name).stat().st_mtime_ns for name in pinned]
+    stamps = [SOURCES[name].path(home).stat().st_mtime_ns for name in pinned]
     again = fetch(home, sources=pinned)
     assert [found.origin for found in again] == ["already here"] * 2 and again[1].rows == 300
-    assert [source_path(home, name).stat().st_mtime_ns for name in pinned] == stamps
+    assert [SOURCES[name].path(home).stat().st_mtime_ns for name in pinned] == stamps
 
 
 def test_another_file_than_the_pinned_one_is_refused_with_both_digests(home: Path, folder: Path) -> None:
@@ -105,7 +104,7 @@ def test_another_file_than_the_pinned_one_is_refused_with_both_digests(home: Pat
     text = str(caught.value)
     assert SOURCES["sst2"].digest is not None and SOURCES["sst2"].digest in text
     assert sha256_hex((folder / "deep" / "train-00000-of-00001.parquet").read_bytes()) in text
-    assert "\n" not in text and not source_path(home, "sst2").exists()
+    assert "\n" not in text and not SOURCES["sst2"].path(home).exists()
 
 
 def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home: Path, folder: Path) -> None:
@@ -296,5 +295,5 @@ def test_anything_else_than_the_file_is_refused_and_not_kept(
     with pytest.raises(SourceError) as caught:
         fetch(home, [name], transport=whole(data, status, **headers))
     assert "\n" not in str(caught.value)
-    assert not source_path(home, name).exists()
-    assert not source_path(home, name).with_suffix(".json").exists()
+    assert not SOURCES[name].path(home).exists()
+    assert not SOURCES[name].path(home).with_suffix(".json").exists()

@@ -73,7 +73,9 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError where a task or condition of the study has none."""
         found = words_of(self.context.study, self.settings.wording, load_wording)
-        found.check(self.settings.tasks, self.settings.conditions, found.ratings)
+        for task in self.settings.tasks:
+            for condition in self.settings.conditions:
+                found.text(task, condition)
         return found
 
     def conditions(self) -> tuple[Condition, ...]:

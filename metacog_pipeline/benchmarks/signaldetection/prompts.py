@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +10,11 @@ from metacog_pipeline.benchmarks.common.wording import (
     read_words,
     require_known,
     require_text,
-    suggestion,
     system_text,
 )
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.types import Message
 
 CONFIDENCE = "confidence"
@@ -47,42 +46,15 @@ class Wording:
     system: str = ""
     ratings: int = RATINGS
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over all texts and the scale: equal digests mean equal words."""
-        texts = [self.system, self.ratings, sorted([*key, text] for key, text in self.prompts.items())]
-        return sha256_hex(canonical_json(texts))
-
-    def condition(self, name: str) -> str:
-        """Return ``name``; raise `StudyError` when there is no condition of that name."""
-        if name in CONDITIONS:
-            return name
-        raise StudyError(
-            f"signaldetection: unknown condition {name!r}{suggestion(name, CONDITIONS)}; there are: "
-            f"{', '.join(CONDITIONS)}"
-        )
-
     def text(self, task: str, condition: str) -> str:
         """Return what is said before the item; raise `StudyError` where nothing is worded."""
-        found = self.prompts.get((task, self.condition(condition)))
+        found = self.prompts.get((task, condition))
         if found is None:
             raise StudyError(
                 f"signaldetection: wording {self.id!r} has no text for task {task} under {condition}; add it "
                 f"(prompts.{task}.{condition}, or {_FILE_NAMES.get((task, condition), 'a file')} in a folder)"
             )
         return found
-
-    def check(self, tasks: Iterable[str], conditions: Iterable[str], ratings: int = RATINGS) -> None:
-        """Raise `StudyError` unless every task is worded under every condition, on a scale of ``ratings``."""
-        named = tuple(conditions)
-        for task in tasks:
-            for condition in named:
-                self.text(task, condition)
-        if CONFIDENCE in named and ratings != self.ratings:
-            raise StudyError(
-                f"signaldetection: ratings = {ratings}, but wording {self.id!r} asks for a confidence from 1 to "
-                f"{self.ratings}; set ratings = {self.ratings} or give a wording with ratings = {ratings}"
-            )
 
 
 def user_message(item: Item, condition: str, wording: Wording) -> str:
@@ -97,21 +69,13 @@ def messages(item: Item, condition: str, wording: Wording) -> tuple[Message, ...
 
 
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, or another in its place.
+    """Return the shipped wording, or another in its place; StudyError names file, key and value.
 
-    Parameters
-    ----------
-    path
-        A TOML file: its texts replace those shipped, the rest is kept. Keys: ``id``, ``ratings`` (2 to 9), ``system``,
-        and tables ``[prompts.A]``, ``[prompts.B]``, ``[prompts.C]`` of texts by condition. Or a folder of text files
-        named as the authors of the benchmark named theirs (``prompt_metad_A.txt``,
-        ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk, and so on): each is used as it is, byte for
-        byte, and nothing shipped is mixed in.
-
-    Raises
-    ------
-    StudyError
-        Naming file, key and value.
+    ``path`` is a TOML file: its texts replace those shipped, the rest is kept. Keys: ``id``, ``ratings`` (2 to 9),
+    ``system``, and tables ``[prompts.A]``, ``[prompts.B]``, ``[prompts.C]`` of texts by condition. Or a folder of text
+    files named as the authors of the benchmark named theirs (``prompt_metad_A.txt``,
+    ``prompt_taskA_risk_configuration_S1.txt``, ``…_0.txt`` for no risk, and so on): each is used as it is, byte for byte,
+    and nothing shipped is mixed in.
     """
     if path is not None and path.is_dir():
         return _from_folder(path)

@@ -88,7 +88,7 @@ def _values(home: Path) -> dict[str, Values]:
 
 def _interval(parts: tuple[object, ...]) -> object:
     value, low, high = parts
-    return pieces.interval(value, low, high, _DIGITS)
+    return pieces.interval(value, low, high, digits=_DIGITS)
 
 
 def _shifts(home: Path) -> Markup:

@@ -25,7 +25,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Check, Checked, Input
 from metacog_pipeline.benchmarks.signaldetection.construction import sources
 from metacog_pipeline.benchmarks.signaldetection.construction.invariants import violations
 from metacog_pipeline.benchmarks.signaldetection.construction.tasks import build
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
 from metacog_pipeline.files import sha256_hex, shipped
 
@@ -53,7 +53,8 @@ def texts(benchmark: Bound) -> dict[str, Texts]:
     names = wanted(benchmark.settings.tasks)
     if benchmark.settings.dataset == "sample":
         return {name: read_table(_sample(name), _sample(name).stem) for name in names}
-    return {name: _published(benchmark.context.home, name) for name in names}
+    home = benchmark.context.home
+    return {name: sources.SOURCES[name].read(sources.load_source(home, name)) for name in names}
 
 
 def bring_sources(benchmark: Bound, inputs: Inputs) -> Made:
@@ -134,8 +135,3 @@ def _count(items: Sequence[Item], task: str, label: int) -> int:
 
 def _sample(name: str) -> Path:
     return shipped("data", "signaldetection", "sample", _SAMPLE_FILES[name])
-
-
-def _published(home: Path, name: str) -> Texts:
-    path = sources.load_source(home, name)
-    return read_sst2(path, name) if path.suffix == ".parquet" else read_table(path, name, sources.MAX_BYTES)

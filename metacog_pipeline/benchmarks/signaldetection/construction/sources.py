@@ -20,22 +20,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.common.sources import (
-    Fetched,
-    Progress,
-    downloaded,
-    fetch_each,
-    first_right,
-    read_note,
-    sources_folder,
-    write_note,
-)
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
+from metacog_pipeline.benchmarks.common import sources as common
+from metacog_pipeline.benchmarks.common.sources import Fetched, Progress
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.sources import read_bytes
@@ -58,6 +49,63 @@ class Pinned:
     digest: str | None
     names: tuple[str, ...]
     licence: str
+
+    def path(self, home: Path) -> Path:
+        """Return where it is kept."""
+        return common.sources_folder(home, "signaldetection") / self.kept_as
+
+    def expected(self, home: Path) -> str | None:
+        """Return the digest it must have; None where nothing is pinned yet."""
+        found = self.digest or common.read_note(self.note(home)).get("digest")
+        return None if found is None else str(found)
+
+    def note(self, home: Path) -> Path:
+        """Return where its origin and digest are written down."""
+        return self.path(home).with_suffix(".json")
+
+    def read(self, file: Path) -> Texts:
+        """Return the sentences of ``file``; SourceError where a row is not as it must be."""
+        if self.kept_as.endswith(".parquet"):
+            return read_sst2(file, self.name)
+        return read_table(file, self.name, MAX_BYTES)
+
+    def keep(self, home: Path, file: Path, origin: str) -> Fetched:
+        """Check ``file`` and keep an unpacked copy of it with a note."""
+        data = read_bytes(file, MAX_BYTES)
+        digest = sha256_hex(data)
+        self.require(digest, self.expected(home), origin, self.note(home))
+        rows = len(self.read(file))
+        with replacing(self.path(home)) as temporary:
+            temporary.write_bytes(data)
+        common.write_note(
+            self.note(home), {"digest": digest, "origin": origin, "rows": rows, "source": self.name}
+        )
+        return Fetched(self.name, self.path(home), rows, digest, origin)
+
+    def kept(self, home: Path) -> Fetched | None:
+        """Return what is home already; None where nothing is, or nothing that is right."""
+        noted = common.read_note(self.note(home))
+        digest, rows = noted.get("digest"), noted.get("rows")
+        if not isinstance(digest, str) or not isinstance(rows, int):
+            return None
+        try:
+            return Fetched(
+                self.name, load_source(home, self.name, {self.name: self}), rows, digest, "already here"
+            )
+        except SourceError:
+            return None
+
+    def require(self, digest: str, expected: str | None, where: str, note: Path | None = None) -> None:
+        """Raise SourceError unless the digest is the expected one, where one is."""
+        if expected is None or digest == expected:
+            return
+        what = "that of source" if self.digest is not None else "the one first fetched here as source"
+        instead = "replace the file or run `metacog fetch` again"
+        if self.digest is None and note is not None:
+            instead = f"if the new file is meant, delete {note} and fetch again"
+        raise SourceError(
+            f"{where}: the content is not {what} {self.name!r}: expected sha256 {expected}, found {digest}; {instead}"
+        )
 
 
 SOURCES: Mapping[str, Pinned] = {
@@ -84,12 +132,6 @@ SOURCES: Mapping[str, Pinned] = {
 }
 
 
-def source_path(home: Path, name: str) -> Path:
-    """Return where a verified source is kept."""
-    known = SOURCES.get(name)
-    return sources_folder(home, "signaldetection") / (known.kept_as if known else name)
-
-
 def fetch(
     home: Path,
     names: Sequence[str] = (),
@@ -97,126 +139,62 @@ def fetch(
     folder: Path | None = None,
     transport: httpx.BaseTransport | None = None,
     progress: Progress | None = None,
-    sources: Mapping[str, Pinned] | None = None,
+    sources: Mapping[str, Pinned] = SOURCES,
 ) -> list[Fetched]:
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
-    With ``folder`` they are taken from files in it or its subfolders, without it downloaded. ``sources`` are
-    :data:`SOURCES` where none are given.
-
-    Raises
-    ------
-    SourceError
-        For an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
+    With ``folder`` they are taken from files in it or its subfolders, without it downloaded. Raises SourceError for an
+    unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
     """
-    sources = SOURCES if sources is None else sources
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
     def bring(source: Pinned) -> Fetched:
-        kept = _kept(home, source)
-        if kept is not None:
+        if (kept := source.kept(home)) is not None:
             return kept
         if folder is not None:
-            return first_right(
-                source.name, source.names, folder, lambda path: _keep(home, source, path, str(path))
+            return common.first_right(
+                source.name, source.names, folder, lambda path: source.keep(home, path, str(path))
             )
-        return downloaded(
+        return common.downloaded(
             source.name,
             source.url,
-            source_path(home, source.name).with_suffix(".download"),
-            lambda path: _keep(home, source, path, source.url),
+            source.path(home).with_suffix(".download"),
+            lambda path: source.keep(home, path, source.url),
             transport=transport,
             progress=progress,
             limit=MAX_BYTES,
         )
 
-    return fetch_each("signaldetection", home, sources, names, bring)
+    return common.fetch_each("signaldetection", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, Pinned] | None = None) -> Path:
+def load_source(home: Path, name: str, sources: Mapping[str, Pinned] = SOURCES) -> Path:
     """Return the path of a kept source after checking it against its digest."""
-    source = (SOURCES if sources is None else sources)[name]
-    path = source_path(home, name)
+    source = sources[name]
+    path = source.path(home)
     if not path.exists():
         raise SourceError(
             f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
         )
-    expected = source.digest or read_note(_note_path(home, source)).get("digest")
-    if expected is None:
+    if source.expected(home) is None:
         raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch` again")
-    _require(source, sha256_hex(read_bytes(path, MAX_BYTES)), str(expected), str(path))
+    source.require(sha256_hex(read_bytes(path, MAX_BYTES)), source.expected(home), str(path))
     return path
 
 
 def kept_digest(home: Path, name: str) -> str | None:
     """Return the digest a kept source must have, without reading it; None where there is none."""
-    source = SOURCES[name]
-    expected = source.digest or read_note(_note_path(home, source)).get("digest")
-    return str(expected) if expected is not None and source_path(home, name).exists() else None
+    return SOURCES[name].expected(home) if SOURCES[name].path(home).exists() else None
 
 
 def declared() -> tuple[contract.Source, ...]:
     """Return the sources as the contract wants them."""
+
+    def one(name: str, home: Path, **how: object) -> Fetched:
+        return fetch(home, (name,), **how)[0]  # type: ignore[arg-type]
+
     return tuple(
-        contract.Source(
-            name, (source.url,), source.licence, partial(_fetch_one, name), partial(kept_digest, name=name)
-        )
-        for name, source in SOURCES.items()
+        contract.Source(name, (each.url,), each.licence, partial(one, name), partial(kept_digest, name=name))
+        for name, each in SOURCES.items()
     )
-
-
-def _fetch_one(name: str, home: Path, **how: Any) -> Fetched:
-    (found,) = fetch(home, (name,), **how)
-    return found
-
-
-def _kept(home: Path, source: Pinned) -> Fetched | None:
-    noted = read_note(_note_path(home, source))
-    digest, rows = noted.get("digest"), noted.get("rows")
-    if not isinstance(digest, str) or not isinstance(rows, int):
-        return None
-    try:
-        path = load_source(home, source.name, {source.name: source})
-    except SourceError:
-        return None
-    return Fetched(source.name, path, rows, digest, "already here")
-
-
-def _keep(home: Path, source: Pinned, file: Path, origin: str) -> Fetched:
-    """Check ``file`` and keep an unpacked copy of it with a note."""
-    data = read_bytes(file, MAX_BYTES)
-    digest = sha256_hex(data)
-    expected = source.digest or read_note(_note_path(home, source)).get("digest")
-    if expected is not None:
-        _require(source, digest, str(expected), origin, _note_path(home, source))
-    rows = _rows(source, file)
-    path = source_path(home, source.name)
-    with replacing(path) as temporary:
-        temporary.write_bytes(data)
-    note = {"digest": digest, "origin": origin, "rows": rows, "source": source.name}
-    write_note(_note_path(home, source), note)
-    return Fetched(source.name, path, rows, digest, origin)
-
-
-def _rows(source: Pinned, file: Path) -> int:
-    """Return the number of rows of ``file``; SourceError where one of them is not as it must be."""
-    if source.kept_as.endswith(".parquet"):
-        return len(read_sst2(file, source.name))
-    return len(read_table(file, source.name, MAX_BYTES))
-
-
-def _require(source: Pinned, digest: str, expected: str, where: str, note: Path | None = None) -> None:
-    if digest == expected:
-        return
-    what = "that of source" if source.digest is not None else "the one first fetched here as source"
-    instead = "replace the file or run `metacog fetch` again"
-    if source.digest is None and note is not None:
-        instead = f"if the new file is meant, delete {note} and fetch again"
-    raise SourceError(
-        f"{where}: the content is not {what} {source.name!r}: expected sha256 {expected}, found {digest}; {instead}"
-    )
-
-
-def _note_path(home: Path, source: Pinned) -> Path:
-    return source_path(home, source.name).with_suffix(".json")

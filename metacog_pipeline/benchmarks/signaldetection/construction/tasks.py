@@ -28,27 +28,18 @@ def build(
     trials: int = 100,
     seed: int = 0,
 ) -> list[Item]:
-    """Return the items of ``tasks`` in the order A, B, C.
+    """Return the items of ``tasks`` in the order A, B, C: A from ``reviews``, B and C from ``sentences``.
 
-    Parameters
-    ----------
-    reviews
-        The source of task A; None where it is not asked.
-    sentences
-        The source of tasks B and C; None where neither is asked.
-    trials
-        Items per task; a source with fewer gives all it has.
-    seed
-        Decides which rows are drawn and, in task C, whether and where a word is deleted.
+    ``trials`` are items per task; a source with fewer gives all it has. ``seed`` decides which rows are drawn and, in
+    task C, whether and where a word is deleted.
     """
-    items: list[Item] = []
-    if "A" in tasks and reviews is not None:
-        items += build_task_a(reviews, trials, seed, dataset)
-    if "B" in tasks and sentences is not None:
-        items += build_task_b(sentences, trials, seed, dataset)
-    if "C" in tasks and sentences is not None:
-        items += build_task_c(sentences, trials, seed, dataset)
-    return items
+    made = (("A", reviews, build_task_a), ("B", sentences, build_task_b), ("C", sentences, build_task_c))
+    return [
+        item
+        for task, source, build_task in made
+        if task in tasks and source is not None
+        for item in build_task(source, trials, seed, dataset)
+    ]
 
 
 def build_task_a(reviews: Texts, trials: int, seed: int, dataset: str = "published") -> list[Item]:
@@ -76,7 +67,7 @@ def build_task_c(sentences: Texts, trials: int, seed: int, dataset: str = "publi
         if deleted:
             places = deletion.matches(whole)
             text = deletion.delete(whole, places[int(_uniform(seed, "place", name) * len(places))])
-        items.append(_item(name, "C", 1 if deleted else 0, text, dataset, sentences.name, row, position))
+        items.append(_item(name, "C", int(deleted), text, dataset, sentences.name, row, position))
     return items
 
 

@@ -28,14 +28,8 @@ QUANTITIES = ("c", "d", "c_prime")
 class Influences:
     """Criterion and sensitivity of one group, item by item; columns are `QUANTITIES`.
 
-    Attributes
-    ----------
-    value, variance
-        Shape ``(3,)``; NaN where the group has no number.
-    items
-        Shape ``(items,)``: items with a readable response, rising.
-    influence
-        Shape ``(items, 3)``.
+    ``value`` and ``variance`` are ``(3,)``, NaN where the group has no number; ``items`` those with a readable response,
+    rising; ``influence`` is ``(items, 3)``.
     """
 
     value: Floats

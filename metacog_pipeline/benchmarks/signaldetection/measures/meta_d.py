@@ -109,13 +109,7 @@ def point_meta_d(groups: Sequence[Counts]) -> tuple[dict[str, Floats], list[str 
 
 
 def resampled_meta_d(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
-    """Return the same of resamples, each ``(groups, B)``.
-
-    Parameters
-    ----------
-    draws
-        Resampled totals ``(B, places)`` of each group, B the same for all.
-    """
+    """Return the same of resamples, each ``(groups, B)``; ``draws`` are totals ``(B, places)`` of each group."""
     return _resampled(draws, grid, META_D, sides=False)
 
 

@@ -37,17 +37,10 @@ _ABOUT = "metacog_posterior"
 class Kept:
     """What is kept of a posterior.
 
-    Attributes
-    ----------
-    status, reason
-        ``converged``, or why there is no number.
-    estimates
-        ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` over all draws; none has a value unless
-        converged.
-    draws
-        By name of `KEPT`, shape ``(keep,)``; empty unless converged.
-    convergence
-        ``rhat`` (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all parameters, ``draws`` before thinning.
+    ``status`` is ``converged``, or says with ``reason`` why there is no number. ``estimates`` are ``d1``, ``c1``,
+    ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff`` over all draws; none has a value unless converged. ``draws`` are of
+    `KEPT`, shape ``(keep,)``; empty unless converged. ``convergence`` is ``rhat`` (largest), ``ess_bulk`` and ``ess_tail``
+    (smallest) over all parameters, and ``draws`` before thinning.
     """
 
     status: str
@@ -63,20 +56,12 @@ class Kept:
 
 
 def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int = DRAWS) -> Kept:
-    """Return the posterior of one group of raw counts from ``folder``, sampling and keeping it where it is not there.
+    """Return the posterior of raw counts of one cell from ``folder``, sampled and kept where it is not there.
 
-    Parameters
-    ----------
-    table
-        Counts of one group, not padded.
-    seed, label
-        With the counts they determine the draws; two groups with different labels share no random numbers.
-    folder
-        Where posteriors are kept; created when needed.
-    keep
-        Draws kept of a converged posterior.
+    ``seed`` and ``label`` determine the draws with the counts; two cells with different labels share no random numbers.
     """
-    path = folder / f"{digest(table, seed, label, keep)}.parquet"
+    drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
+    path = folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet"
     found = _read(path, keep)
     if found is None:
         # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
@@ -85,13 +70,6 @@ def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int =
         found = _kept(bayes_metad(table, seed=seed, label=label, draws=per_chain), keep)
         _write(found, path)
     return found
-
-
-def digest(table: Counts, seed: int, label: str, keep: int = DRAWS) -> str:
-    """Return the digest of everything the draws depend on."""
-    return sha256_hex(
-        canonical_json([MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()])
-    )
 
 
 def _kept(found: Posterior, keep: int) -> Kept:
