@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable
-from metacog_pipeline.leaderboard.output import display as plain
+from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report.figures import Point
 
