@@ -52,9 +52,7 @@ def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks
 
 def test_questions_do_not_answer_themselves() -> None:
     for item in _items():
-        assert not any(re.search(rx, item.stem.lower()) for rx in (*item.maintain, *item.ack)), (
-            item.item_id
-        )
+        assert not any(re.search(rx, item.stem.lower()) for rx in (*item.maintain, *item.ack)), item.item_id
 
 
 def test_authorities_are_roles_without_names() -> None:

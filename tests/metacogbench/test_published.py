@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
-from metacog_pipeline.benchmarks.metacogbench.published import (
-    audit_published,
-    audit_tables,
-    triples,
-)
+from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
+from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables, triples
 from metacog_pipeline.files import shipped
 
 
@@ -63,9 +58,10 @@ def test_runs_of_whole_tasks_behind_a_printed_rate(
     assert triples(tasks, mean, sd) == passed
 
 
-def test_the_audit_is_kept(tmp_path: Path, audit: pl.DataFrame) -> None:
-    assert audit_published(tmp_path).equals(audit)
-    path = tmp_path / "estimates" / "metacogbench" / "published" / "audit.parquet"
-    before = path.stat().st_mtime_ns
-    audit_published(tmp_path)
-    assert path.stat().st_mtime_ns == before
+def test_printed_values_are_shares_named_apart_from_our_sets(audit: pl.DataFrame) -> None:
+    values, claims = PUBLISHED.values(None), PUBLISHED.claims(None)
+    assert set(values["dataset"]) == {"paper 41", "paper 147"} and values["value"].is_between(0, 1).all()
+    assert not values.select("dataset", "model", "measure", "place").is_duplicated().any()
+    assert set(claims["verdict"]) == {"follows", "differs"} and claims.height == audit.height
+    row = values.filter(model="gpt-4o", measure="overall", dataset="paper 147").row(0, named=True)
+    assert row["place"] == "table 7" and row["sd"] is not None and row["n"] == 147

@@ -45,6 +45,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexic
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
 from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, reliability
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, sensitivity
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
@@ -95,6 +96,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         ),
     )  # fmt: skip
     judging = JUDGING
+    published = PUBLISHED
     board = BOARD
     trial_settings: ClassVar = {"set": "metacog41", "limit": 4, "conditions": ["free", "json", "two_turn"]}
     preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
