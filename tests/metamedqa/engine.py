@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
@@ -30,17 +29,15 @@ def bound(seed: int = 1, **settings: Any) -> MetaMedQA:
 
 def observe(
     items: Sequence[Item],
-    transcripts: pa.Table | pl.DataFrame,
+    transcripts: pl.DataFrame,
     *,
     conditions: Sequence[str],
     model: str,
     run: int,
-    source: str | None = None,
 ) -> pl.DataFrame:
     """Return the responses of one model and run; other rows are ignored, as the engine ignores them."""
-    rows = transcripts if isinstance(transcripts, pl.DataFrame) else pl.DataFrame(pl.from_arrow(transcripts))
-    kept = rows.filter(~pl.col("superseded"), benchmark="metamedqa", model=model, run=run)
-    told = source or (kept["source"][0] if kept.height else "measured")
+    kept = transcripts.filter(~pl.col("superseded"), benchmark="metamedqa", model=model, run=run)
+    told = kept["source"][0] if kept.height else "measured"
     asked = [(condition, items) for condition in conditions]
     benchmark = bound(conditions=tuple(conditions))
     return responses.read_responses(benchmark, kept, asked, model=model, run=run, source=told)

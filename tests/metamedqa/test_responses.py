@@ -81,28 +81,6 @@ def test_latest_answer_counts_and_a_failure_never_hides_one(
     assert first(items, table([failed]))["reason"] == "timeout"
 
 
-def test_rows_of_others_and_superseded_rows_are_ignored(
-    items: list[Item], transcript: Transcript, table: Table
-) -> None:
-    others = [
-        transcript(items[0], GOOD, **changed)
-        for changed in (
-            {"superseded": True},
-            {"model": "other"},
-            {"run": 2},
-            {"benchmark": "medley"},
-            {"condition": "role"},
-            {"item_id": "unknown"},
-            {"step": "unknown"},
-        )
-    ]
-    assert first(items, table(others))["status"] == "not_run"
-
-
-def test_arrow_tables_are_taken_too(items: list[Item], transcript: Transcript, table: Table) -> None:
-    assert seen(items[:1], table([transcript(items[0], GOOD)]).to_arrow())["answer"].to_list() == ["A"]
-
-
 def two_steps(
     transcript: Transcript, item: Item, second: dict[str, Any] | None, **first_step: Any
 ) -> list[dict[str, Any]]:
@@ -191,14 +169,6 @@ def test_order_of_items_and_rows_does_not_matter(
     straight = seen(items, table(rows)).sort("item_id")
     shuffled = seen(items[::-1], table(rows[::-1])).sort("item_id")
     assert straight.equals(shuffled)
-
-
-def test_source_comes_from_the_transcripts_unless_given(
-    items: list[Item], transcript: Transcript, table: Table
-) -> None:
-    frame = table([transcript(items[0], GOOD, source="imported")])
-    assert seen(items, frame)["source"].unique().to_list() == ["imported"]
-    assert seen(items, frame, source="simulated")["source"].unique().to_list() == ["simulated"]
 
 
 def test_item_records_hold_raw_text_and_digest(
