@@ -1,3 +1,3 @@
 """Measure what language models know about what they know."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
