@@ -101,19 +101,11 @@ def meta_information(table: Counts) -> MetaInformation:
     ideal = np.where(d != 0, ideal_information(d), 0.0)
     status = np.where(n > 0, OK, NO_ITEMS)
     return MetaInformation(
-        meta_i=values[0],
-        meta_i_signed=values[1],
-        i_src=values[2],
-        h_accuracy=entropy,
-        meta_i1r=ratio(values[1], ideal),
-        meta_i2r=ratio(values[1], np.where(outcome == OK, entropy, 0.0)),
-        rmi=ratio(values[1], room),
-        n=n,
-        status=status,
-        status_i1r=np.where(status == OK, sensitivity.status, status),
-        status_i2r=outcome,
-        status_rmi=half,
-    )
+        meta_i=values[0], meta_i_signed=values[1], i_src=values[2], h_accuracy=entropy,
+        meta_i1r=ratio(values[1], ideal), meta_i2r=ratio(values[1], np.where(outcome == OK, entropy, 0.0)),
+        rmi=ratio(values[1], room), n=n, status=status,
+        status_i1r=np.where(status == OK, sensitivity.status, status), status_i2r=outcome, status_rmi=half,
+    )  # fmt: skip
 
 
 def ideal_information(d: ArrayLike) -> Floats:

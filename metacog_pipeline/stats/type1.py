@@ -293,27 +293,13 @@ def _measures(
     right, given = hits + rejections, hits + misses + false_alarms + rejections
     accuracy = np.where(given > 0, right / np.where(given > 0, given, 1.0), np.nan)
     return Type1(
-        n1=n1,
-        n2=n2,
-        hit_rate=hit_rate,
-        false_alarm_rate=false_alarm_rate,
-        n=np.maximum(given - added, 0.0),
-        accuracy=accuracy,
-        d=d,
-        c=c,
-        c_prime=c_prime,
-        ln_beta=ln_beta,
-        da=_unit(ratio) * d,
-        ca=_unit(ratio) * c,
-        var_d=v_h / ratio**2 + v_f,
-        var_c=(v_h + v_f) / (1 + ratio) ** 2,
-        var_c_prime=var_c_prime,
-        var_ln_beta=_products(z_h, v_h) + _products(z_f, v_f),
-        cov_d_c=(v_f - v_h / ratio) / (1 + ratio),
-        status=_status(d, c, ratio, empty),
-        s=ratio,
+        n1=n1, n2=n2, hit_rate=hit_rate, false_alarm_rate=false_alarm_rate, n=np.maximum(given - added, 0.0),
+        accuracy=accuracy, d=d, c=c, c_prime=c_prime, ln_beta=ln_beta, da=_unit(ratio) * d,
+        ca=_unit(ratio) * c, var_d=v_h / ratio**2 + v_f, var_c=(v_h + v_f) / (1 + ratio) ** 2,
+        var_c_prime=var_c_prime, var_ln_beta=_products(z_h, v_h) + _products(z_f, v_f),
+        cov_d_c=(v_f - v_h / ratio) / (1 + ratio), status=_status(d, c, ratio, empty), s=ratio,
         correction=correction,
-    )
+    )  # fmt: skip
 
 
 def _status(d: Floats, c: Floats, s: Floats, empty: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Texts:

@@ -73,17 +73,9 @@ def type2_rates(table: Counts) -> Type2Rates:
         for side, total in zip((correct_1, wrong_1, correct_2, wrong_2), sums, strict=True)
     ]
     return Type2Rates(
-        rates[0],
-        rates[1],
-        rates[2],
-        rates[3],
-        sums[0],
-        sums[1],
-        sums[2],
-        sums[3],
-        outcome_status(sums[0], sums[1]),
-        outcome_status(sums[2], sums[3]),
-    )
+        rates[0], rates[1], rates[2], rates[3], sums[0], sums[1], sums[2], sums[3],
+        outcome_status(sums[0], sums[1]), outcome_status(sums[2], sums[3]),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

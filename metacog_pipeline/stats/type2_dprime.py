@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats._arrays import Floats, floats, ratio
+from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate
 from metacog_pipeline.stats.proportions import Z95, wilson_interval
 from metacog_pipeline.stats.type1 import STATUSES, Texts, normal_quantile, type1_from_table
@@ -133,18 +133,7 @@ def type2_dprime(
     >>> found.d.round(3), found.raw_alignment.round(3), found.yfr.round(3)
     (array([0.831]), array([0.688]), array([0.273]))
     """
-    names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
-    given = [
-        np.atleast_1d(np.asarray(values)) for values in (yes_correct, yes_incorrect, n_correct, n_incorrect)
-    ]
-    hit, alarm, right, wrong = (floats(name, values) for name, values in zip(names, given, strict=True))
-    if len({len(part) for part in (hit, alarm, right, wrong)}) > 1:
-        raise ValueError(
-            f"lengths {[len(p) for p in (hit, alarm, right, wrong)]} differ: one number per cell needed"
-        )
-    for name, some, of in (("yes_correct", hit, right), ("yes_incorrect", alarm, wrong)):
-        if bool(((some < 0) | (some > of)).any()):
-            raise ValueError(f"{name} must lie between 0 and its number of items")
+    hit, alarm, right, wrong = yes_no_table(yes_correct, yes_incorrect, n_correct, n_incorrect)
     # Hits are yeses to correct items and "S1" a wrong item: the arithmetic of type 1.
     rates = type1_from_table(hit, right - hit, alarm, wrong - alarm, correction)
     outcome = outcome_status(right, wrong)
@@ -152,20 +141,24 @@ def type2_dprime(
     yes, everything = hit + alarm, right + wrong
     no_correct = right - hit
     return Type2Dprime(
-        n_correct=right,
-        n_wrong=wrong,
-        yes_correct=hit,
-        yes_wrong=alarm,
-        hit_rate=rates.hit_rate,
-        false_alarm_rate=rates.false_alarm_rate,
-        d=rates.d,
-        var_d=rates.var_d,
-        raw_alignment=ratio(hit + wrong - alarm, everything),
-        accuracy=ratio(right, everything),
-        yes_ratio=ratio(yes, everything),
-        yfr=ratio(alarm, yes if conditional else everything),
-        nfr=ratio(no_correct, everything - yes if conditional else everything),
-        status=status,
-        correction=correction,
-        conditional=conditional,
-    )
+        n_correct=right, n_wrong=wrong, yes_correct=hit, yes_wrong=alarm, hit_rate=rates.hit_rate,
+        false_alarm_rate=rates.false_alarm_rate, d=rates.d, var_d=rates.var_d,
+        raw_alignment=ratio(hit + wrong - alarm, everything), accuracy=ratio(right, everything),
+        yes_ratio=ratio(yes, everything), yfr=ratio(alarm, yes if conditional else everything),
+        nfr=ratio(no_correct, everything - yes if conditional else everything), status=status,
+        correction=correction, conditional=conditional,
+    )  # fmt: skip
+
+
+def yes_no_table(*given: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return yeses among correct and wrong items and the numbers of both, checked, each ``(cells,)``."""
+    names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
+    arrays = [
+        floats(name, np.atleast_1d(np.asarray(values))) for name, values in zip(names, given, strict=True)
+    ]
+    same_length(**dict(zip(names, arrays, strict=True)))
+    hits, alarms, right, wrong = arrays
+    for name, some, of in (("yes_correct", hits, right), ("yes_incorrect", alarms, wrong)):
+        if bool(((some < 0) | (some > of)).any()):
+            raise ValueError(f"{name} must lie between 0 and its number of items")
+    return hits, alarms, right, wrong

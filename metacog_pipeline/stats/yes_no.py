@@ -13,6 +13,7 @@ from scipy.special import expit, ndtri
 
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, same_length
 from metacog_pipeline.stats.meta_information import entropy_bits
+from metacog_pipeline.stats.type2_dprime import yes_no_table
 
 CLIP = 1e-4
 
@@ -34,7 +35,7 @@ def clipped_dprime(
     """
     if not 0.0 < edge < 0.5:
         raise ValueError(f"edge {edge} is outside 0..0.5")
-    hits, alarms, right, wrong = _table(yes_correct, yes_incorrect, n_correct, n_incorrect)
+    hits, alarms, right, wrong = yes_no_table(yes_correct, yes_incorrect, n_correct, n_incorrect)
     rates = [np.clip(ratio(some, of), edge, 1 - edge) for some, of in ((hits, right), (alarms, wrong))]
     result: Floats = ndtri(rates[0]) - ndtri(rates[1])
     return result
@@ -50,7 +51,7 @@ def relative_information(
     >>> relative_information([80], [30], [100], [60]).round(3)
     array([0.073])
     """
-    hits, alarms, right, wrong = _table(yes_correct, yes_incorrect, n_correct, n_incorrect)
+    hits, alarms, right, wrong = yes_no_table(yes_correct, yes_incorrect, n_correct, n_incorrect)
     entropy = entropy_bits(right, wrong)
     left = np.zeros(len(hits))
     for some_right, some_wrong in ((hits, alarms), (right - hits, wrong - alarms)):
@@ -74,16 +75,3 @@ def graded_yes(yes_logit: ArrayLike, no_logit: ArrayLike) -> Floats:
     same_length(yes_logit=yes, no_logit=no)
     result: Floats = expit(yes - no)
     return result
-
-
-def _table(*given: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    names = ("yes_correct", "yes_incorrect", "n_correct", "n_incorrect")
-    arrays = [
-        floats(name, np.atleast_1d(np.asarray(values))) for name, values in zip(names, given, strict=True)
-    ]
-    same_length(**dict(zip(names, arrays, strict=True)))
-    hits, alarms, right, wrong = arrays
-    for name, some, of in (("yes_correct", hits, right), ("yes_incorrect", alarms, wrong)):
-        if bool(((some < 0) | (some > of)).any()):
-            raise ValueError(f"{name} must lie between 0 and its number of items")
-    return hits, alarms, right, wrong

@@ -31,7 +31,7 @@ INSIDE += ("search", "solve", "standard_errors", "starts", "types")
 PARTS = {
     "check_correction", "ess_bulk", "ess_mean", "ess_quantile", "ess_tail", "estimate", "fit_replicates", "generator",
     "guarded_rho", "interval", "mcse_mean", "model_shares", "outcome_status", "point",
-    "trials_needed", "equal_use_criteria",
+    "trials_needed", "equal_use_criteria", "yes_no_table",
 }  # fmt: skip
 
 

@@ -43,25 +43,16 @@ SIGN = np.array([-1.0, 1.0])[:, None]  # of the evidence on the side of response
 class SubjectModel:
     """The density of one cell.
 
-    Attributes
-    ----------
-    ratings_given
-        ``(2, 2, K)``: trials by response (S1, S2), wrong stimulus last (correct, incorrect), and confidence 1 .. K.
-    fixed
-        ``(d₁, c₁)`` where they are not estimated, else None.
-    conditional
-        Whether meta-d is one parameter a response.
-    floor
-        Least probability of a rating: Tol. A smaller one serves to look for the mode: where a probability is floored the
-        density is flat, and nothing shows the way out.
-
     The coordinates of a point are ``c₁, d₁`` (when estimated), one or two meta-d, K-1 log distances for response S1 from
     c₁ outwards, K-1 for response S2.
     """
 
+    # (2, 2, K): trials by response (S1, S2), wrong stimulus last (correct, incorrect), and confidence 1 .. K
     ratings_given: Floats
-    fixed: tuple[float, float] | None = None
-    conditional: bool = False
+    fixed: tuple[float, float] | None = None  # (d₁, c₁) where they are not estimated, else None
+    conditional: bool = False  # whether meta-d is one parameter a response
+    # least probability of a rating: Tol. A smaller one serves to look for the mode: where a probability is floored
+    # the density is flat, and nothing shows the way out
     floor: float = TOL
 
     @property

@@ -186,16 +186,9 @@ def bayes_metad_group(
         seed, label, ("group", model.ratings_given.shape, model.fixed is None), model.ratings_given
     )
     found = sample_until_sure(
-        model,
-        _starts(model, chains, stream),
-        stream,
-        read=model.parameters,
-        diagnose=_diagnose,
-        draws=draws,
-        warmup=warmup,
-        rounds=rounds,
-        least_ess=least_ess,
-    )
+        model, _starts(model, chains, stream), stream, read=model.parameters, diagnose=_diagnose,
+        draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess,
+    )  # fmt: skip
     if not found.reason:
         return GroupPosterior(CONVERGED, "", found.draws, found.diagnostics, *about)
     return GroupPosterior(

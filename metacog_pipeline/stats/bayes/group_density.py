@@ -43,22 +43,15 @@ FAR_PRODUCT = 30.0  # E₁ is replaced by its asymptotic series where e^x E₁(x
 class GroupModel:
     """The density of a group.
 
-    Attributes
-    ----------
-    ratings_given
-        ``(2, 2, K, subjects)``: trials by response (S1, S2), correct or incorrect, and confidence 1 .. K.
-    fixed
-        ``(d₁, c₁)``, each ``(subjects,)``, where they are not estimated, else None.
-    centring
-        ``(2, subjects)``: a of d₁ and of c₁, 0..1.
-
     The coordinates of a point are the hyperparameters in the order of ``HYPER`` (or ``HYPER_FIXED``; spreads as
     logarithms), u of d₁ and of c₁ of all subjects (when estimated), z of all subjects, and log distances of the cuts:
     response S1 first, from c₁ outwards, subjects fastest.
     """
 
+    # (2, 2, K, subjects): trials by response (S1, S2), correct or incorrect, and confidence 1 .. K
     ratings_given: Floats
-    centring: Floats
+    centring: Floats  # (2, subjects): a of d₁ and of c₁, 0..1
+    # (d₁, c₁), each (subjects,), where they are not estimated, else None
     fixed: tuple[Floats, Floats] | None = None
 
     @property

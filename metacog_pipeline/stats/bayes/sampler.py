@@ -50,37 +50,20 @@ ARRIVING = 0.25
 
 @dataclass(slots=True)
 class Chains:
-    """Chains ready to be drawn from.
-
-    Attributes
-    ----------
-    position, value, gradient
-        Where the chains stand: ``(chains, dim)``, the log density ``(chains,)`` and its gradient.
-    factor
-        Lower triangle L of the metric: L Lᵀ approximates the covariance of the target.
-    step, length
-        Leapfrog step and mean trajectory length in units of the metric.
-    max_steps
-        No trajectory takes more leapfrog steps.
-    rng
-        The stream everything is drawn from.
-    acceptance
-        Mean acceptance probability of the last call that moved the chains.
-    gradients
-        Calls of the density so far, each over all chains.
-    """
+    """Chains ready to be drawn from."""
 
     density: Density
+    # position, value, gradient: where the chains stand: (chains, dim), the log density (chains,) and its gradient
     position: Floats
     value: Floats
     gradient: Floats
-    factor: Floats
-    step: float
+    factor: Floats  # lower triangle L of the metric: L Lᵀ approximates the covariance of the target
+    step: float  # step, length: leapfrog step and mean trajectory length in units of the metric
     length: float
-    max_steps: int
-    rng: np.random.Generator
-    acceptance: float = 0.0
-    gradients: int = 0
+    max_steps: int  # no trajectory takes more leapfrog steps
+    rng: np.random.Generator  # the stream everything is drawn from
+    acceptance: float = 0.0  # mean acceptance probability of the last call that moved the chains
+    gradients: int = 0  # calls of the density so far, each over all chains
 
 
 def sample(
@@ -141,17 +124,9 @@ def warm_up(
     if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
         raise ValueError("the density or its gradient is not finite at a start: move the starts")
     chains = Chains(
-        density,
-        position.copy(),
-        value,
-        gradient,
-        _factor(position),
-        step=FIRST_STEP,
-        length=FIRST_LENGTH,
-        max_steps=max_steps,
-        rng=np.random.default_rng(seed),
-        gradients=1,
-    )
+        density, position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
+        max_steps=max_steps, rng=np.random.default_rng(seed), gradients=1,
+    )  # fmt: skip
     with np.errstate(all="ignore"):
         _tune(chains, iterations, target)
     return chains

@@ -219,17 +219,10 @@ def bayes_metad(
     kind = (model.ratings_given.shape, model.fixed is None, model.conditional)
     stream = random_stream(seed, label, kind, model.ratings_given)
     found = sample_until_sure(
-        model,
-        _starts(model, chains, stream),
-        stream,
-        read=lambda kept: with_ratios(model.parameters(kept)),
-        diagnose=diagnose,
-        draws=draws,
-        warmup=warmup,
-        rounds=rounds,
-        least_ess=least_ess,
+        model, _starts(model, chains, stream), stream, read=lambda kept: with_ratios(model.parameters(kept)),
+        diagnose=diagnose, draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess,
         most_calls=MOST_CALLS,
-    )
+    )  # fmt: skip
     if not found.reason:
         return Posterior(CONVERGED, "", found.draws, found.diagnostics, *about)
     return Posterior(

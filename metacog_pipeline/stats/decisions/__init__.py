@@ -20,18 +20,6 @@ from metacog_pipeline.stats.decisions.shifts import (
 from metacog_pipeline.stats.decisions.verdicts import VERDICTS, ZTest, hdi, rope, symmetric_interval, z_test
 
 __all__ = [
-    "VERDICTS",
-    "Comparison",
-    "Contrasts",
-    "CriterionShifts",
-    "ZTest",
-    "against_optimality",
-    "compare",
-    "condition_pairs",
-    "contrasts",
-    "criterion_shift",
-    "hdi",
-    "rope",
-    "symmetric_interval",
-    "z_test",
-]
+    "VERDICTS", "Comparison", "Contrasts", "CriterionShifts", "ZTest", "against_optimality", "compare",
+    "condition_pairs", "contrasts", "criterion_shift", "hdi", "rope", "symmetric_interval", "z_test",
+]  # fmt: skip

@@ -143,22 +143,11 @@ def _decide(one: Floats, two: Floats, half_width: float, scale: Scale, level: fl
     assert ends[0] is not None and ends[1] is not None
     differs = ends[0] > 0 or ends[1] < 0
     return Comparison(
-        log_ratio,
-        log_low,
-        log_high,
-        float(delta.mean()),
-        low,
-        high,
-        *hdi(delta, level),
-        float((delta > 0).mean() + (delta == 0).mean() / 2),
-        differs,
-        rope(ends[0], ends[1], half_width, differs),
-        half_width,
-        used,
-        level,
-        len(delta),
+        log_ratio, log_low, log_high, float(delta.mean()), low, high, *hdi(delta, level),
+        float((delta > 0).mean() + (delta == 0).mean() / 2), differs,
+        rope(ends[0], ends[1], half_width, differs), half_width, used, level, len(delta),
         OK if positive else NO_LOG,
-    )
+    )  # fmt: skip
 
 
 def _flat(name: str, draws: ArrayLike) -> Floats:

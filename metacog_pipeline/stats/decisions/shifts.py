@@ -127,17 +127,9 @@ def criterion_shift(
             delta, spread = value[second] - value[first], variance[first] + variance[second]
         spread = np.where(spread >= 0, spread, np.nan)
         return contrasts(
-            name,
-            first,
-            second,
-            delta,
-            np.sqrt(spread),
-            family_size=size,
-            rope=rope,
-            adjust=adjust,
-            level=level,
-            examined=examined,
-        )
+            name, first, second, delta, np.sqrt(spread), family_size=size, rope=rope, adjust=adjust,
+            level=level, examined=examined,
+        )  # fmt: skip
 
     d = family("d", table.d, table.var_d)
     return CriterionShifts(

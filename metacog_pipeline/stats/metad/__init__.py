@@ -30,16 +30,6 @@ from metacog_pipeline.stats.metad.resampling import resample_counts
 from metacog_pipeline.stats.metad.types import REASONS, Conditional, MetaD
 
 __all__ = [
-    "REASONS",
-    "Bootstrap",
-    "Conditional",
-    "Interval",
-    "MetaD",
-    "Replicates",
-    "bootstrap_metad",
-    "estimates",
-    "fit_metad",
-    "fit_replicates",
-    "interval",
-    "resample_counts",
-]
+    "REASONS", "Bootstrap", "Conditional", "Interval", "MetaD", "Replicates", "bootstrap_metad",
+    "estimates", "fit_metad", "fit_replicates", "interval", "resample_counts",
+]  # fmt: skip

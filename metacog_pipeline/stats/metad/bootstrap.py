@@ -31,27 +31,19 @@ LEAST_USABLE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Fits of resampled counts, arrays of shape ``(cells, n_boot)``; NaN where ``usable`` is False.
+    """Fits of resampled counts, arrays of shape ``(cells, n_boot)``; NaN where ``usable`` is False."""
 
-    Attributes
-    ----------
-    da, ca, meta_da, m_ratio, m_diff, log_m_ratio
-        As in :class:`MetaD`; the logarithm is -inf for ratios of 0 and below. A replicate whose meta-d' has no finite
-        estimate counts as one beyond all others: it is in, clipped at the end of the range.
-    usable
-        Which replicates have values.
-    at_end
-        Which of these are clipped.
-    """
-
+    # da, ca, meta_da, m_ratio, m_diff, log_m_ratio: as in :class:`MetaD`; the logarithm is -inf for ratios of 0 and
+    # below. A replicate whose meta-d' has no finite estimate counts as one beyond all others: it is in, clipped at
+    # the end of the range
     da: Floats
     ca: Floats
     meta_da: Floats
     m_ratio: Floats
     m_diff: Floats
     log_m_ratio: Floats
-    usable: Mask
-    at_end: Mask
+    usable: Mask  # which replicates have values
+    at_end: Mask  # which of these are clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +158,10 @@ def fit_replicates(n_s1: Floats, n_s2: Floats, s: ArrayLike = 1.0, padding: floa
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithm = np.log(np.maximum(fit.m_ratio, 0.0))
     return Replicates(
-        da=of(fit.da),
-        ca=of(fit.ca),
-        meta_da=of(fit.meta_da),
-        m_ratio=of(fit.m_ratio),
-        m_diff=of(fit.m_diff),
-        log_m_ratio=of(logarithm),
-        usable=usable,
+        da=of(fit.da), ca=of(fit.ca), meta_da=of(fit.meta_da), m_ratio=of(fit.m_ratio),
+        m_diff=of(fit.m_diff), log_m_ratio=of(logarithm), usable=usable,
         at_end=(fit.status == BOUNDARY).reshape(shape),
-    )
+    )  # fmt: skip
 
 
 def interval(

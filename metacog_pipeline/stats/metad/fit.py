@@ -94,32 +94,15 @@ def _result(
     edges = np.where(there, restore(both.edges, collapsed.rank), np.nan)
     scale = _unit(first.s)
     return MetaD(
-        status=both.status,
-        d1=np.where(both.status == "zero_dprime", 0.0, first.d),
-        c1=first.c,
-        da=np.where(both.status == "zero_dprime", 0.0, first.da),
-        ca=first.ca,
-        meta_d1=meta_d,
-        meta_da=scale * meta_d,
-        m_ratio=ratio,
-        m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
-        meta_c1=meta_c,
-        t2c_rs1=(meta_c - edges[0])[::-1].T,
-        t2c_rs2=(meta_c + edges[1]).T,
-        log_likelihood=both.value,
-        gradient=both.gradient,
-        iterations=both.steps,
-        se_meta_d=scale * np.sqrt(both.variance),
-        se_meta_d_total=scale * errors.meta_d,
-        se_m_ratio=errors.m_ratio,
-        se_m_diff=scale * errors.m_diff,
-        counts=counts,
-        n=table.n,
-        pad=table.pad,
-        s=first.s,
-        rs1=sides[0],
-        rs2=sides[1],
-    )
+        status=both.status, d1=np.where(both.status == "zero_dprime", 0.0, first.d), c1=first.c,
+        da=np.where(both.status == "zero_dprime", 0.0, first.da), ca=first.ca, meta_d1=meta_d,
+        meta_da=scale * meta_d, m_ratio=ratio, m_diff=scale * (meta_d - np.where(there, first.d, np.nan)),
+        meta_c1=meta_c, t2c_rs1=(meta_c - edges[0])[::-1].T, t2c_rs2=(meta_c + edges[1]).T,
+        log_likelihood=both.value, gradient=both.gradient, iterations=both.steps,
+        se_meta_d=scale * np.sqrt(both.variance), se_meta_d_total=scale * errors.meta_d,
+        se_m_ratio=errors.m_ratio, se_m_diff=scale * errors.m_diff, counts=counts, n=table.n, pad=table.pad,
+        s=first.s, rs1=sides[0], rs2=sides[1],
+    )  # fmt: skip
 
 
 def _ratio(meta_d: Floats, d: Floats) -> Floats:

@@ -35,35 +35,21 @@ _LEAST = 1e-140
 
 @dataclass(slots=True)
 class Evaluation:
-    """Value and derivatives at one point per cell; e_k is the edge above rating k.
+    """Value and derivatives at one point per cell; e_k is the edge above rating k."""
 
-    Attributes
-    ----------
-    value
-        ``(C,)``: log likelihood per trial.
-    gradient_x, curvature_x
-        ``(C,)``: first and second derivative by x.
-    gradient_e, diagonal, mixed
-        ``(S, K - 1, C)``: first derivative by the edges, second, and mixed with x.
-    beside
-        ``(S, K - 2, C)``: second derivatives by neighbouring edges.
-    row_sum, row_curvature
-        ``(S, 2, C)`` and ``(S, 2, K, C)``: Σ_k ∂ℓ/∂u_k, and Σ_j ∂²ℓ/∂u_k ∂u_j, of each row: what derivatives by other
-        parameters are made from.
-    width
-        ``(S, K - 1, C)``: distances between edges.
-    """
-
-    value: Floats
-    gradient_x: Floats
+    value: Floats  # (C,): log likelihood per trial
+    gradient_x: Floats  # gradient_x, curvature_x: (C,): first and second derivative by x
     curvature_x: Floats
+    # gradient_e, diagonal, mixed: (S, K - 1, C): first derivative by the edges, second, and mixed with x
     gradient_e: Floats
     diagonal: Floats
     mixed: Floats
-    beside: Floats
+    beside: Floats  # (S, K - 2, C): second derivatives by neighbouring edges
+    # row_sum, row_curvature: (S, 2, C) and (S, 2, K, C): Σ_k ∂ℓ/∂u_k, and Σ_j ∂²ℓ/∂u_k ∂u_j, of each row: what
+    # derivatives by other parameters are made from
     row_sum: Floats
     row_curvature: Floats
-    width: Floats
+    width: Floats  # (S, K - 1, C): distances between edges
 
 
 def evaluate(problem: Problem, x: Floats, log_width: Floats) -> Evaluation:
@@ -158,14 +144,10 @@ def _collect(
     square = sigma * sigma
     mixed = (sigma * pull)[:, :, None] * row_curvature[:, :, 1:]
     return Evaluation(
-        value=value,
-        gradient_x=-np.einsum("src,src->c", pull, row_sum),
+        value=value, gradient_x=-np.einsum("src,src->c", pull, row_sum),
         curvature_x=np.einsum("src,src->c", pull * pull, row_curvature.sum(axis=2)),
         gradient_e=np.einsum("src,srkc->skc", sigma, slope_u[:, :, 1:]),
-        diagonal=np.einsum("src,srkc->skc", square, second[:, :, 1:]),
-        mixed=-(mixed[:, 0] + mixed[:, 1]),
-        beside=np.einsum("src,srkc->skc", square, between[:, :, 1:]),
-        row_sum=row_sum,
-        row_curvature=row_curvature,
-        width=width,
-    )
+        diagonal=np.einsum("src,srkc->skc", square, second[:, :, 1:]), mixed=-(mixed[:, 0] + mixed[:, 1]),
+        beside=np.einsum("src,srkc->skc", square, between[:, :, 1:]), row_sum=row_sum,
+        row_curvature=row_curvature, width=width,
+    )  # fmt: skip

@@ -37,22 +37,12 @@ _LEAST_PIVOT = 1e-30
 
 @dataclass(slots=True)
 class Optimum:
-    """Where the search ended, per cell.
+    """Where the search ended, per cell."""
 
-    Attributes
-    ----------
-    x, log_width
-        ``(C,)`` and ``(S, K - 1, C)``.
-    converged
-        ``(C,)``: the gradient vanished and the next step would have been negligible.
-    steps
-        ``(C,)``: Newton steps made.
-    """
-
-    x: Floats
+    x: Floats  # x, log_width: (C,) and (S, K - 1, C)
     log_width: Floats
-    converged: Mask
-    steps: Ints
+    converged: Mask  # (C,): the gradient vanished and the next step would have been negligible
+    steps: Ints  # (C,): Newton steps made
 
     def of(self, cells: Ints) -> Optimum:
         """Return the entries of the given cells."""

@@ -29,28 +29,18 @@ UNUSED_LOG_WIDTH = 230.0
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Likelihoods of many cells.
+    """Likelihoods of many cells."""
 
-    Attributes
-    ----------
-    counts
-        ``(S, 2, K, C)``: share of the cell's trials by side, row (correct, wrong) and used rating, lowest first.
-    slope, sigma
-        ``(S, 2, C)``: mean of each row per unit of x, and its inverse standard deviation.
-    inactive
-        ``(S, K, C)``: places at the end that no rating takes, because the cell used fewer ratings on this side.
-    unit
-        ``(C,)``: meta-d' = unit · x. It is 1, but for |c| > |d| it is |d / c|: as d goes to 0 the means stay regular.
-    total, pull
-        ``(S, 2, C)``: sums of ``counts`` over ratings, and ``slope`` times ``sigma``.
-    """
-
+    # (S, 2, K, C): share of the cell's trials by side, row (correct, wrong) and used rating, lowest first
     counts: Floats
+    # slope, sigma: (S, 2, C): mean of each row per unit of x, and its inverse standard deviation
     slope: Floats
     sigma: Floats
+    # (S, K, C): places at the end that no rating takes, because the cell used fewer ratings on this side
     inactive: Mask
+    # (C,): meta-d' = unit · x. It is 1, but for |c| > |d| it is |d / c|: as d goes to 0 the means stay regular
     unit: Floats
-    total: Floats
+    total: Floats  # total, pull: (S, 2, C): sums of counts over ratings, and slope times sigma
     pull: Floats
 
     @property
@@ -67,30 +57,17 @@ class Problem:
         """Return the problem of one response side alone."""
         one = slice(index, index + 1)
         return Problem(
-            self.counts[one],
-            self.slope[one],
-            self.sigma[one],
-            self.inactive[one],
-            self.unit,
-            self.total[one],
-            self.pull[one],
-        )
+            self.counts[one], self.slope[one], self.sigma[one], self.inactive[one], self.unit,
+            self.total[one], self.pull[one],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Collapsed:
-    """Counts by side with unused ratings moved behind the used ones.
+    """Counts by side with unused ratings moved behind the used ones."""
 
-    Attributes
-    ----------
-    counts
-        ``(2, 2, K, C)``: side, row, rating, cell; unused ratings at the end, with zeros.
-    rank
-        ``(2, K, C)``: number of used ratings up to and with each original rating.
-    """
-
-    counts: Floats
-    rank: Ints
+    counts: Floats  # (2, 2, K, C): side, row, rating, cell; unused ratings at the end, with zeros
+    rank: Ints  # (2, K, C): number of used ratings up to and with each original rating
 
     @property
     def used(self) -> Ints:

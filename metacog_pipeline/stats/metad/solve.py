@@ -33,28 +33,18 @@ _LEVEL_VARIANCE = 1e8
 
 @dataclass(slots=True)
 class Solution:
-    """Where the search ended, every array with the cell last; NaN where there is nothing to report.
+    """Where the search ended, every array with the cell last; NaN where there is nothing to report."""
 
-    Attributes
-    ----------
-    meta_d, variance, by_theta
-        ``(C,)``: in sd of S1, its variance with d and c known, and its derivative by c / d.
-    edges
-        ``(S, K - 1, C)``: distances of the criteria between used ratings from the type-1 criterion.
-    value, gradient, steps
-        ``(C,)``: log likelihood, largest derivative per trial, Newton steps.
-    status
-        ``(C,)``.
-    """
-
+    # meta_d, variance, by_theta: (C,): in sd of S1, its variance with d and c known, and its derivative by c / d
     meta_d: Floats
     variance: Floats
     by_theta: Floats
-    edges: Floats
+    edges: Floats  # (S, K - 1, C): distances of the criteria between used ratings from the type-1 criterion
+    # value, gradient, steps: (C,): log likelihood, largest derivative per trial, Newton steps
     value: Floats
     gradient: Floats
     steps: Ints
-    status: Texts
+    status: Texts  # (C,)
 
 
 def first_status(table: Counts, first: Type1) -> Texts:
