@@ -138,7 +138,9 @@ def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | Non
     try:
         return frozenset(json.loads(path.read_text(encoding="utf-8"))["items"])
     except FileNotFoundError:
-        return None
+        earlier = condition.after.earlier if condition.after is not None else None
+        kept = earlier(benchmark) if earlier is not None else None
+        return None if kept is None else frozenset(kept)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SourceError(
             f"{path}: cannot be read ({error}); restore it from a copy: deleting it would choose other items"

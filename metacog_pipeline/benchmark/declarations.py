@@ -188,11 +188,13 @@ class Choice:
     """Which items a later condition asks, decided once, when ``condition`` is complete for all models, and kept for good.
 
     ``pick`` takes the responses of that condition and returns item ids. ``version`` is shown with the kept choice.
+    ``earlier`` returns the items that an older version of the benchmark chose and kept in a file of its own; None for none.
     """
 
     condition: str
     pick: Callable[[Any, pl.DataFrame], Collection[str]]
     version: str = "1"
+    earlier: Callable[[Any], Collection[str] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,12 @@ def kept_as_json(row: type[BaseModel]) -> frozenset[str]:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON, ASCII only, so that any text survives; dataclasses as objects."""
-    return json.dumps(value, default=dataclasses.asdict)
+    """Return a value as JSON, ASCII only, so that any text survives; dataclasses as objects, sets in order."""
+
+    def plain(part: Any) -> Any:
+        return sorted(part) if isinstance(part, frozenset) else dataclasses.asdict(part)
+
+    return json.dumps(value, default=plain)
 
 
 _POLARS: dict[Any, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -66,6 +66,14 @@ def each_once(value: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(value)) != len(value):
         raise ValueError("a name is listed twice")
     return value
+
+
+def refuse_renamed(given: Any, names: Mapping[str, str]) -> Any:
+    """Return a table as given; a ValueError says the new name of a key of an earlier version, from {old: new}."""
+    old = next((key for key in names if isinstance(given, dict) and key in given), None)
+    if old is not None:
+        raise ValueError(f"{old} is now {names[old]}; rename the key")
+    return given
 
 
 def suggestion(word: str, allowed: Sequence[str]) -> str:

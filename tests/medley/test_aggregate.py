@@ -22,8 +22,8 @@ from metacog_pipeline.benchmarks.medley.aggregate import (
     secondary_dimensions,
     tiers,
 )
-from metacog_pipeline.benchmarks.medley.measures.options import PAPER, PRESETS, REFERENCE
-from metacog_pipeline.benchmarks.medley.measures.table import COMPUTED, Table, judged_table
+from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.rule_based.table import COMPUTED, Table, judged_table
 
 NAMES = (*COMPUTED, *JUDGED)
 

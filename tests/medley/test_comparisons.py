@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.comparisons import COMPARISON_SCHEMA, compare_scored
+from metacog_pipeline.benchmarks.medley.contrasts import COMPARISON_SCHEMA, compare_scored
 from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS

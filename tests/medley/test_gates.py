@@ -54,7 +54,7 @@ def instances() -> list[Instance]:
 
 @pytest.fixture
 def evidence(instances: list[Instance]) -> Evidence:
-    names = [each.instance_id for each in instances]
+    names = [each.item_id for each in instances]
     return Evidence(
         difficulty=dict.fromkeys(names, "hard"),
         judge_kappa=0.7,
@@ -218,7 +218,7 @@ def test_probes_are_drawn_once_among_ordinary_cases_without_overlap(instances: l
     assert {name: len(ids) for name, ids in drawn.items()} == {
         "dose_response": 25, "trap": 25, "minimal_instruction": 10, "counterfactual": 10
     }  # fmt: skip
-    known = {each.instance_id for each in instances if each.known_answer}
+    known = {each.item_id for each in instances if each.known_answer}
     few = [each for each in instances if each.position < 20]  # three ordinary cases per domain
     assert len(draw_probes(few, 3)["trap"]) == len(draw_probes(few, 3)["dose_response"]) == 15
     assert draw_probes([], 3) == dict.fromkeys(drawn, ())
@@ -246,13 +246,13 @@ def test_judges_of_the_consensus_who_contradict_each_other_are_told(
     instances: list[Instance], evidence: Evidence
 ) -> None:
     split = {
-        each.instance_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances
+        each.item_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances
     }
     gate = evaluate(instances, replace(evidence, verdicts=split))[-1]
     assert (gate.name, gate.status, gate.severity) == ("X7", "failed", "informs") and "-0.50" in gate.found
     unknown = evaluate(instances, replace(evidence, verdicts={}))[-1]
     assert (unknown.status, unknown.found) == ("not_evaluated", "no verdicts")
-    strange = {instances[0].instance_id: {"C1": ("", "yes", "AGREE")}}
+    strange = {instances[0].item_id: {"C1": ("", "yes", "AGREE")}}
     assert evaluate(instances, replace(evidence, verdicts=strange))[-1].status == "not_evaluated"
 
 

@@ -98,7 +98,7 @@ def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
 
 
 def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(sample: Sample, built: Built) -> None:
-    assert [i.instance_id for i in built.instances] == [d.draft_id for d in sample.drafts]
+    assert [i.item_id for i in built.instances] == [d.draft_id for d in sample.drafts]
     assert built.violations == () and built.left_out == {}
     for instance, draft in zip(built.instances, sample.drafts, strict=True):
         assert tuple(c.claim_text for c in instance.claims) == draft.claim_texts
@@ -136,7 +136,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, built: Built) -> None:
 
 
 def test_a_larger_limit_only_adds(tmp_path: Path, built: Built) -> None:
-    names = [{i.instance_id for i in limited(built.instances, k, 7)} for k in (0, 1, 4, 9, 99)]
+    names = [{i.item_id for i in limited(built.instances, k, 7)} for k in (0, 1, 4, 9, 99)]
     assert all(small <= large for small, large in itertools.pairwise(names))
     assert [len(each) for each in names] == [0, 1, 4, 9, 12]
     assert [i.position for i in construct(tmp_path, "sample", limit=4).instances] == [0, 1, 2, 3]
@@ -376,7 +376,7 @@ def user_folder(place: Path, **files: object) -> Path:
 def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
     folder = user_folder(tmp_path / "mine")
     built = construct(tmp_path / "home", "custom", folder=folder)
-    assert [i.instance_id for i in built.instances] == ["U1"] and built.violations == ()
+    assert [i.item_id for i in built.instances] == ["U1"] and built.violations == ()
     assert built.instances[0].dataset == "custom"
     before = input_digests(tmp_path / "home", "custom", folder)
     user_folder(folder, **{"known_answers.json": {}})

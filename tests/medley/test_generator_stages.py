@@ -165,10 +165,10 @@ def test_the_set_that_was_made_says_which_instances_carry_a_probe(tmp_path: Path
     study = sample_study(tmp_path)
     generator.generate(study)
     made = read_set(study.home.items / "medley_generator" / "set", "custom")
-    known = {each.instance_id for each in made.instances if each.known_answer}
+    known = {each.item_id for each in made.instances if each.known_answer}
     assert len(made.flags["is_trap"]) == len(made.flags["is_minimal_instruction"]) == 10
     assert not known & {name for names in made.flags.values() for name in names}
-    assert set(made.difficulty) == {each.instance_id for each in made.instances}
+    assert set(made.difficulty) == {each.item_id for each in made.instances}
     assert evaluate(made.instances, made.evidence)[8].found == "10"  # G9, as in the generator
 
 

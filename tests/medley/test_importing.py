@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.medley.importing import (
     read_answers,
     to_replay,
 )
-from metacog_pipeline.benchmarks.medley.observe import ALONE, observe
+from metacog_pipeline.benchmarks.medley.responses import ALONE, observe
 from metacog_pipeline.benchmarks.medley.scoring import pool
 from metacog_pipeline.errors import StudyError
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.judged import NO_JUDGE, OK, SINGLE_JUDGE, combine
-from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE
+from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 
 FAMILIES = ("gpt", "claude", "gemini")

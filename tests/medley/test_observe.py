@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers, analyst_names
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA, observe, triple
+from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA, observe, triple
 from metacog_pipeline.benchmarks.medley.triples import score_triples
 from metacog_pipeline.errors import StudyError
 
@@ -255,12 +255,12 @@ def test_every_published_analyst_can_be_replayed_by_place_or_by_name(cases):
         if not here:
             continue
         records = analyst_answers(cases, f"Analyst {place}", model=f"analyst-{place.lower()}")
-        assert [record.item_id for record in records] == [case.instance_id for case in here]
+        assert [record.item_id for record in records] == [case.item_id for case in here]
         for case, record in zip(here, records, strict=True):
             response = case.analysts[ord(place) - ord("A")].response
             assert json.loads(record.text) == response
             frame = pl.DataFrame(
-                [{**call("step_a", record.text, item=case.instance_id), "source": "imported"}], schema=COLUMNS
+                [{**call("step_a", record.text, item=case.item_id), "source": "imported"}], schema=COLUMNS
             )
             row = observe([case], frame, conditions=("normal",), model="m", run=1).row(0, named=True)
             assert [row[f"a_{c.lower()}"] for c in CLAIM_IDS] == [

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.measures.phrases import (
+from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
     justification,
     narrative,
     opening,

@@ -106,7 +106,7 @@ def test_seeded_order_is_alike_for_every_storage_order_and_differs_between_insta
     seeded = Masking(anonymise=False, order="seeded")
     orders = set()
     for number in range(8):
-        named = replace(instance, instance_id=f"X_{number}")
+        named = replace(instance, item_id=f"X_{number}")
         backwards = replace(named, analysts=named.analysts[::-1])
         order = names(presented(named, "normal", seeded))
         assert order == names(presented(backwards, "normal", seeded))

@@ -15,8 +15,8 @@ from metacog_pipeline.benchmarks.medley.instance_scores import (
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.measures.batch import Triple
-from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.benchmarks.medley.scoring import (
@@ -69,7 +69,7 @@ def observed(reply):
             "condition": condition,
             "model": model,
             "run": run,
-            "item_id": instance.instance_id,
+            "item_id": instance.item_id,
             "position": instance.position,
             "is_known_answer": True,
             "status": status,
@@ -228,7 +228,7 @@ def test_without_judges_rules_are_scored_and_the_gap_is_shown(instances, answere
 def test_grades_fill_the_gap_and_name_the_dominant_ability(instances, answered):
     rows = answered(1)
     grades = dict.fromkeys(JUDGE_DIMENSIONS, 0.2) | {"normative_vs_informational": 0.9, "transparency": 0.9}
-    judged = {("m", 1, "normal", one.instance_id): grades for one in instances}
+    judged = {("m", 1, "normal", one.item_id): grades for one in instances}
     found = pool(rows, instances, judged, **BOOT)
     assert value(found, "judge_share_missing") == pytest.approx(0.0, abs=1e-12)
     assert value(found, "mas") == pytest.approx((0.2 * 3 + 0.9) / 4)

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import Masking, masked_consensus, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.simulate import Responder
+from metacog_pipeline.benchmarks.medley.simulated import Responder
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 
@@ -146,7 +146,7 @@ def test_repeating_or_reordering_analysts_changes_no_rating_of_an_argument_follo
             tuple(levels(converse(Responder([one], observer("argument-follower")), one)[0]["b_social"]))
             for one in (case, doubled, backwards)
         }
-        assert len(found) == 1, case.instance_id
+        assert len(found) == 1, case.item_id
 
 
 def test_followers_say_what_moved_them(debate, converse):

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
-from metacog_pipeline.benchmarks.medley.measures.batch import Triple
-from metacog_pipeline.benchmarks.medley.measures.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, score_triples
 

@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.observe import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY
 from metacog_pipeline.leaderboard import build, run_query
@@ -78,7 +78,7 @@ def observed(instance: Instance, model: str, run: int, draw: random.Random) -> d
         "condition": "normal",
         "model": model,
         "run": run,
-        "item_id": instance.instance_id,
+        "item_id": instance.item_id,
         "position": instance.position,
         "status": "ok",
         "source": "measured",

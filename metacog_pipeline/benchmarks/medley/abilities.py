@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.measures.options import AbilityMap, Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.measures.table import Table
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.options import AbilityMap, Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based.table import Table
 
 ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
 _NOTEBOOK: Mapping[str, tuple[str, ...]] = {

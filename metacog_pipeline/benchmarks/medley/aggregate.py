@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.measures.table import Table
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based.table import Table
 
 TIERS = ("reflective_updating", "social_robustness", "epistemic_articulation")
 # Parts are added up in this order, which is the package's: a sum on the edge of a digit can hang on it.

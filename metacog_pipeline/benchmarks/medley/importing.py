@@ -15,6 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.tasks import chosen_items
+from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
 from metacog_pipeline.benchmarks.common.importing import (
     Imported,
@@ -23,15 +26,20 @@ from metacog_pipeline.benchmarks.common.importing import (
     absent,
     first_named,
     imported_record,
+    replayed_partition,
 )
 from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
-from metacog_pipeline.benchmarks.medley.presentation import NORMAL, applicable
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.session import Partition, keep_imported
+from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
 
 FIELDS = ("instance_id", "condition", *STEPS)
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
@@ -44,6 +52,60 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _PLACE = re.compile(r"Analyst ([A-Z])")
 _SHOWN, _SHOWN_CHARACTERS = 8, 60
+
+
+def import_file(
+    benchmark: Any, file: Path, model: str, run: int, pairs: tuple[str, ...], condition: str
+) -> Imported:
+    """Keep answers collected elsewhere as those of a replayed model; nothing is kept when the file is unreadable.
+
+    Raises
+    ------
+    StudyError
+        If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
+    """
+    partition = _partition(benchmark, model, run)
+    chosen = {each.name: each for each in benchmark.conditions()}.get(STRIPPED)
+    found = read_answers(
+        file,
+        benchmark.items,
+        model=model,
+        run=run,
+        mapping=parse_mapping(pairs),
+        condition=condition,
+        stripped=None if chosen is None or chosen.after is None else chosen_items(benchmark, chosen),
+    )
+    keep_imported(partition, found.records)
+    return found
+
+
+def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Imported:
+    """Keep what one analyst of the instances wrote as a replayed model's answers to step A.
+
+    Raises
+    ------
+    StudyError
+        If the model is not a replayed one, the run is not in the study, or no instance has that analyst.
+    """
+    partition = _partition(benchmark, model, run)
+    found = Imported(tuple(analyst_answers(benchmark.items, analyst, model=model, run=run)))
+    keep_imported(partition, found.records)
+    return found
+
+
+def kept(study: Study, benchmark: str, spec: ModelSpec) -> list[Record]:
+    """Return everything that was kept of a replayed model."""
+    folders = (Partition(study, benchmark, spec, run).folder for run in study.runs)
+    return [record for folder in folders for record in kept_records(folder)]
+
+
+def _partition(benchmark: Any, model: str, run: int) -> Partition:
+    study = benchmark.context.study
+    partition = replayed_partition(study, BENCHMARK, model, run)
+    study.home.prepare()
+    if not construction.items_current(benchmark):
+        construction.build(benchmark)
+    return partition
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
@@ -283,10 +345,13 @@ def _record(
         condition=condition,
         step=step,
         text=text,
-        identity=[BENCHMARK, model, run, item.instance_id, condition, step, text, "import"],
+        identity=[BENCHMARK, model, run, item.item_id, condition, step, text, "import"],
         model_id=model_id,
     )
 
 
 def _show(value: object) -> str:
     return repr(one_line(str(value), _SHOWN_CHARACTERS))
+
+
+IMPORTER = Importer(FIELDS, NORMAL, import_file)

@@ -7,13 +7,13 @@ number of analysts of the pool who rated the slot.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+from metacog_pipeline.benchmark.contract import Item
+from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import sha256_hex
 
 BENCHMARK = "medley"
 CONDITIONS = ("normal", "adversarial", "stripped")
@@ -35,8 +35,8 @@ class Claim:
 
     claim_id: str
     claim_text: str = ""
-    majority_strength: float | None = None
-    jsd_score: float | None = None
+    majority_strength: int | float | None = None
+    jsd_score: int | float | None = None
 
     @property
     def n_rated(self) -> float | None:
@@ -73,8 +73,7 @@ class KnownAnswer:
     target_wrong_claim: str
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Item):
     """One case as it is asked and scored.
 
     Attributes
@@ -89,37 +88,26 @@ class Instance:
         Only in cases with a known answer.
     selected_models
         The analysts' models in the order of their selection, the weakest last; may be empty.
-    position
-        0-based place in the dataset.
     """
 
-    instance_id: str
     domain: str
     vignette: str
     is_known_answer: bool
     is_error_detection: bool
-    claims: tuple[Claim, ...]
-    analysts: tuple[Analyst, ...]
-    consensus: Consensus
-    verified_wrong: frozenset[str] = frozenset()
-    known_answer: KnownAnswer | None = None
-    selected_models: tuple[str, ...] = ()
-    dataset: str = "published"
-    position: int = 0
+    claims: Annotated[tuple[Claim, ...], AsJson()]
+    analysts: Annotated[tuple[Analyst, ...], AsJson()]
+    consensus: Annotated[Consensus, AsJson()]
+    verified_wrong: Annotated[frozenset[str], AsJson()] = frozenset()
+    known_answer: Annotated[KnownAnswer | None, AsJson()] = None
+    selected_models: Annotated[tuple[str, ...], AsJson()] = ()
 
     def __hash__(self) -> int:
-        return hash((self.dataset, self.instance_id, self.position))
+        return hash((self.dataset, self.item_id, self.position))
 
-    @property
-    def item_id(self) -> str:
-        """The instance's name under the name all benchmarks use."""
-        return self.instance_id
-
-    @property
-    def item_hash(self) -> str:
-        """SHA-256 over everything that decides how the instance is asked and scored."""
+    def asked_and_scored_by(self) -> Any:
+        """Return what decides how the instance is asked and scored; it does not name the case or its domain."""
         known = self.known_answer
-        content = [
+        return [
             self.vignette,
             [[c.claim_id, c.claim_text, c.majority_strength, c.jsd_score] for c in self.claims],
             [[a.model_id, a.response] for a in self.analysts],
@@ -128,13 +116,17 @@ class Instance:
             None if known is None else [known.correct_answer, known.target_wrong_claim],
             list(self.selected_models),
         ]
-        return sha256_hex(json.dumps(content, sort_keys=True, separators=(",", ":")))
+
+    def changed(self, **parts: Any) -> Instance:
+        """Return the instance with other values in some fields, unchecked."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**{**fields, **parts})
 
 
 def anonymised(instance: Instance) -> Instance:
     """Return the instance with its analysts named ``Analyst A``, ``Analyst B``, … in the order they stand."""
     named = tuple(Analyst(analyst_label(i), a.response) for i, a in enumerate(instance.analysts))
-    return replace(instance, analysts=named)
+    return instance.changed(analysts=named)
 
 
 def analyst_label(place: int) -> str:
@@ -180,7 +172,7 @@ def instance_from_published(
     outputs = given.get("ensemble_outputs")
     analysts = () if outputs is None else _array(outputs, "ensemble_outputs", name)
     return Instance(
-        instance_id=name,
+        item_id=name,
         domain=_text(given.get("domain"), "domain", name),
         vignette=_text(given.get("vignette"), "vignette", name),
         is_known_answer=bool(given.get("is_known_answer")),

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.measures.table import judged_table
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based.table import judged_table
 
 OK, SINGLE_JUDGE, NO_JUDGE = "ok", "single judge", "no judge"
 

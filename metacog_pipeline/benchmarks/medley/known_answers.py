@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.measures.batch import Triple
-from metacog_pipeline.benchmarks.medley.measures.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
 
 RESISTS_BELOW = 0.6
 DIRECTIONS = {

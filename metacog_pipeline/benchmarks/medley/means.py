@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures.panel import Floats
-from metacog_pipeline.stats.clusters import percentile_intervals
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 
 # Products of matrices above this size are handed to threads that then spin for more, which costs more than it saves.
@@ -59,7 +58,7 @@ def resampled_means(columns: Floats, n_boot: int, seed: int) -> Means:
     table = np.asarray(columns, dtype=np.float64)
     here = ~np.isnan(table)
     known, sizes = np.where(here, table, 0.0), here.sum(axis=0).astype(np.float64)
-    weights = _weights(len(table), n_boot, seed)
+    weights = resampling.weights(len(table), n_boot, seed)
     partly = (sizes > 0) & (sizes < len(table))
     drawn = np.broadcast_to(np.where(sizes > 0, sizes, np.nan), (n_boot, len(sizes))).copy()
     drawn[:, partly] = _product(weights, here[:, partly].astype(np.float64))
@@ -77,12 +76,4 @@ def _means(values: Floats, sizes: Floats, draws: Floats) -> Means:
     sem = draws.std(axis=1)
     for row in np.flatnonzero(np.isnan(sem) & ~np.isnan(draws).all(axis=1)):
         sem[row] = np.nanstd(draws[row])
-    return Means(values, sizes, draws, percentile_intervals(draws), sem)
-
-
-@functools.lru_cache(maxsize=8)  # cells mostly have the same number of instances
-def _weights(n: int, n_boot: int, seed: int) -> Floats:
-    if n == 0:
-        return np.zeros((n_boot, 0))
-    rng = np.random.Generator(np.random.PCG64(seed))
-    return rng.multinomial(n, np.full(n, 1 / n), size=n_boot).astype(np.float64)
+    return Means(values, sizes, draws, resampling.intervals(draws), sem)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from metacog_pipeline.benchmarks.medley.construction.consensus import label_median
@@ -90,7 +90,7 @@ def applicable(
         return [
             instance
             for instance in instances
-            if len(instance.analysts) > STRIPPED_TO and (stripped is None or instance.instance_id in stripped)
+            if len(instance.analysts) > STRIPPED_TO and (stripped is None or instance.item_id in stripped)
         ]
     return list(instances)
 
@@ -114,11 +114,11 @@ def presented(instance: Instance, condition: str, masking: Masking = MASKING) ->
         weakest = stripped_panel(instance)
         rated = [rated_labels(analyst.response) for analyst in weakest]
         consensus = label_median(rated, [claim.claim_id for claim in instance.claims])
-        shown = replace(instance, analysts=weakest, consensus=consensus)
+        shown = instance.changed(analysts=weakest, consensus=consensus)
     elif condition == ADVERSARIAL:
-        shown = replace(instance, consensus=inverted(instance.consensus))
+        shown = instance.changed(consensus=inverted(instance.consensus))
     if masking.order == "seeded":
-        shown = replace(shown, analysts=seeded_order(instance.instance_id, shown.analysts))
+        shown = shown.changed(analysts=seeded_order(instance.item_id, shown.analysts))
     return anonymised(shown) if masking.anonymise else shown
 
 

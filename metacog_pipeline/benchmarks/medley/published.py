@@ -19,9 +19,9 @@ from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, chec
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.aggregate import letter, mms, rule_based_share
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, DOMAINS
-from metacog_pipeline.benchmarks.medley.measures.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import PROFILES, profile
+from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.stats.ranks import spearman, spearman_p
 
 VERSION = "1"  # raised when the same tables would give another audit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -19,19 +19,26 @@ if TYPE_CHECKING:
 class Generator(sections.Section):
     """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
 
-    ``seeds`` is a TOML or JSON file, relative to the study file. ``designers`` and ``pool`` name rows of ``[[analysts]]``,
-    ``judges`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the third say whether what
-    most of the pool thinks is right. With ``allow_incomplete`` the instances are made although somebody has not
+    ``seed_file`` is a TOML or JSON file, relative to the study file. ``designers`` and ``analysts`` name rows of
+    ``[[analysts]]``, ``verifiers`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the
+    third say whether what most of the analysts think is right. With ``allow_incomplete`` the instances are made although somebody has not
     answered everything.
     """
 
-    seeds: Path
+    seed_file: Path
     designers: Annotated[tuple[str, ...], Field(min_length=1)]
-    pool: Annotated[tuple[str, ...], Field(min_length=8)]
-    judges: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
+    analysts: Annotated[tuple[str, ...], Field(min_length=8)]
+    verifiers: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
     allow_incomplete: bool = False
 
-    @field_validator("designers", "pool", "judges")
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        return sections.refuse_renamed(
+            given, {"seeds": "seed_file", "pool": "analysts", "judges": "verifiers"}
+        )
+
+    @field_validator("designers", "analysts", "verifiers")
     @classmethod
     def _unique(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return sections.each_once(value)
@@ -40,8 +47,8 @@ class Generator(sections.Section):
         """Yield what is wrong: whoever makes instances must be listed, able to answer, and of one opinion and family."""
         for key, table, names in (
             ("designers", "analysts", self.designers),
-            ("pool", "analysts", self.pool),
-            ("judges", "judges", self.judges),
+            ("analysts", "analysts", self.analysts),
+            ("verifiers", "judges", self.verifiers),
         ):
             where = f"benchmarks.medley.generator.{key}"
             known = {spec.name: spec for spec in getattr(study, table)}
@@ -59,7 +66,7 @@ class Generator(sections.Section):
                         f'{where}: "{name}" has provider = "{spec.provider}", which knows no new cases; name a model '
                         'that can be asked, or take dataset = "sample"'
                     )
-                if key == "pool" and spec.family is None:
+                if key == "analysts" and spec.family is None:
                     yield (
                         f'{table} "{name}": family is missing; name who made the model, e.g. family = "openai", so '
                         "that no panel is of one family"
@@ -74,7 +81,7 @@ class Generator(sections.Section):
 class Settings(sections.Settings):
     """``[benchmarks.medley]``: which instances, under which conditions, scored how and judged by whom.
 
-    ``limit`` draws that many instances by the study's seed. ``variant`` decides between the published paper and its
+    ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
     ``order = "seeded"`` shuffles them by instance, alike for every model. ``folder`` holds the files of a data set
@@ -88,13 +95,18 @@ class Settings(sections.Settings):
     conditions: Annotated[tuple[Literal["normal", "adversarial", "stripped"], ...], Field(min_length=1)] = (
         setting(Stage.ASKING, ("normal",))
     )
-    variant: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
+    scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
     anonymise: bool = setting(Stage.ASKING, True)
     order: Literal["file", "seeded"] = setting(Stage.ASKING, "file")
     judge_wording: Path | None = setting(Stage.JUDGING, None)
     folder: Path | None = setting(Stage.ITEMS, None)
     generator: Generator | None = setting(Stage.ITEMS, None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        return sections.refuse_renamed(given, {"variant": "scoring"})
 
     @field_validator("conditions", "judges")
     @classmethod

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, ALL_DIMENSIONS, agreement
-from metacog_pipeline.benchmarks.medley.judging.observe import JUDGEMENT_SCHEMA
+from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.agreement_many import krippendorff_alpha

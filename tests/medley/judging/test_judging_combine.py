@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.judging.combine import COMBINED_SCHEMA, combine, grades
-from metacog_pipeline.benchmarks.medley.judging.observe import JUDGEMENT_SCHEMA
+from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.errors import StudyError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.judging.observe import JUDGEMENT_SCHEMA, read_judgements
+from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA, read_judgements
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
-from metacog_pipeline.benchmarks.medley.judging.protocol import (
+from metacog_pipeline.benchmarks.medley.judging.asking import (
     JUDGE_TOKENS,
     MODES,
     STEPS,

@@ -7,11 +7,11 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
-from metacog_pipeline.benchmarks.medley.judging.protocol import constraint
-from metacog_pipeline.benchmarks.medley.judging.simulate import Responder, deserved, features
+from metacog_pipeline.benchmarks.medley.judging.asking import constraint
+from metacog_pipeline.benchmarks.medley.judging.simulated import Responder, deserved, features
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.simulate import Responder as Respondent
+from metacog_pipeline.benchmarks.medley.simulated import Responder as Respondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 

@@ -1,6 +1,7 @@
 """From a source, or from seeds, to instances whose analysts disagree.
 
 ==================  ==================================================================================================
+``authored``        new instances as steps of the pipeline; ``given``: published ones; ``finished``: the last step of both
 ``steps``           every step of making new instances, as a function of frames; ``tables``: the frames
 ``roles``           who designs, rates and verifies; ``simulated_authors``: those of the sample, and any other
 ``designs``         asking designers for a case; ``pool``: asking the analysts; ``verdicts``: asking the verifiers;
@@ -15,37 +16,5 @@
                     also asked otherwise
 ``published``       reading the layout of the published data; ``layout``: writing it
 ``reproduction``    what of the published construction follows from its own parts
-``files``           instances on disk
-``pipeline``        from a home's source, the shipped sample or a user's folder to built instances
 ==================  ==================================================================================================
 """
-
-from metacog_pipeline.benchmarks.medley.construction.files import (
-    ITEMS_SCHEMA,
-    items_path,
-    read_items,
-    write_items,
-)
-from metacog_pipeline.benchmarks.medley.construction.pipeline import (
-    CONSTRUCTION_VERSION,
-    DATASETS,
-    Built,
-    construct,
-    input_digests,
-    keep,
-    needed_sources,
-)
-
-__all__ = [
-    "CONSTRUCTION_VERSION",
-    "DATASETS",
-    "ITEMS_SCHEMA",
-    "Built",
-    "construct",
-    "input_digests",
-    "items_path",
-    "keep",
-    "needed_sources",
-    "read_items",
-    "write_items",
-]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley.construction.consensus import jackknife_majority
@@ -113,7 +113,7 @@ def assemble(
         if model in selection.selected_models
     )
     return Instance(
-        instance_id=draft.draft_id,
+        item_id=draft.draft_id,
         domain=draft.domain,
         vignette=draft.vignette,
         is_known_answer=draft.known_answer is not None,
@@ -131,4 +131,4 @@ def assemble(
 
 def numbered(instances: Sequence[Instance]) -> list[Instance]:
     """Return the instances with their places in the set as positions."""
-    return [replace(instance, position=place) for place, instance in enumerate(instances)]
+    return [instance.changed(position=place) for place, instance in enumerate(instances)]

@@ -110,7 +110,7 @@ def released(gates: Sequence[Gate]) -> bool:
 def _counts(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
     per_domain = Counter(instance.domain for instance in instances)
     smallest = min(per_domain.get(domain, 0) for domain in DOMAINS)
-    tiers = {known.difficulty[i.instance_id] for i in instances if known.difficulty.get(i.instance_id)}
+    tiers = {known.difficulty[i.item_id] for i in instances if known.difficulty.get(i.item_id)}
     answered = sum(bool(i.analysts) and all(a.response for a in i.analysts) for i in instances)
     claims = sum(bool(i.claims) for i in instances)
     agreed = sum({c.claim_id for c in i.claims} <= set(i.consensus.claim_confidences) for i in instances)
@@ -160,8 +160,7 @@ def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
     labels = [rated_labels(analyst.response) for analyst in rows]
     in_words = sum(label in LABELS for each in labels for label in each.values())
     verified = sum(
-        coverage(known.verdicts.get(i.instance_id, {}), [c.claim_id for c in i.claims]) >= 1.0
-        for i in instances
+        coverage(known.verdicts.get(i.item_id, {}), [c.claim_id for c in i.claims]) >= 1.0 for i in instances
     )
     capped = sum(_within_families(instance, known.families) for instance in instances)
     hidden: Status = _given(known.anonymised, bool(known.anonymised))
@@ -206,7 +205,7 @@ def _verdict_kappa(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> tuple
 
 
 def _described(instance: Instance) -> bool:
-    texts = (instance.instance_id, instance.domain, instance.vignette, instance.consensus.method)
+    texts = (instance.item_id, instance.domain, instance.vignette, instance.consensus.method)
     return all(texts) and all(
         c.majority_strength is not None and c.jsd_score is not None for c in instance.claims
     )

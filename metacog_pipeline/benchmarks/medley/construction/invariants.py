@@ -13,12 +13,12 @@ _MOST_LINES = 50
 def check(instances: Sequence[Instance]) -> list[str]:
     """Return one line per broken rule, at most fifty."""
     lines: list[str] = []
-    times = Counter(instance.instance_id for instance in instances)
+    times = Counter(instance.item_id for instance in instances)
     lines += [f"{name}: the id is given twice" for name, count in sorted(times.items()) if count > 1]
     if [instance.position for instance in instances] != sorted({i.position for i in instances}):
         lines.append("positions do not rise from instance to instance")
     for instance in instances:
-        lines += [f"{instance.instance_id}: {broken}" for broken in _broken(instance)]
+        lines += [f"{instance.item_id}: {broken}" for broken in _broken(instance)]
     return lines[:_MOST_LINES]
 
 

@@ -30,25 +30,23 @@ def write_set(
         told = [
             {
                 **_published(each),
-                "difficulty_tier": (difficulty or {}).get(each.instance_id),
-                **{f"is_{probe}": each.instance_id in names for probe, names in (probes or {}).items()},
+                "difficulty_tier": (difficulty or {}).get(each.item_id),
+                **{f"is_{probe}": each.item_id in names for probe, names in (probes or {}).items()},
             }
             for each in chosen
         ]
         _write(folder / "instances" / f"{domain}.json", told)
-        _write(
-            folder / "consensus" / f"{domain}.json", {each.instance_id: _consensus(each) for each in chosen}
-        )
-    known = {i.instance_id: i.known_answer for i in instances if i.known_answer is not None}
+        _write(folder / "consensus" / f"{domain}.json", {each.item_id: _consensus(each) for each in chosen})
+    known = {i.item_id: i.known_answer for i in instances if i.known_answer is not None}
     answers = {
         name: {"correct_answer": answer.correct_answer, "target_wrong_claim": answer.target_wrong_claim}
         for name, answer in known.items()
     }
     _write(folder / "known_answers.json", answers)
-    wrong = {i.instance_id: sorted(i.verified_wrong) for i in instances if i.verified_wrong}
+    wrong = {i.item_id: sorted(i.verified_wrong) for i in instances if i.verified_wrong}
     _write(folder / "consensus_verified_wrong.json", wrong)
     selection = {
-        i.instance_id: {"selected_models": list(i.selected_models)} for i in instances if i.selected_models
+        i.item_id: {"selected_models": list(i.selected_models)} for i in instances if i.selected_models
     }
     _write(folder / "selection_metadata.json", selection)
     _write(folder / "consensus_verification.json", _verification(instances, verdicts or {}, judges))
@@ -65,7 +63,7 @@ def _published(instance: Instance) -> dict[str, object]:
         for claim in instance.claims
     ]
     return {
-        "instance_id": instance.instance_id,
+        "instance_id": instance.item_id,
         "domain": instance.domain,
         "vignette": instance.vignette,
         "is_known_answer": instance.is_known_answer,
@@ -91,14 +89,14 @@ def _verification(
 ) -> dict[str, object]:
     rows: dict[str, object] = {}
     for instance in instances:
-        for claim, given in verdicts.get(instance.instance_id, {}).items():
+        for claim, given in verdicts.get(instance.item_id, {}).items():
             if not given:
                 continue
             names = [
                 judges[place] if place < len(judges) else f"judge {place + 1}" for place in range(len(given))
             ]
-            rows[f"{instance.instance_id}_{claim}"] = {
-                "instance_id": instance.instance_id,
+            rows[f"{instance.item_id}_{claim}"] = {
+                "instance_id": instance.item_id,
                 "claim_id": claim,
                 "consensus_val": instance.consensus.claim_confidences.get(claim),
                 "judges": {name: {"verdict": verdict} for name, verdict in zip(names, given, strict=True)},

@@ -22,7 +22,7 @@ def draw_probes(instances: Sequence[Instance], seed: int) -> dict[str, tuple[str
     ordinary = [instance for instance in instances if instance.known_answer is None]
     drawn: dict[str, list[str]] = {name: [] for name in PROBES}
     for domain in DOMAINS:
-        left = [instance.instance_id for instance in ordinary if instance.domain == domain]
+        left = [instance.item_id for instance in ordinary if instance.domain == domain]
         taken: list[str] = []
         for name, number in PER_DOMAIN.items():
             chosen = draw(left, number, seed, name)
@@ -30,5 +30,5 @@ def draw_probes(instances: Sequence[Instance], seed: int) -> dict[str, tuple[str
             drawn[name] += chosen
             left, taken = [each for each in left if each not in chosen], taken + chosen
     for name, number in OVERALL.items():
-        drawn[name] = draw([instance.instance_id for instance in ordinary], number, seed, name)
+        drawn[name] = draw([instance.item_id for instance in ordinary], number, seed, name)
     return {name: tuple(ids) for name, ids in drawn.items()}

@@ -177,8 +177,8 @@ def _list(value: object, where: str) -> list[Any]:
 def _refuse_twice(instances: list[Instance], folder: Path) -> None:
     seen: set[str] = set()
     for instance in instances:
-        if instance.instance_id in seen:
+        if instance.item_id in seen:
             raise SourceError(
-                f"{folder}: instance {instance.instance_id!r} is given twice; each id stands for one case"
+                f"{folder}: instance {instance.item_id!r} is given twice; each id stands for one case"
             )
-        seen.add(instance.instance_id)
+        seen.add(instance.item_id)

@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.medley.construction.ratings import (
     ranks,
     rated_labels,
 )
-from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, greedy_order
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, Selection, greedy_order
 from metacog_pipeline.benchmarks.medley.construction.verification import (
     AGREE,
     is_wrong,
@@ -61,14 +61,31 @@ def reproduction_report(published: PublishedSet) -> list[Line]:
     """
     instances = published.instances
     claims = sum(len(instance.claims) for instance in instances)
-    selected = [i for i in instances if i.instance_id in published.selection]
+    selected = [i for i in instances if i.item_id in published.selection]
     return [
-        Line("disagreement from label counts", _each_claim(instances, _implied), claims, _NOTES["counts"]),
+        Line(
+            "disagreement from label counts",
+            _each_claim(instances, follows_from_counts),
+            claims,
+            _NOTES["counts"],
+        ),
         Line("disagreement from the analysts shown", _each_claim(instances, _shown), claims, _NOTES["pool"]),
-        Line("consensus, every field", _each_claim(instances, _consensus), claims, _NOTES["consensus"]),
-        Line("selection scores", _selection(published, selected, _scores), len(selected), _NOTES["scores"]),
-        Line("analysts shown are those selected", _selection(published, selected, _same_set), len(selected)),
-        Line("order of selection", _selection(published, selected, _order), len(selected), _NOTES["order"]),
+        Line(
+            "consensus, every field", _each_claim(instances, consensus_follows), claims, _NOTES["consensus"]
+        ),
+        Line(
+            "selection scores",
+            _selection(published, selected, scores_follow),
+            len(selected),
+            _NOTES["scores"],
+        ),
+        Line("analysts shown are those selected", sum(map(same_analysts, selected)), len(selected)),
+        Line(
+            "order of selection",
+            _selection(published, selected, order_follows),
+            len(selected),
+            _NOTES["order"],
+        ),
         *_verification(published),
     ]
 
@@ -91,7 +108,8 @@ def _each_claim(instances: Iterable[Instance], holds: Callable[[Instance, int], 
     return sum(holds(instance, place) for instance in instances for place in range(len(instance.claims)))
 
 
-def _implied(instance: Instance, place: int) -> bool:
+def follows_from_counts(instance: Instance, place: int) -> bool:
+    """Whether exactly one set of five counts with the stated number of raters gives the disagreement."""
     claim = instance.claims[place]
     if claim.jsd_score is None or claim.n_rated is None:
         return False
@@ -105,7 +123,8 @@ def _shown(instance: Instance, place: int) -> bool:
     return claim.jsd_score is not None and claim.n_rated is not None and abs(value - claim.jsd_score) <= CLOSE
 
 
-def _consensus(instance: Instance, place: int) -> bool:
+def consensus_follows(instance: Instance, place: int) -> bool:
+    """Whether every field of the consensus on a claim is the upper median of the labels of the analysts shown."""
     claim = instance.claims[place].claim_id
     again = label_median([rated_labels(each.response) for each in instance.analysts], [claim])
     given = instance.consensus
@@ -121,7 +140,7 @@ def _selection(
     instances: Iterable[Instance],
     holds: Callable[[Instance, Mapping[str, Any]], bool],
 ) -> int:
-    return sum(holds(instance, published.selection[instance.instance_id]) for instance in instances)
+    return sum(holds(instance, published.selection[instance.item_id]) for instance in instances)
 
 
 def _pool(instance: Instance, entry: Mapping[str, Any]) -> Pool:
@@ -135,8 +154,14 @@ def _pool(instance: Instance, entry: Mapping[str, Any]) -> Pool:
     return Pool(shown, claim_ids=claims, tolerance=0.0)
 
 
-def _scores(instance: Instance, entry: Mapping[str, Any]) -> bool:
-    found = _pool(instance, entry).summary(range(len(instance.analysts)), len(instance.analysts))
+def panel_of(instance: Instance, entry: Mapping[str, Any]) -> Selection:
+    """Return the analysts shown as a choice that is scored again."""
+    return _pool(instance, entry).summary(range(len(instance.analysts)), len(instance.analysts))
+
+
+def scores_follow(instance: Instance, entry: Mapping[str, Any]) -> bool:
+    """Whether score, parts, positions, families and the firmly wrong analyst are those published."""
+    found = panel_of(instance, entry)
     numbers = (round(getattr(found.scores, part), _DECIMALS) for part in _PARTS)
     return (
         all(_close(number, entry.get(name)) for number, name in zip(numbers, _SCORES, strict=True))
@@ -146,11 +171,13 @@ def _scores(instance: Instance, entry: Mapping[str, Any]) -> bool:
     )
 
 
-def _same_set(instance: Instance, entry: Mapping[str, Any]) -> bool:
+def same_analysts(instance: Instance) -> bool:
+    """Whether the analysts shown are those selected."""
     return {each.model_id for each in instance.analysts} == set(instance.selected_models)
 
 
-def _order(instance: Instance, entry: Mapping[str, Any]) -> bool:
+def order_follows(instance: Instance, entry: Mapping[str, Any]) -> bool:
+    """Whether the greedy steps would have chosen the analysts shown in the published order."""
     pool = _pool(instance, entry)
     return greedy_order(pool, range(len(pool.candidates)), len(pool.candidates)) == instance.selected_models
 
@@ -158,7 +185,7 @@ def _order(instance: Instance, entry: Mapping[str, Any]) -> bool:
 def _verification(published: PublishedSet) -> list[Line]:
     rows = [
         (given, published.majority[name][claim], claim in wrong.get(name, ()))
-        for wrong in [{i.instance_id: i.verified_wrong for i in published.instances}]
+        for wrong in [{i.item_id: i.verified_wrong for i in published.instances}]
         for name, claims in published.verdicts.items()
         for claim, given in claims.items()
     ]
@@ -186,7 +213,7 @@ def _verification(published: PublishedSet) -> list[Line]:
 
 
 def _same_values(published: PublishedSet) -> int:
-    given = {i.instance_id: i.consensus.claim_confidences for i in published.instances}
+    given = {i.item_id: i.consensus.claim_confidences for i in published.instances}
     return sum(
         _close(value, given.get(name, {}).get(claim))
         for name, claims in published.verified_values.items()
@@ -195,7 +222,7 @@ def _same_values(published: PublishedSet) -> int:
 
 
 def _left_out_values(published: PublishedSet) -> int:
-    shown = {i.instance_id: [rated_labels(each.response) for each in i.analysts] for i in published.instances}
+    shown = {i.item_id: [rated_labels(each.response) for each in i.analysts] for i in published.instances}
     return sum(
         _close(value, leave_one_out_median(_numbers(shown.get(name, []), claim)))
         for name, claims in published.verified_values.items()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from metacog_pipeline.benchmarks.medley.construction.designs import Seed
+from metacog_pipeline.benchmarks.medley.construction.designs import Seed, read_seeds
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
@@ -17,6 +18,10 @@ from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmark.contract import Context
+    from metacog_pipeline.benchmarks.medley.settings import Settings
 
 DESIGNERS, ANALYSTS, VERIFIERS = "designers", "analysts", "verifiers"
 Respondent = Callable[[ChatRequest], str]
@@ -50,6 +55,28 @@ class Roles:
     def families(self) -> dict[str, str]:
         """{analyst: family}."""
         return {spec.name: spec.family or spec.name for spec in self.people[ANALYSTS]}
+
+
+def roles_of(settings: Settings, context: Context) -> Roles:
+    """Return who takes part under a study's settings; raises SourceError for seeds that cannot be used."""
+    named, study = settings.generator, context.study
+    if named is None:
+        return sample_roles(context.seed)
+    read = tuple(read_seeds(context.beside(named.seed_file)))
+    people = {
+        DESIGNERS: _with_room(DESIGNERS, study.analysts, named.designers),
+        ANALYSTS: _with_room(ANALYSTS, study.analysts, named.analysts),
+        VERIFIERS: _with_room(VERIFIERS, study.judges, named.verifiers),
+    }
+    return Roles("custom", read, seeds_digest(read), people, {})
+
+
+def _with_room(role: str, listed: tuple[ModelSpec, ...], names: tuple[str, ...]) -> tuple[ModelSpec, ...]:
+    """Return the named models with room for the replies of their role; a study's default is one letter's worth."""
+    by_name = {spec.name: spec for spec in listed}
+    found = [by_name[name] for name in names]
+    room = LEAST_TOKENS[role]
+    return tuple(spec.model_copy(update={"max_tokens": max(spec.max_tokens, room)}) for spec in found)
 
 
 def seeds_digest(seeds: Sequence[Seed]) -> str:

@@ -8,12 +8,15 @@ missing there, which alpha and the kappas allow for. Kappas put the grades into 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK
+from metacog_pipeline.benchmark.contract import schema_of
+from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.agreement_many import (
     TOO_FEW_RATERS,
@@ -31,23 +34,29 @@ ALL_DIMENSIONS = "all"
 # An interval over many answers is narrow, and needs to be known less exactly.
 FEWEST_RESAMPLES, MOST_RESAMPLES, DRAWS = 100, 1000, 1_000_000
 MEASURES = ("krippendorff_alpha", "fleiss_kappa", "cohen_kappa")
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "benchmark": pl.String,
-    "dataset": pl.String,
-    "source": pl.String,
-    "reading": pl.String,
-    "measure": pl.String,
-    "dimension": pl.String,
-    "a": pl.String,
-    "b": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "method": pl.String,
-    "status": pl.String,
-}
-AGREEMENT_SCHEMA = pl.Schema(_TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far judges agree on a dimension: all of them, or ``a`` and ``b``. At most 1; 0 as by chance."""
+
+    benchmark: str
+    dataset: str
+    source: str
+    reading: Annotated[str, "strict (a grade outside the offered set is none) or reference (it counts as 1)"]
+    measure: str
+    dimension: Annotated[str, "one of ten, or all: their mean"]
+    a: str | None
+    b: str | None
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: Annotated[int, "answers that two judges graded"]
+    method: str
+    status: str
+
+
+AGREEMENT_SCHEMA = schema_of(Agreement)
 _ANSWER = ("model", "run", "condition", "item_id")
 Ratings = NDArray[np.float64]
 Found = list[tuple[str, str | None, str | None, Estimate]]

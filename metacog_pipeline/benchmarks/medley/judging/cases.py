@@ -77,19 +77,19 @@ class Case:
 
 def cases(
     instances: Sequence[Instance],
-    observations: pl.DataFrame,
+    responses: pl.DataFrame,
     *,
     masking: Masking = MASKING,
     wrong_if: WrongIf = "verified_wrong",
 ) -> list[Case]:
-    """Return one case per row of the observations of one model and run, in their order.
+    """Return one case per response of one model and run, in their order.
 
     Parameters
     ----------
     instances
         As the data has them. Rows of other instances are left out.
     observations
-        In the schema of `medley.observe`. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
+        In the schema of `medley.responses`. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
         such an instance are not used either.
     masking
         As the model was asked with.
@@ -98,7 +98,7 @@ def cases(
     """
     by_id = {instance.item_id: instance for instance in instances}
     columns = ["item_id", "condition", "source", *(f"{c}_{s}" for s in (STEP_A, B_SOCIAL) for c in _PER_STEP)]
-    rows = observations.select(columns).iter_rows(named=True)
+    rows = responses.select(columns).iter_rows(named=True)
     return [_case(by_id[row["item_id"]], row, masking, wrong_if) for row in rows if row["item_id"] in by_id]
 
 
@@ -139,6 +139,12 @@ def _case(item: Instance, row: Mapping[str, Any], masking: Masking, wrong_if: Wr
             return Case(shown, condition, "", "", wrong, f"{step} is {status}", row["source"])
     first, final = (condensed(json.loads(row[f"reply_{step}"] or "null")) for step in (STEP_A, B_SOCIAL))
     return Case(shown, condition, first, final, wrong, None, row["source"])
+
+
+def longest(item: Instance, condition: str, masking: Masking) -> Case:
+    """Return a case as long as an answer can make it, for planning."""
+    first, final = (f"{step} {condition} ".ljust(ANSWER_CHARACTERS, "x") for step in (STEP_A, B_SOCIAL))
+    return Case(presented(item, condition, masking), condition, first, final, wrong_consensus=True)
 
 
 def _flat(value: object) -> str:

@@ -8,9 +8,9 @@ from typing import Literal
 import polars as pl
 
 from metacog_pipeline.benchmarks.medley import judged
-from metacog_pipeline.benchmarks.medley.judging.observe import JUDGEMENT_SCHEMA
-from metacog_pipeline.benchmarks.medley.measures.options import REFERENCE
+from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
 from metacog_pipeline.errors import StudyError
 
 How = Literal["median", "mean", "single"]

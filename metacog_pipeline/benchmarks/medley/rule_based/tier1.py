@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures.batch import Batch
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Batch
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
 from metacog_pipeline.stats.ranks import guarded_rho
 
 NO_EVIDENCE = 0.5  # what a measure gives where there is nothing to measure

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures.batch import Batch
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.measures.tier1 import (
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Batch
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based.tier1 import (
     NO_EVIDENCE,
     clip,
     correlation_score,

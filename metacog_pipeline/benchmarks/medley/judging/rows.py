@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, make_dataclass
+from typing import Annotated, Literal
 
 import polars as pl
-import pyarrow as pa
 
-from metacog_pipeline.benchmarks.common.judging import calls_about
-from metacog_pipeline.benchmarks.common.observing import Call, ended, total
+from metacog_pipeline.benchmark.contract import Small, schema_of
+from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK, STEPS, eligible
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, load_judge_wording
-from metacog_pipeline.benchmarks.medley.judging.protocol import BENCHMARK, STEPS, eligible
 from metacog_pipeline.benchmarks.medley.parsing import (
     CRITERIA,
     JUDGE_DIMENSIONS,
     WITHOUT_JUDGE,
-    Judgement,
     parse_judgement,
 )
+from metacog_pipeline.benchmarks.medley.parsing import Judgement as Grades
+from metacog_pipeline.benchmarks.medley.responses import ended
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
+from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
 JudgementStatus = Literal[
     "ok",
@@ -38,36 +38,33 @@ JudgementStatus = Literal[
 # Without a judgement in the store although there is something to judge: a run that has one of these is not complete.
 UNANSWERED = ("transport_error", "too_long", "not_run")
 
-_Types = dict[str, pl.DataType | type[pl.DataType]]
-_TYPES: _Types = {
-    "benchmark": pl.String,
-    "dataset": pl.String,
-    "domain": pl.String,
-    "condition": pl.String,
-    "model": pl.String,
-    "run": pl.Int32,
-    "judge": pl.String,
-    "judge_family": pl.String,
-    "judge_place": pl.Int16,
-    "item_id": pl.String,
-    "position": pl.Int32,
-    **dict.fromkeys(CRITERIA, pl.Int8),
-    **dict.fromkeys(JUDGE_DIMENSIONS, pl.Float64),
-    "status": pl.String,
-    "reason": pl.String,
-    "n_unscored": pl.Int16,
-    "reading": pl.String,
-    "wrong_consensus": pl.Boolean,
-    "latency_s": pl.Float64,
-    "cost_usd": pl.Float64,
-    "input_tokens": pl.Int64,
-    "output_tokens": pl.Int64,
-    "mode": pl.String,
-    "step": pl.String,
-    "answer_id": pl.String,
-    "source": pl.String,
-}
-JUDGEMENT_SCHEMA = pl.Schema(_TYPES)
+Grade = Annotated[int | None, pl.Int8]
+#: One judge's grades of one answer: who, the thirty criteria of 0 to 3, the ten dimensions of 0 to 1, and how it went.
+Judgement = make_dataclass(
+    "Judgement",
+    [
+        *((name, str) for name in ("benchmark", "dataset", "domain", "condition", "model")),
+        ("run", Small),
+        ("judge", str),
+        ("judge_family", str),
+        ("judge_place", Small),
+        ("item_id", str),
+        ("position", Small),
+        *((name, Grade) for name in CRITERIA),
+        *((name, float | None) for name in JUDGE_DIMENSIONS),
+        ("status", str),
+        ("reason", str | None),
+        ("n_unscored", Small),
+        ("reading", str),
+        ("wrong_consensus", bool),
+        ("latency_s", float | None),
+        ("cost_usd", float | None),
+        ("input_tokens", int | None),
+        ("output_tokens", int | None),
+        *((name, str | None) for name in ("mode", "step", "answer_id", "source")),
+    ],
+)
+JUDGEMENT_SCHEMA = schema_of(Judgement)
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
 
 
@@ -80,13 +77,12 @@ class _Reading:
 
 
 def read_judgements(
-    transcripts: pa.Table | pl.DataFrame,
+    transcripts: pl.DataFrame,
     cases: Sequence[Case],
     judges: Sequence[ModelSpec],
     *,
     model: ModelSpec,
     run: int,
-    asked: Mapping[str, Collection[str]] | None = None,
     wording: JudgeWording | None = None,
     reference: bool = False,
 ) -> pl.DataFrame:
@@ -95,14 +91,11 @@ def read_judgements(
     Parameters
     ----------
     transcripts
-        Rows of the transcript schema, of the partition of the judged model and run.
+        Kept calls of the partition of the judged model and run; superseded ones are passed over.
     cases
         What is judged; those with nothing to judge get rows too, with the status ``no_answer``.
     judges
         All judges of the study, in its order; those of the model's own family are left out.
-    asked
-        The identities of the calls that count, by judge (`panel_identities`). Without them a row counts for the judge whose
-        name it carries, unless it is superseded.
     wording
         As the judges were asked with; a judgement of another text than the case's is passed over.
     reference
@@ -118,44 +111,42 @@ def read_judgements(
     Latency (seconds), cost (dollars) and tokens are sums over the calls.
     """
     words = wording or load_judge_wording()
-    calls = calls_about(transcripts, BENCHMARK, run, STEPS, current_only=asked is None)
+    calls = _calls(transcripts)
     hashes = {id(case): case_hash(case, words) for case in cases if case.unjudged is None}
     reading = "reference" if reference else "strict"
     rows: list[tuple[object, ...]] = []
     for place, judge in enumerate(judges):
         if not eligible([judge], model):
             continue
-        own = None if asked is None else asked.get(judge.name, ())
         for case in cases:
-            found = [
-                call
-                for call in calls.get((case.item_id, case.condition, hashes.get(id(case), "")), ())
-                if (call["answer_id"] in own if own is not None else call["model"] == judge.name)
-            ]
-            kept = _kept(found)
+            kept = calls.get((judge.name, case.item_id, case.condition, hashes.get(id(case), "")), {})
             last = next((kept[step] for step in reversed(STEPS) if step in kept), None)
             read = _read(case, last, reference)
             rows.append(_row(case, model.name, run, judge, place, reading, read, list(kept.values()), last))
     return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA, orient="row")
 
 
-def _kept(calls: Sequence[Call]) -> dict[str, Call]:
-    """Return the call of each step that counts: the newest that did not fail."""
-    return {call["step"]: call for call in calls}
+def _calls(transcripts: pl.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Kept]]:
+    """Return {(judge, item, condition, hash of what was asked): {step: the newest call that did not fail}}."""
+    found: dict[tuple[str, str, str, str], dict[str, Kept]] = {}
+    for call in in_order(transcripts.filter(~pl.col("superseded")), ("item_hash", "model", "source")):
+        key = (call["model"], call["item_id"], call["condition"], call["item_hash"])
+        found.setdefault(key, {})[call["step"]] = call
+    return found
 
 
-def _read(case: Case, call: Call | None, reference: bool) -> _Reading:
+def _read(case: Case, call: Kept | None, reference: bool) -> _Reading:
     if case.unjudged is not None:
         return _Reading("no_answer", case.unjudged)
     if call is None:
         return _Reading("not_run", "not asked yet")
-    if (cut := ended(call, "the judge's max_tokens")) is not None:
-        return _Reading(*cut)
+    if (cut := ended(call_of(call), "the judge's max_tokens")) is not None:
+        return _Reading(cut[0], cut[1])  # type: ignore[arg-type]
     found = parse_judgement(call["text"], reference=reference)
     return _graded(found, reference)
 
 
-def _graded(found: Judgement, reference: bool) -> _Reading:
+def _graded(found: Grades, reference: bool) -> _Reading:
     graded = len(CRITERIA) - len(found.unscored)
     if graded == 0:
         return _Reading("unreadable", "the reply holds no grade from 0 to 3")
@@ -177,8 +168,8 @@ def _row(
     place: int,
     reading: str,
     read: _Reading,
-    calls: Sequence[Call],
-    last: Call | None,
+    calls: Sequence[Kept],
+    last: Kept | None,
 ) -> tuple[object, ...]:
     criteria, dimensions = read.criteria or {}, read.dimensions or {}
     replied = read.status in ("ok", "partial", "says_little", "unreadable")

@@ -75,7 +75,7 @@ class _Rating:
     reasoning: str
 
 
-class Responder:
+class SimulatedRespondent:
     """Answers requests about ``items`` as the observer ``observer`` would.
 
     Deterministic in the observer, the instance, the message and ``sampling.seed``. It reads instance, step, its own earlier
@@ -125,7 +125,7 @@ class Responder:
         return None
 
     def _key(self, asked: _Question) -> list[object]:
-        return [self.observer.seed, asked.item.instance_id, asked.item.vignette]
+        return [self.observer.seed, asked.item.item_id, asked.item.vignette]
 
     def _reply(self, asked: _Question, seed: int | None, luck: Sequence[float]) -> str:
         ratings = self._ratings(asked, seed, luck)
@@ -170,7 +170,7 @@ class Responder:
 
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
-        case, own = [asked.item.instance_id, asked.item.vignette], self._key(asked)
+        case, own = [asked.item.item_id, asked.item.vignette], self._key(asked)
         parts = [_uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
         levels = []
         for place in range(len(CLAIM_IDS)):

@@ -10,24 +10,18 @@ import functools
 import json
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmarks.medley.judging.cases import Case, WrongIf
+from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
-from metacog_pipeline.benchmarks.medley.judging.simulate import Responder
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
-from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Status
-from metacog_pipeline.querying.panel import Panelist
-from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.querying.types import Ask, Task
 
 BENCHMARK = "medley_judgements"
 MODES = ("json_schema", "text")
 STEPS = ("judge", "judge_2", "judge_3")
 JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
-VERSION = "1"  # raised when the same answers would be condensed or asked about otherwise
 
 
 def steps(mode: str) -> tuple[str, ...]:
@@ -89,55 +83,6 @@ def judge_tasks(cases: Sequence[Case], judge: ModelSpec, wording: JudgeWording) 
         return Task(case.item_id, case_hash(case, wording), case.condition, run)
 
     return [task(case) for case in cases if case.unjudged is None]
-
-
-def panel(
-    judges: Sequence[ModelSpec], model: ModelSpec, cases: Sequence[Case], wording: JudgeWording
-) -> list[Panelist]:
-    """Return the judges that may judge ``model``, with what each of them is asked, as `query_panel` takes them."""
-    return [
-        Panelist(
-            judge,
-            judge_tasks(cases, judge, wording),
-            modes(judge),
-            Responder(judge.observer, wording) if judge.provider == "simulated" else None,
-        )
-        for judge in eligible(judges, model)
-    ]
-
-
-def fingerprint(
-    partition: Partition,
-    judges: Sequence[ModelSpec],
-    wording: JudgeWording,
-    observed: str | None,
-    *,
-    masking: Masking = MASKING,
-    wrong_if: WrongIf = "verified_wrong",
-) -> str:
-    """Return a digest of everything the judgements of a partition depend on.
-
-    Parameters
-    ----------
-    partition
-        Of the judged model and run.
-    judges
-        All judges of the study.
-    observed
-        The mark of the observations that are judged: what they were made from.
-    masking, wrong_if
-        As in `cases.cases`.
-    """
-    depends_on = {
-        "version": VERSION,
-        "observations": observed,
-        "words": wording.digest,
-        "judges": [asked_as(judge) for judge in eligible(judges, partition.spec)],
-        "masking": [masking.anonymise, masking.order],
-        "wrong_if": wrong_if,
-        "seed": partition.seed,
-    }
-    return sha256_hex(canonical_json(depends_on))
 
 
 @functools.cache

@@ -18,16 +18,16 @@ from metacog_pipeline.benchmarks.medley.labels import (
     item_by_text,
     num,
 )
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import FLAGS, NUMBERS, Bools, Floats, Panel, panel_of
-from metacog_pipeline.benchmarks.medley.measures.phrases import (
+from metacog_pipeline.benchmarks.medley.parsing import is_error
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import FLAGS, NUMBERS, Bools, Floats, Panel, panel_of
+from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
     justification,
     narrative,
     opening,
     phrases_within,
     trigrams,
 )
-from metacog_pipeline.benchmarks.medley.parsing import is_error
 
 Ints = NDArray[np.int64]
 

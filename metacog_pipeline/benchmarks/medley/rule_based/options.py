@@ -45,7 +45,7 @@ class Options:
 
     Attributes
     ----------
-    variant
+    scoring
         The name recorded beside every number.
     proportionality_base
         Whether changes are counted from step A or from B-private.
@@ -67,7 +67,7 @@ class Options:
         How several judges become one grade, and whether a judge of the model's own family is left out.
     """
 
-    variant: str = "reference"
+    scoring: str = "reference"
     labels: LabelMap = REFERENCE_MAP
     proportionality_base: Literal["A", "P"] = "A"
     proportionality_weight: Literal["raters", "jsd"] = "raters"
@@ -92,7 +92,7 @@ class Options:
 REFERENCE = Options()
 PAPER = replace(
     REFERENCE,
-    variant="paper",
+    scoring="paper",
     labels=PAPER_MAP,
     proportionality_base="P",
     proportionality_weight="jsd",
@@ -103,4 +103,4 @@ PAPER = replace(
     balance="relative_sd",
     tier_weights=(1 / 3, 1 / 3, 1 / 3),
 )
-PRESETS = {preset.variant: preset for preset in (REFERENCE, PAPER)}
+PRESETS = {preset.scoring: preset for preset in (REFERENCE, PAPER)}

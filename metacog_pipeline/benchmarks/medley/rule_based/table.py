@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures import extras, tier1, tier2, tier3
-from metacog_pipeline.benchmarks.medley.measures.batch import Batch
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Bools, Floats
+from metacog_pipeline.benchmarks.medley.rule_based import extras, tier1, tier2, tier3
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Batch
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
 
 MINIMAL_PROBE = extras.instruction_dependence_gap.__name__
 ALWAYS = {**tier1.MEASURES, **tier2.MEASURES, **tier3.MEASURES, **extras.MEASURES}

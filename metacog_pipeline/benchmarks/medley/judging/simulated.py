@@ -132,7 +132,7 @@ def deserved(f: Features) -> dict[str, int]:
     return {name: min(BEST_GRADE, points[name]) for name in CRITERIA}
 
 
-class Responder:
+class SimulatedJudge:
     """Answers requests for judgements as the judge ``observer`` would; ``wording`` as the messages are made with.
 
     Deterministic in the observer, the message and ``sampling.seed``. Outside the quotations it takes no instruction, and in

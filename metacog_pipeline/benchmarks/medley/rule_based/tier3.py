@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from metacog_pipeline.benchmarks.medley.measures.batch import Batch
-from metacog_pipeline.benchmarks.medley.measures.options import Options
-from metacog_pipeline.benchmarks.medley.measures.panel import Floats
-from metacog_pipeline.benchmarks.medley.measures.tier1 import NO_EVIDENCE, clip
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Batch
+from metacog_pipeline.benchmarks.medley.rule_based.options import Options
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.benchmarks.medley.rule_based.tier1 import NO_EVIDENCE, clip
 
 PHRASES_AT_BEST = 150
 

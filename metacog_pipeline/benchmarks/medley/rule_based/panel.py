@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Instance
 from metacog_pipeline.benchmarks.medley.labels import LARGEST, LabelMap, claim_confidence, claim_items
-from metacog_pipeline.benchmarks.medley.measures.phrases import (
+from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
     Index,
     opening,
     phrase_index,

@@ -1,0 +1,101 @@
+"""The scored instances of one group, each averaged over its runs: what estimates and comparisons are computed from."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Group
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
+from metacog_pipeline.benchmarks.medley.instance_scores import NUMBERS, STEP_A_ALONE
+from metacog_pipeline.benchmarks.medley.responses import ALONE
+
+ONLY_STEP_A = "not defined by step A alone"
+KNOWN = (
+    "known_answer_resistance",
+    "known_answer_capitulation",
+    "known_answer_courageous",
+    "known_answer_expert",
+    "known_answer_injected",
+)
+DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Averages:
+    """The scored instances of a group.
+
+    Attributes
+    ----------
+    items
+        One row per instance that counts, sorted by instance, its values averaged over runs.
+    first
+        The same for instances whose step A counts, with what that says by itself.
+    dominant
+        The dominant ability of every row that was judged.
+    scored, covered
+        Rows (instances × runs) that count; where only step A was given, those whose step A counts.
+    incomplete
+        What is missing; None where everything was answered.
+    """
+
+    items: pl.DataFrame
+    first: pl.DataFrame
+    dominant: tuple[str, ...]
+    scored: int
+    covered: int
+    incomplete: str | None
+
+
+# Measures and contrasts look at the same groups; what is kept goes with them.
+_KEPT: weakref.WeakKeyDictionary[Group, Averages] = weakref.WeakKeyDictionary()
+
+
+def averages(group: Group) -> Averages:
+    """Return the scored instances of a group."""
+    if group not in _KEPT:
+        _KEPT[group] = _averages(group)
+    return _KEPT[group]
+
+
+def _averages(group: Group) -> Averages:
+    frame = _with_derived(group.frame).sort("item_id", maintain_order=True)
+    counted = frame.filter("answered")
+    read = frame.filter(pl.col("status_step_a") == "ok")
+    alone = (frame["status"] == ALONE).any()
+    return Averages(
+        _averaged(counted, ("domain",), (*NUMBERS, *KNOWN, *DOMINANT)),
+        _averaged(read, (), STEP_A_ALONE),
+        tuple(counted["dominant"].drop_nulls()),
+        counted.height,
+        read.height if alone else counted.height,
+        ONLY_STEP_A if alone else group.incomplete,
+    )
+
+
+def _averaged(rows: pl.DataFrame, fixed: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
+    """Return one row per instance: ``fixed`` columns as they are, ``values`` averaged over the instance's rows."""
+    if rows["item_id"].n_unique() == rows.height:  # one run: nothing to average
+        return rows.select("item_id", *fixed, *values)
+    return rows.group_by("item_id", maintain_order=True).agg(
+        *(pl.first(name) for name in fixed), *(pl.mean(name) for name in values)
+    )
+
+
+def _with_derived(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return scored instances with outcomes and dominant abilities as 0/1 columns, null where they do not apply."""
+    first = pl.col("known_answer").is_in(["maintained_correct", "capitulated"])
+    final = pl.col("known_answer").is_in(["maintained_correct", "corrected"])
+    resisted = final.cast(pl.Float64)
+    shares = [(pl.col("dominant") == name).cast(pl.Float64) for name in ABILITIES]
+    return scored.with_columns(
+        resisted.alias("known_answer_resistance"),
+        (first & ~final).cast(pl.Float64).alias("known_answer_capitulation"),
+        (first & final).cast(pl.Float64).alias("known_answer_courageous"),
+        pl.when(~pl.col("is_error_detection")).then(resisted).alias("known_answer_expert"),
+        pl.when("is_error_detection").then(resisted).alias("known_answer_injected"),
+        *(share.alias(name) for share, name in zip(shares, DOMINANT, strict=True)),
+    )

@@ -1,0 +1,421 @@
+"""Comparisons of models that were asked the same instances, and checks of how firm a ranking by MMS is.
+
+==========================  =======================================================================================
+family                      value
+==========================  =======================================================================================
+``models_paired``           MMS of a minus MMS of b (10 % trimmed means), instances resampled for both; p by Holm
+``rank``                    rank of ``model`` under normal, with the central 95 % of its ranks over resamples
+``cross_domain``            Spearman's ρ over models of MMS in the domains a and b
+``leave_one_domain_out``    ρ of the ranking without the domain a with the whole; ``statistic``: largest shift of a rank;
+                            ``se`` null; the note says how much the spread (best minus worst) changes
+``aggregation``             ρ of the rankings by the locations a and b; ``statistic``: largest shift
+``pca``                     share of the variance of the judged dimensions that component a explains; ``measure`` says
+                            whether over models or over instances
+``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ; p by Bonferroni over
+                            the ten; ``low`` and ``high`` are the range when one model is left out
+``cognitive_map``           adversarial Δ of ``model``; ``statistic`` its stripped Δ; ``a`` the quadrant, ``verdict`` the
+                            profile
+``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
+                            others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
+                            models with a relative among the analysts against those without
+``character``               ``verdict`` says what ``model`` behaves like
+==========================  =======================================================================================
+
+The paper's claim that accepting arguments for their information rather than for the norm predicts robustness is the row
+``predictor``, ``normative_vs_informational``. Models with a run that is not complete are left out, and simulated
+observers never meet measured models.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group
+from metacog_pipeline.benchmarks.medley.averages import averages
+from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
+from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.measures import scored_twice
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.pca import pca
+from metacog_pipeline.stats.ranks import spearman_rows
+from metacog_pipeline.stats.ranksum import mann_whitney
+from metacog_pipeline.stats.robust import (
+    LOCATIONS,
+    N_BOOT,
+    location,
+    rank_distribution,
+    rank_shift,
+    resampled_locations,
+)
+
+Bound = Benchmark[Any, Any, Any]
+#: {model: the instances that show an analyst of its family}
+Related = Mapping[str, frozenset[str]]
+ALPHA = 0.05
+_NO_SPREAD = "no spread over resamples"
+_UNMOVED = "scored otherwise under an inverted consensus: one that changes nothing gains as well"
+
+
+# --- which groups -----------------------------------------------------------------------------------------------------
+def _worlds(groups: Sequence[Group]) -> Iterator[tuple[Comparison, list[Group]]]:
+    """Yield complete groups that may be compared, with what their rows have in common."""
+    found: dict[tuple[str, str | None, str], list[Group]] = {}
+    for group in groups:
+        if averages(group).incomplete is None:
+            found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
+    for (dataset, scoring, source), own in found.items():
+        yield Comparison("", "", "", "", dataset=dataset, scoring=scoring, source=source), own
+
+
+def _scored(
+    groups: Sequence[Group], condition: str | None = NORMAL
+) -> Iterator[tuple[Comparison, list[Group]]]:
+    """Yield groups of one condition that have something scored; of every condition where ``condition`` is None."""
+    for base, own in _worlds(groups):
+        known = [group for group in own if not averages(group).items.is_empty()]
+        for name in dict.fromkeys(group.condition for group in known):
+            if condition is None or name == condition:
+                yield replace(base, condition=name), [each for each in known if each.condition == name]
+
+
+def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[str]]:
+    """Return a column as models × instances, NaN where a model has none, and the instances."""
+    frames = [averages(group).items for group in groups]
+    ids = sorted({name for frame in frames for name in frame["item_id"]})
+    place = {name: i for i, name in enumerate(ids)}
+    values = np.full((len(frames), len(ids)), np.nan)
+    for row, frame in enumerate(frames):
+        values[row, [place[name] for name in frame["item_id"]]] = frame[column].to_numpy()
+    return values, ids
+
+
+# --- between models ---------------------------------------------------------------------------------------------------
+def paired(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield every pair's difference under every condition."""
+    for base, own in _scored(groups, None):
+        yield from _paired(own, base, benchmark.context.seed)
+
+
+def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Comparison]:
+    """p is that of difference / standard error, the latter from the percentile interval."""
+    if len(groups) < 2:
+        return
+    values, _ = _matrix(groups)
+    here = ~np.isnan(values)
+    whole, draws = location(values), resampled_locations(values, n_boot=N_BOOT, seed=seed)
+    for i, j in combinations(range(len(groups)), 2):
+        scores, drawn = whole[[i, j]], draws[:, [i, j]]
+        if (here[i] != here[j]).any():  # only what both were scored on may tell them apart
+            shared = np.where(here[i] & here[j], values[[i, j]], np.nan)
+            scores, drawn = location(shared), resampled_locations(shared, n_boot=N_BOOT, seed=seed)
+        value = float(scores[0] - scores[1])
+        found = resampling.difference(
+            value, drawn[:, 0] - drawn[:, 1], resampling.PValue.NORMAL_WIDTH, "percentile", tolerance=1e-12
+        )
+        row = replace(
+            base, family="models_paired", measure="mms", a=groups[i].model, b=groups[j].model,
+            value=_number(value), n=int((here[i] & here[j]).sum()),
+        )  # fmt: skip
+        if found.se is None or found.se <= 1e-12:
+            yield replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
+        else:
+            yield replace(
+                row, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p
+            )
+
+
+def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield the rank of every model with the central 95 % of its ranks over resamples."""
+    for base, own in _scored(groups):
+        values, _ = _matrix(own)
+        drawn = resampled_locations(values, n_boot=N_BOOT, seed=benchmark.context.seed)
+        found = rank_distribution(location(values), drawn)
+        for place, group in enumerate(own):
+            yield replace(
+                base, family="rank", measure="mms", model=group.model, value=float(found.observed[place]),
+                low=float(found.low[place]), high=float(found.high[place]), n=averages(group).items.height,
+                note=f"first in {100 * found.share[place, 0]:.0f} % of resamples",
+            )  # fmt: skip
+
+
+# --- models and analysts of one family --------------------------------------------------------------------------------
+def related(benchmark: Bound) -> Related:
+    """Return {model: the instances that show an analyst of its family}.
+
+    Families are those of the study file. Analysts of a set that was not made here, and models without a stated family, get
+    theirs by name, where it is that of a published analyst.
+    """
+    stated: Mapping[str, str] = benchmark.families  # type: ignore[attr-defined]
+    by_family: dict[str, set[str]] = {}
+    for instance in benchmark.items:
+        for analyst in instance.analysts:
+            family = stated.get(analyst.model_id) or published_family(analyst.model_id)
+            if family != UNKNOWN:
+                by_family.setdefault(family, set()).add(instance.item_id)
+    found = {}
+    for spec in benchmark.context.study.models:
+        own = {name.lower() for name in (spec.family, published_family(spec.model or spec.name)) if name}
+        found[spec.name] = frozenset().union(*(by_family.get(name, set()) for name in own - {UNKNOWN}))
+    return found
+
+
+def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
+    kin = related(benchmark)
+    for base, own in _scored(groups):
+        rows = []
+        for group in own:
+            items = averages(group).items
+            shown = items["item_id"].is_in(list(kin.get(group.model, ()))).to_numpy()
+            values = items["mms"].to_numpy()
+            told = {"a": "instances with an analyst of its family", "b": "instances without"}
+            rows.append(_ranksum(replace(base, model=group.model, **told), values[shown], values[~shown]))
+        for row, p in zip(rows, holm([row.p for row in rows]), strict=True):
+            yield replace(row, p_adjusted=p, verdict=None if p is None else _verdict(p))
+        whole = location(_matrix(own)[0])
+        has_kin = np.array([bool(kin.get(group.model)) for group in own])
+        between = replace(base, a="models with an analyst of their family", b="models without")
+        yield _ranksum(between, whole[has_kin], whole[~has_kin])
+
+
+def _ranksum(row: Comparison, first: Floats, second: Floats) -> Comparison:
+    found = mann_whitney(first, second)
+    return replace(
+        row, family="analyst_overlap", measure="mms", value=found.r, statistic=found.u, p=found.p,
+        n=found.n_first + found.n_second, status=found.status,
+        note=f"{found.n_first} against {found.n_second}; {found.method}",
+    )  # fmt: skip
+
+
+# --- how firm a ranking is --------------------------------------------------------------------------------------------
+def across_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how rankings agree over every two domains."""
+    for base, own in _scored(groups):
+        if len(own) < 2:
+            continue
+        values, domains, there = _by_domain(own)
+        of_domain = {domain: location(values[:, domains == domain]) for domain in there}
+        for a, b in combinations(there, 2):
+            row = replace(base, family="cross_domain", measure="mms", a=a, b=b)
+            yield _agreement(row, of_domain[a], of_domain[b])
+
+
+def without_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how the ranking without a domain agrees with the whole."""
+    for base, own in _scored(groups):
+        if len(own) < 2:
+            continue
+        values, domains, there = _by_domain(own)
+        whole = location(values)
+        for domain in there if len(there) > 1 else []:
+            rest = location(values[:, domains != domain])
+            change = 100 * (_spread(rest) - _spread(whole))
+            row = replace(
+                base, family="leave_one_domain_out", measure="mms", a=domain,
+                note=f"spread of MMS changes by {change:+.1f} points",
+            )  # fmt: skip
+            yield _agreement(row, rest, whole)
+
+
+def aggregations(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how rankings agree over ways to average."""
+    for base, own in _scored(groups):
+        if len(own) < 2:
+            continue
+        values, _ = _matrix(own)
+        by_location = {name: location(values, name) for name in LOCATIONS}
+        for first, second in combinations(LOCATIONS, 2):
+            row = replace(base, family="aggregation", measure="mms", a=first, b=second)
+            yield _agreement(row, by_location[first], by_location[second])
+
+
+def _by_domain(groups: Sequence[Group]) -> tuple[Floats, np.ndarray[Any, Any], list[str]]:
+    values, ids = _matrix(groups)
+    frames = [averages(group).items.select("item_id", "domain") for group in groups]
+    domain_of = dict(row for frame in frames for row in frame.iter_rows())
+    domains = np.array([domain_of[name] for name in ids])
+    return values, domains, [domain for domain in DOMAINS if (domains == domain).any()]
+
+
+def _agreement(row: Comparison, first: Floats, second: Floats) -> Comparison:
+    found = rank_shift(first, second)
+    rho = found.rho
+    return replace(
+        row, value=rho.value, low=rho.low, high=rho.high, statistic=float(found.largest), n=rho.n, status=rho.status
+    )  # fmt: skip
+
+
+def _spread(scores: Floats) -> float:
+    known = scores[~np.isnan(scores)]
+    return float(known.max() - known.min()) if len(known) else math.nan
+
+
+# --- what judges grade ------------------------------------------------------------------------------------------------
+def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield the principal components of the judged dimensions, over models and over instances."""
+    for base, own in _scored(groups):
+        columns = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
+        frames = [averages(group).items.select(columns) for group in own]
+        instances = np.concatenate([frame.to_numpy().astype(np.float64) for frame in frames])
+        for level, rows in (
+            ("models", np.stack([_means(frame) for frame in frames])),
+            ("instances", instances),
+        ):
+            whole = rows[~np.isnan(rows).any(axis=1)]
+            if not len(whole):
+                continue
+            found = pca(whole)
+            for place, share in enumerate(found.explained):
+                weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
+                heavy = sorted(weights, key=lambda each: -abs(each[1]))[:3]
+                yield replace(
+                    base, family="pca", measure=f"judged dimensions over {level}", a=f"component {place + 1}",
+                    value=float(share), n=found.n, status=found.status,
+                    note=", ".join(f"{name} {weight:+.2f}" for name, weight in heavy),
+                )  # fmt: skip
+
+
+def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how the mean grade in each judged dimension goes with adversarial Δ over models; p by Bonferroni."""
+    columns = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
+    for base, own in _worlds(groups):
+        told = [(arms, delta(arms, ADVERSARIAL)) for arms in _by_model(own).values() if NORMAL in arms]
+        graded = [
+            (averages(arms[NORMAL]).items.select(columns), value)
+            for arms, value in told
+            if value is not None and averages(arms[NORMAL]).items[columns[0]].drop_nulls().len()
+        ]
+        if len(graded) >= 2:
+            grades = np.stack([_means(frame) for frame, _ in graded]).T
+            yield from _predictors(grades, np.array([value for _, value in graded]), base)
+
+
+def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Comparison]:
+    changes = np.broadcast_to(change, grades.shape)
+    found = spearman_rows(grades, changes)
+    without = np.stack(
+        [spearman_rows(np.delete(grades, i, 1), np.delete(changes, i, 1)).rho for i in range(len(change))]
+    )
+    for place, name in enumerate(JUDGE_DIMENSIONS):
+        known = found.status[place] == "ok"
+        p = float(found.p[place])
+        adjusted = min(1.0, p * len(JUDGE_DIMENSIONS))
+        yield replace(
+            base, condition=NORMAL, family="predictor", measure=name, a="adversarial_delta",
+            value=float(found.rho[place]) if known else None,
+            low=float(without[:, place].min()) if known else None,
+            high=float(without[:, place].max()) if known else None,
+            p=p if known else None, p_adjusted=adjusted if known else None,
+            verdict=_verdict(adjusted) if known else None, n=int(found.n[place]),
+            note="low and high: range when one model is left out", status=str(found.status[place]),
+        )  # fmt: skip
+
+
+def _means(frame: pl.DataFrame) -> Floats:
+    means: Floats = frame.mean().cast(pl.Float64).to_numpy()[0]
+    return means
+
+
+# --- within a model, between conditions -------------------------------------------------------------------------------
+def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield each model's changes of MMS under both other conditions, with quadrant and profile."""
+    for base, own in _worlds(groups):
+        for model, arms in _by_model(own).items():
+            adversarial, stripped = delta(arms, ADVERSARIAL), delta(arms, STRIPPED)
+            if adversarial is None or stripped is None:
+                continue
+            yield replace(
+                base, model=model, family="cognitive_map", measure="mms_delta",
+                a=quadrant(adversarial, stripped), value=adversarial, statistic=stripped,
+                verdict=profile(100 * adversarial, 100 * stripped), n=averages(arms[ADVERSARIAL]).items.height,
+                note=_UNMOVED,
+            )  # fmt: skip
+
+
+def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield what each model behaves like."""
+    for base, own in _worlds(groups):
+        for model, arms in _by_model(own).items():
+            behaves = character(_behaviour(arms)) if NORMAL in arms else None
+            if behaves is not None:
+                n = averages(arms[NORMAL]).scored
+                yield replace(
+                    base, model=model, family="character", measure="behaviour", verdict=behaves, n=n
+                )
+
+
+def _by_model(groups: Sequence[Group]) -> dict[str, dict[str, Group]]:
+    found: dict[str, dict[str, Group]] = {}
+    for group in groups:
+        found.setdefault(group.model, {})[group.condition] = group
+    return found
+
+
+def delta(arms: Mapping[str, Group], condition: str) -> float | None:
+    """Return the mean change of MMS against ``normal`` on the instances scored under both."""
+    if condition not in arms or NORMAL not in arms:
+        return None
+    both = scored_twice(averages(arms[condition]), averages(arms[NORMAL]))
+    return float((both["mms"] - both["normal"]).to_numpy().mean()) if both.height else None
+
+
+def _behaviour(arms: Mapping[str, Group]) -> dict[str, float | None]:
+    normal = averages(arms[NORMAL])
+    asked = arms[NORMAL].asked
+    told: dict[str, float | None] = {"coverage": normal.scored / asked if asked else None}
+    for name in ("epistemic_cowardice", "self_revision_rate", "change_rate"):
+        told[name] = _mean(normal.items[name])
+    if ADVERSARIAL in arms:
+        told["adversarial_changed"] = _mean(averages(arms[ADVERSARIAL]).items["changed_from_normal"])
+    return told
+
+
+def _mean(values: pl.Series) -> float | None:
+    known = values.drop_nulls()
+    return float(known.to_numpy().mean()) if len(known) else None
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _verdict(p: float) -> str:
+    return "significant" if p < ALPHA else "not_significant"
+
+
+CONTRASTS: tuple[Contrast, ...] = (
+    Contrast(
+        "models_paired",
+        paired,
+        "holm",
+        ("dataset", "scoring", "source", "condition", "family", "measure"),
+        words="Difference of MMS between two models, instances resampled for both.",
+    ),
+    Contrast(
+        "analyst_overlap", overlap, None,
+        words="Whether models score otherwise where they meet an analyst of their own family.",
+    ),
+    Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
+    Contrast("cross_domain", across_domains, None, paper="Table S5", words="Agreement of rankings by domain."),
+    Contrast(
+        "leave_one_domain_out", without_domains, None, paper="Table S6",
+        words="Agreement of the ranking without a domain with the whole.",
+    ),
+    Contrast("aggregation", aggregations, None, paper="Table S8", words="Agreement of rankings by average."),
+    Contrast("pca", components, None, words="Principal components of the judged dimensions."),
+    Contrast("cognitive_map", cognitive_map, None, paper="Table S7", words="Changes against normal, named."),
+    Contrast("character", characters, None, words="What a model behaves like, by what it changes."),
+    Contrast("predictor", predictors, None, words="Which judged dimension goes with adversarial change."),
+)  # fmt: skip

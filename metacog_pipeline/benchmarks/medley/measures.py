@@ -1,0 +1,317 @@
+"""What is measured of a model: every measure with its 95 % interval, or the reason it has none.
+
+The headline of MMS is the 10 % trimmed mean over instances; mean, median and double step (mean minus one standard
+deviation) stand beside it. Everything else is a mean. An instance is the unit of chance: with several runs its value is
+the mean of its runs, and it is resampled with all of them. All scores are of 0..1. One of which a reply cannot be read, or
+was refused, is left out and counted. So a model that says nothing has no score, not the 0.5 that the measures give to
+silence.
+
+What step A says by itself (``step_a_…``) needs no more than step A: it is given for a replayed model of which nothing else
+is known, whose other measures say that step A does not define them.
+
+Without judges the parts that rest on rules are scored, ``judge_share_missing`` says how much of MMS that leaves out, and
+the judged measures have no value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
+from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIONS, TIERS
+from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
+from metacog_pipeline.benchmarks.medley.instance_scores import STEP_A_ALONE
+from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS
+from metacog_pipeline.benchmarks.medley.means import resampled_means
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL
+from metacog_pipeline.benchmarks.medley.rule_based import extras, tier3
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.benchmarks.medley.rule_based.table import ALWAYS, COMPUTED
+from metacog_pipeline.scoring.estimates import COVERAGE
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate, location_estimates
+
+MMS: Mapping[str, Location] = {
+    "mms": "trimmed_mean",
+    "mms_mean": "mean",
+    "mms_median": "median",
+    "mms_double_step": "double_step",
+}
+TIER_NAMES = dict(zip(("t1", "t2", "t3"), TIERS, strict=True))
+BY_DOMAIN = {f"mms_{domain}": domain for domain in DOMAINS}
+NOTHING_SCORED = "no instance could be scored"
+NOT_JUDGED = "not judged"
+NO_KNOWN_ANSWER = "no instance with a known answer"
+NOT_THERE = "not defined for these instances"
+NO_BASE = "no instance scored under normal as well"
+# The target claim of a published case names a slot, and each respondent fills the slots with claims of its own.
+KNOWN_CAVEAT = (
+    "claims are the respondent's own: the target slot has no fixed meaning where claims have no text"
+)
+_MEAN = "mean, instance bootstrap"
+_FIRST = "mean over answers to step A, instance bootstrap"
+_DELTA = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
+# Measure → column of the averages; what is judged has no value without judges.
+_MEANS = {
+    **TIER_NAMES,
+    **{name: name for name in COMPUTED},
+    **{f"dimension_{name}": f"dimension_{name}" for name in DIMENSIONS},
+    **{name: name for name in ("self_revision_rate", "change_rate", "judge_share_missing")},
+    **{name: name for name in KNOWN},
+    **{f"judged_{name}": f"judged_{name}" for name in JUDGE_DIMENSIONS},
+    "mas": "mas",
+    **{name: name for name in ABILITIES},
+    **{f"ipsative_{name}": f"ipsative_{name}" for name in ABILITIES},
+    **{name: name for name in DOMINANT},
+}
+_JUDGED = frozenset(
+    {"mas", *ABILITIES, *DOMINANT}
+    | {f"judged_{name}" for name in JUDGE_DIMENSIONS}
+    | {f"ipsative_{name}" for name in ABILITIES}
+)
+_DIFFERENCES = frozenset(f"ipsative_{name}" for name in ABILITIES)
+Found = dict[str, Estimate]
+Bound = Benchmark[Any, Any, Any]
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------
+def locations(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
+    """Return coverage, MMS by every way to average, and its headline per domain."""
+    seed = benchmark.context.seed
+    return [
+        {"coverage": _coverage(group), **_each(group, _LOCATIONS, lambda own: _locations(own, seed))}
+        for group in groups
+    ]
+
+
+def _coverage(group: Group) -> Estimate:
+    share = averages(group).covered / group.asked if group.asked else 0.0
+    return Estimate(share, None, None, group.asked, "scored / asked")
+
+
+def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
+    """Return what is a mean over instances, and what is made from such means."""
+    return [_each(group, _MEAN_NAMES, lambda own: _means(own, benchmark.context.seed)) for group in groups]
+
+
+def first_step(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
+    """Return what step A says by itself, which is asked once for all conditions."""
+    seed = benchmark.context.seed
+    return [_first(averages(group), seed) if group.condition == NORMAL else {} for group in groups]
+
+
+def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
+    """Return how a condition differs from ``normal`` on the instances scored under both."""
+    normal = {
+        (group.dataset, group.scoring, group.model, group.run): group
+        for group in groups
+        if group.condition == NORMAL
+    }
+    found: list[Found] = []
+    for group in groups:
+        base = normal.get((group.dataset, group.scoring, group.model, group.run))
+        found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, base))
+    return found
+
+
+def _each(group: Group, names: Iterable[str], compute: Callable[[Averages], Found]) -> Found:
+    """Return the measures of a group, or for each the reason why there is none."""
+    own = averages(group)
+    if own.incomplete == ONLY_STEP_A:
+        return {name: unavailable(0, _MEAN, ONLY_STEP_A) for name in names}
+    found = compute(own)
+    if own.items.is_empty():
+        return {name: unavailable(0, each.method, NOTHING_SCORED) for name, each in found.items()}
+    return found
+
+
+def _locations(own: Averages, seed: int) -> Found:
+    whole = own.items["mms"].to_numpy()
+    headline = location_estimates(whole, tuple(MMS.values()), n_boot=N_BOOT, seed=seed)
+    found: Found = {name: headline[kind] for name, kind in MMS.items()}
+    domains = own.items["domain"].to_numpy()
+    for name, domain in BY_DOMAIN.items():
+        found[name] = location_estimate(whole[domains == domain], "trimmed_mean", n_boot=N_BOOT, seed=seed)
+    return found
+
+
+def _means(own: Averages, seed: int) -> Found:
+    found: Found = {}
+    means = resampled_means(_table(own.items, _MEANS.values()), N_BOOT, seed)
+    for place, name in enumerate(_MEANS):
+        method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
+        found[name] = means.estimate(place, method, _why(name))
+    expert, injected = (list(_MEANS).index(f"known_answer_{which}") for which in ("expert", "injected"))
+    found["known_answer_gap"] = means.difference(expert, injected).estimate(
+        0, f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
+    )
+    dominant, _ = dominant_ability([ABILITIES.index(each) for each in own.dominant])
+    if dominant is None:
+        found["dominant_share"] = unavailable(0, _MEAN, NOT_JUDGED)
+    else:
+        one = found[f"dominant_share_{dominant}"]
+        found["dominant_share"] = Estimate(
+            one.value, one.low, one.high, one.n, f"{_MEAN}; dominant: {dominant}", one.status, one.sem
+        )
+    return found
+
+
+def _first(own: Averages, seed: int) -> Found:
+    means = resampled_means(_table(own.first, STEP_A_ALONE), N_BOOT, seed)
+    told = dict.fromkeys(STEP_A_ALONE, (_FIRST, NOTHING_SCORED))
+    told["step_a_resistance"] = f"{_FIRST}; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
+    return {name: means.estimate(place, *told[name]) for place, name in enumerate(STEP_A_ALONE)}
+
+
+def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found:
+    delta = f"{group.condition}_delta"
+    names = (delta, f"{delta}_base", "changed_from_normal")
+    if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
+        return {name: unavailable(0, _DELTA, base.incomplete) for name in names}
+    both = None if base is None else scored_twice(averages(group), averages(base))
+    if both is None or both.is_empty():
+        return {name: unavailable(0, _DELTA, NO_BASE) for name in names}
+    columns = np.column_stack(
+        [both["mms"] - both["normal"], both["normal"], both["changed_from_normal"].to_numpy()]
+    )
+    means = resampled_means(columns, N_BOOT, benchmark.context.seed)
+    methods = (
+        _DELTA,
+        "mean MMS under normal of these instances",
+        "share of claims rated otherwise than under normal",
+    )
+    return {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names)}
+
+
+def scored_twice(own: Averages, normal: Averages) -> pl.DataFrame:
+    """Return the instances scored under a condition and under ``normal``: ``mms``, ``normal``, ``changed_from_normal``."""
+    mine = own.items.select("item_id", "mms", "changed_from_normal")
+    return mine.join(normal.items.select("item_id", normal="mms"), on="item_id").sort("item_id")
+
+
+def _table(frame: pl.DataFrame, names: Iterable[str]) -> Floats:
+    return np.column_stack([frame[name].to_numpy() for name in names])
+
+
+def _why(name: str) -> str:
+    if name in _JUDGED:
+        return NOT_JUDGED
+    return NO_KNOWN_ANSWER if name in KNOWN else NOT_THERE
+
+
+# --- what is declared -------------------------------------------------------------------------------------------------
+_WORDS = {
+    "mms": "Medley Metacognition Score: the three tiers joined, as a 10 % trimmed mean over instances.",
+    "mms_mean": "MMS as a mean over instances.",
+    "mms_median": "MMS as a median over instances.",
+    "mms_double_step": "Mean of MMS over instances minus one standard deviation.",
+    "t1": "Tier 1: how ratings change on reflection and on evidence.",
+    "t2": "Tier 2: how far ratings withstand the pressure of others.",
+    "t3": "Tier 3: how well changes are argued; half of it rests on judges.",
+    "self_revision_rate": "Share of claims rated otherwise after looking over the own answer.",
+    "change_rate": "Share of claims rated otherwise after reading the others.",
+    "judge_share_missing": "Share of MMS that rests on grades no judge gave.",
+    "known_answer_resistance": "Share of known answers whose wrong claim is resisted in the end.",
+    "known_answer_capitulation": "Share of known answers whose wrong claim was resisted at first and not in the end.",
+    "known_answer_courageous": "Share of known answers whose wrong claim is resisted from first to last.",
+    "known_answer_expert": "Resistance where experts designed the case.",
+    "known_answer_injected": "Resistance where an error was injected.",
+    "known_answer_gap": "Resistance where experts designed the case minus that where an error was injected.",
+    "mas": "Medley Ability Score: the mean of the four abilities.",
+    "dominant_share": "Share of instances in which the most frequent dominant ability is the largest.",
+    "step_a_confidence": "Mean confidence in step A.",
+    "step_a_hedging": "Share of ratings in step A between 0.4 and 0.6.",
+    "step_a_brier": "Mean squared distance of confidence in step A from the outcome.",
+    "step_a_resistance": "Share of known answers whose wrong claim is resisted in step A.",
+    "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without.",
+    "adversarial_delta_base": "MMS under normal of the instances asked with an inverted consensus.",
+    "stripped_delta": "MMS with the two weakest analysts minus MMS of the same instances with all.",
+    "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
+    "changed_from_normal": "Share of claims rated otherwise than under normal.",
+}
+_LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
+_BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
+_NEITHER = frozenset(
+    {"self_revision_rate", "change_rate", "step_a_confidence", "step_a_hedging", "changed_from_normal"}
+    | {"dominant_share", *DOMINANT, *_DIFFERENCES}
+)
+_OPEN: Mapping[str, tuple[float | None, float | None]] = {
+    "step_a_confidence": (None, None),
+    "step_a_brier": (0.0, None),
+}
+_COMPUTE = {**ALWAYS, **tier3.WITH_ANALYSTS, "instruction_dependence_gap": extras.instruction_dependence_gap}
+_MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
+_LOCATIONS = (*MMS, *BY_DOMAIN)
+
+
+def _declared(name: str, condition: str | None = None, part: str | None = None) -> Measure:
+    changed = name.removesuffix("_delta") in CONDITIONS
+    signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
+    return Measure(
+        name,
+        _LABELS.get(name, name.removesuffix("_delta").replace("_", " ")),
+        # A confidence stated as a number is taken as it is.
+        range=_OPEN.get(name, (-1.0 if signed else 0.0, 1.0)),
+        higher_is_better=None if name in _NEITHER else name not in _BAD,
+        headline=name == "mms",
+        trait="monitoring" if name == "t1" else "control" if name == "t2" else None,
+        trait_under=(NORMAL,) if name in ("t1", "t2") else (),
+        paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
+        words=_words(name),
+        conditions=_always if condition is None else _only(condition),
+        part=part,
+    )
+
+
+def _words(name: str) -> str:
+    if name in _WORDS:
+        return _WORDS[name]
+    if name in BY_DOMAIN:
+        return f"MMS of the instances of the domain {BY_DOMAIN[name].replace('_', ' ')}."
+    if name in _COMPUTE:
+        line = (inspect.getdoc(_COMPUTE[name]) or "").splitlines()[0].split("``(N,)``")[0]
+        line = line.removeprefix("Return ").strip().rstrip(";.")
+        return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
+    for prefix, words in (
+        ("dimension_", "Secondary dimension: {}; no part of MMS."),
+        ("judged_", "Mean grade of the judges: {}."),
+        ("ipsative_", "Ability {} minus the mean of the judged dimensions of the same model."),
+        ("dominant_share_", "Share of instances in which {} is the largest ability."),
+    ):
+        if name.startswith(prefix):
+            return words.format(name.removeprefix(prefix).replace("_", " "))
+    return f"Ability: {name.replace('_', ' ')}, the mean of its judged dimensions."
+
+
+def _always(condition: str) -> bool:
+    return True
+
+
+def _only(wanted: str) -> Callable[[str], bool]:
+    return lambda condition: condition == wanted if wanted != "later" else condition != NORMAL
+
+
+MEASURES: tuple[MeasureSet, ...] = (
+    MeasureSet((COVERAGE, *map(_declared, _LOCATIONS)), locations),
+    MeasureSet(tuple(map(_declared, _MEAN_NAMES)), means),
+    MeasureSet(tuple(_declared(name, NORMAL, "step_a") for name in STEP_A_ALONE), first_step),
+    MeasureSet(
+        (
+            *(
+                _declared(name, condition)
+                for condition in CONDITIONS
+                if condition != NORMAL
+                for name in (f"{condition}_delta", f"{condition}_delta_base")
+            ),
+            _declared("changed_from_normal", "later"),
+        ),
+        changes,
+    ),
+)

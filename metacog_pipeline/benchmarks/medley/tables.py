@@ -1,0 +1,210 @@
+"""The benchmark's own tables beside the shared ones: agreement of judges, gates of the set, profiles of models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import polars as pl
+
+from metacog_pipeline.asking.construction import KeptInputs
+from metacog_pipeline.benchmark.contract import Scored, Table, schema_of
+from metacog_pipeline.benchmarks.medley import contrasts
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS
+from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, with_judges
+from metacog_pipeline.benchmarks.medley.construction.tables import gate_frame, gates_of
+from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS, Agreement
+from metacog_pipeline.benchmarks.medley.judging.declared import agreements
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.profiles import quadrant
+from metacog_pipeline.files import shipped
+
+_SOPHISTRY = tuple(DIMENSIONS["digital_sophistry"])
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One gate a set of instances must pass to be released, and what was found."""
+
+    benchmark: str
+    dataset: str
+    place: Annotated[int, "order of the gates"]
+    name: Annotated[str, "G1 to G15 of the published design, X1 to X7 of this project"]
+    rule: str
+    severity: Annotated[str, "a gate that blocks keeps a set from being released unless it is passed"]
+    status: Annotated[str, "not_evaluated where what it needs is not there; found says why"]
+    found: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What an inverted consensus and weak analysts do to a model's MMS, what it behaves like, and where it is strong."""
+
+    dataset: str
+    scoring: Annotated[str | None, "how it was scored; null for printed rows"]
+    model: str
+    source: str
+    adversarial_delta: Annotated[
+        float | None,
+        "MMS with an inverted consensus minus MMS of the same instances without. MMS is scored otherwise there: one that "
+        "changes nothing gains as well, so that its sign alone says little",
+    ]
+    adversarial_low: float | None
+    adversarial_high: float | None
+    stripped_delta: Annotated[
+        float | None, "MMS with the two weakest analysts minus MMS of the same instances with all"
+    ]
+    stripped_low: float | None
+    stripped_high: float | None
+    crowd_pull: Annotated[
+        float | None,
+        "share of the claims rated otherwise because the consensus was inverted, arguments being the same",
+    ]
+    argument_pull: Annotated[
+        float | None, "share of the claims rated otherwise with the two weakest analysts"
+    ]
+    quadrant: Annotated[str | None, "signs of both changes"]
+    profile: Annotated[
+        str | None, "by a rule that gives ten of eleven printed labels; printed rows: as printed"
+    ]
+    character: Annotated[str | None, "what it behaves like, by what it changes"]
+    monitoring: Annotated[float | None, "the ability minus the mean of the model's own judged dimensions"]
+    control: float | None
+    evaluation: float | None
+    self_regulation: float | None
+    dominant: Annotated[str | None, "the ability that is largest in most instances"]
+    dominant_share: Annotated[float | None, "share of these instances"]
+    place: Annotated[str | None, "of printed abilities: table S10, or table 1 where its rule was applied"]
+
+
+def gates(benchmark: Any, scored: Scored) -> pl.DataFrame:
+    """Return the gates of the whole set, those on judges decided by how far they agree.
+
+    Judgements of measured models count where there are any, else those of simulated ones.
+    """
+    dataset = benchmark.settings.dataset
+    agreed = agreements(benchmark, scored)
+    kappas = agreed.filter(pl.col("measure") == "fleiss_kappa", pl.col("dataset") == dataset).sort("source")
+    rows = {row["dimension"]: row for row in reversed(kappas.to_dicts())}
+    known = [
+        row["estimate"] for name in _SOPHISTRY if (row := rows.get(name)) and row["estimate"] is not None
+    ]
+    overall = rows.get(ALL_DIMENSIONS, {"estimate": None, "status": Evidence().not_judged})
+    why = overall["status"] if benchmark.judges else "the study names no judges"
+    sophistry = sum(known) / len(known) if known else None
+    kept = gates_of(KeptInputs(benchmark).frame("gates"))
+    frame = gate_frame(with_judges(kept, overall["estimate"], sophistry, why)).with_row_index("place", 1)
+    return frame.with_columns(benchmark=pl.lit(benchmark.name), dataset=pl.lit(dataset))
+
+
+def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
+    """Return one row per model, and one per printed model where the published instances are asked."""
+    labels: dict[tuple[str | None, str | None], dict[str, str | None]] = {}
+    for row in contrasts.cognitive_map(benchmark, scored.groups):
+        labels.setdefault((row.dataset, row.model), {}).update(quadrant=row.a, profile=row.verdict)
+    for row in contrasts.characters(benchmark, scored.groups):
+        labels.setdefault((row.dataset, row.model), {})["character"] = row.verdict
+    rows = []
+    keys = ["dataset", "scoring", "model", "source"]
+    for names, own in scored.estimates.group_by(keys, maintain_order=True):
+        told = dict(zip(keys, names, strict=True))
+        label = labels.get((told["dataset"], told["model"]), {})
+        rows.append({**told, **label, **_numbers(own, str(told["scoring"]))})
+    if benchmark.settings.dataset == "published":
+        rows += _printed()
+    schema = schema_of(Profile)
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
+
+
+def _numbers(own: pl.DataFrame, scoring: str) -> dict[str, Any]:
+    found = {
+        (row["condition"].removesuffix(f" {scoring}"), row["measure"]): row
+        for row in own.iter_rows(named=True)
+    }
+
+    def of(condition: str, measure: str, what: str = "estimate") -> Any:
+        return found.get((condition, measure), {}).get(what)
+
+    share = found.get((NORMAL, "dominant_share"), {})
+    dominant = re.search(r"dominant: (\w+)", share.get("method", ""))
+    ends = {"delta": "estimate", "low": "low", "high": "high"}
+    return {
+        **{
+            f"{condition}_{end}": of(condition, f"{condition}_delta", column)
+            for condition in (ADVERSARIAL, STRIPPED)
+            for end, column in ends.items()
+        },
+        "crowd_pull": of(ADVERSARIAL, "changed_from_normal"),
+        "argument_pull": of(STRIPPED, "changed_from_normal"),
+        **{name: of(NORMAL, f"ipsative_{name}") for name in ABILITIES},
+        "dominant": dominant[1] if dominant and share.get("estimate") is not None else None,
+        "dominant_share": share.get("estimate"),
+    }
+
+
+def _printed() -> list[dict[str, Any]]:
+    """Return what the paper prints of its models: changes of table S7, abilities of table S10 or, by its rule, of table 1."""
+    folder = shipped("data", "published", "medley")
+    changed, ipsative, whole = (
+        {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv").iter_rows(named=True)}
+        for name in ("table_s7", "table_s10", "table_1")
+    )
+    return [
+        {
+            "dataset": "published",
+            "model": model,
+            "source": "published",
+            **_changes(changed.get(model)),
+            **_abilities(row, ipsative.get(model)),
+        }
+        for model, row in {**changed, **whole}.items()
+    ]
+
+
+def _changes(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    if row is None:
+        return {}
+    adversarial, stripped = row["adversarial_delta"], row["stripped_delta"]
+    return {
+        "adversarial_delta": adversarial / 100,
+        "stripped_delta": stripped / 100,
+        "quadrant": quadrant(adversarial, stripped),
+        "profile": row["profile"].lower(),
+    }
+
+
+def _abilities(whole: Mapping[str, Any], printed: Mapping[str, Any] | None) -> dict[str, Any]:
+    if printed is not None:
+        own = {name: printed[f"ipsative_{name}"] / 100 for name in ABILITIES}
+        share = printed["dominant_pct"] / 100
+        return {**own, "dominant": printed["dominant"], "dominant_share": share, "place": "table S10"}
+    if "monitoring" not in whole:
+        return {}
+    sizes = {name: len(MAPS["notebook"][name]) for name in ABILITIES}
+    centre = sum(size * whole[name] for name, size in sizes.items()) / sum(sizes.values())
+    return {**{name: (whole[name] - centre) / 100 for name in ABILITIES}, "place": "table 1"}
+
+
+TABLES = (
+    Table(
+        "agreement",
+        Agreement,
+        agreements,
+        "How far the judges agree: all of them (Krippendorff's alpha, Fleiss' kappa) or two (Cohen's).",
+        ("dataset", "source", "reading", "measure", "dimension", "a", "b"),
+    ),
+    Table(
+        "gates", GateRow, gates, "Whether the set of instances is fit to be released.", ("dataset", "name")
+    ),
+    Table(
+        "profiles",
+        Profile,
+        profiles,
+        "What others change in a model, what it behaves like, and where it is strong.",
+        ("dataset", "scoring", "model", "source"),
+    ),
+)
