@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -126,6 +126,11 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
     judging = JUDGING
     board = BOARD
     importer = importing.IMPORTER
+    trial_settings: ClassVar = {
+        "dataset": "sample",
+        "limit": 4,
+        "conditions": ["normal", "adversarial", "stripped"],
+    }
     preview = ("item_id", "condition", "status", "failed_step", "changed_private", "changed_social")
 
     @classmethod
@@ -263,7 +268,7 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
         return parse(item, calls)
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with the scores of their instances in the place of the replies."""
+        """Return the responses with the scores of their instances."""
         return score_instances(
             marked_where_alone(responses),
             self.items,

@@ -76,7 +76,7 @@ def _worlds(groups: Sequence[Group]) -> Iterator[tuple[Comparison, list[Group]]]
         if averages(group).incomplete is None:
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():
-        yield Comparison("", "", "", "", dataset=dataset, scoring=scoring, source=source), own
+        yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
 
 
 def _scored(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, Abilities, abilities
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS, Tiers
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
 from metacog_pipeline.benchmarks.medley.known_answers import KnownAnswerOutcome, outcome
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, Masking, presented
@@ -238,7 +238,6 @@ DERIVED = pl.Schema(_DERIVED)
 _KEPT = ("item_id", "answered", *STEP_A_ALONE)
 #: Columns that hold a number of a scored instance.
 NUMBERS = tuple(name for name, kind in DERIVED.items() if kind == pl.Float64 and name not in STEP_A_ALONE)
-_REPLIES = tuple(f"reply_{step}" for step in STEPS)
 
 
 def most_divided(scored: pl.DataFrame, count: int = STRIPPED_INSTANCES) -> tuple[str, ...]:
@@ -273,7 +272,7 @@ def score_instances(
     scoring: str = "reference",
     masking: Masking = MASKING,
 ) -> pl.DataFrame:
-    """Return the responses with the columns `DERIVED` in the place of the replies, grouped by condition.
+    """Return the responses with the columns `DERIVED`, grouped by condition.
 
     Parameters
     ----------
@@ -314,9 +313,7 @@ def score_instances(
         shown = {name: _shown(known[name], condition, masking) for name in frame["item_id"].unique()}
         parts.append(_scored(frame, shown, judged, options, condition))
     if not parts:
-        return responses.drop(_REPLIES).with_columns(
-            pl.lit(None, kind).alias(name) for name, kind in DERIVED.items()
-        )
+        return responses.with_columns(pl.lit(None, kind).alias(name) for name, kind in DERIVED.items())
     whole = pl.concat(parts)
     if whole["condition"].is_in([NORMAL]).all():
         return whole
@@ -372,7 +369,7 @@ def _scored(
         "changed_from_normal": pl.Series([None] * len(rows), dtype=pl.Float64),
         **numbers.to_dict(),
     }
-    told = frame.drop(_REPLIES).with_columns(first.alias("status_step_a"))
+    told = frame.with_columns(first.alias("status_step_a"))
     return told.hstack([found[name].cast(kind).alias(name) for name, kind in DERIVED.items()])
 
 

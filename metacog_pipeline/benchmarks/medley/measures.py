@@ -36,7 +36,7 @@ from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.benchmarks.medley.rule_based.table import ALWAYS, COMPUTED
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats.estimate import Estimate, unavailable
-from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimate, location_estimates
+from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimates
 
 MMS: Mapping[str, Location] = {
     "mms": "trimmed_mean",
@@ -138,7 +138,10 @@ def _locations(own: Averages, seed: int) -> Found:
     found: Found = {name: headline[kind] for name, kind in MMS.items()}
     domains = own.items["domain"].to_numpy()
     for name, domain in BY_DOMAIN.items():
-        found[name] = location_estimate(whole[domains == domain], "trimmed_mean", n_boot=N_BOOT, seed=seed)
+        own_values = whole[domains == domain]
+        found[name] = location_estimates(own_values, ("trimmed_mean",), n_boot=N_BOOT, seed=seed)[
+            "trimmed_mean"
+        ]
     return found
 
 

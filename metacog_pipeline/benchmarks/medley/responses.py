@@ -1,8 +1,8 @@
 """Responses: the typed reading of an instance's three replies under one condition.
 
-``status`` is that of the first step, in the order of asking, that is not ``ok``; ``failed_step`` names it and ``reason`` says
-why. A step is ``answer_unparsed`` when its reply holds no object or rates none of C1 to C5; a reply cut by a length limit is
-``too_long`` whatever it says.
+``status`` is that of the first step, in the order of asking, that is not ``ok``; ``failed_step`` names it and ``reason``
+says why. A step is ``answer_unparsed`` when its reply holds no object or rates none of C1 to C5; a reply cut by a length
+limit is ``too_long`` whatever it says.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ class Generator(sections.Section):
 
     ``seed_file`` is a TOML or JSON file, relative to the study file. ``designers`` and ``analysts`` name rows of
     ``[[analysts]]``, ``verifiers`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the
-    third say whether what most of the analysts think is right. With ``allow_incomplete`` the instances are made although somebody has not
-    answered everything.
+    third say whether what most of the analysts think is right. With ``allow_incomplete`` the instances are made although
+    somebody has not answered everything.
     """
 
     seed_file: Path

@@ -147,7 +147,7 @@ def _numbers(own: pl.DataFrame, scoring: str) -> dict[str, Any]:
 
 
 def _printed() -> list[dict[str, Any]]:
-    """Return what the paper prints of its models: changes of table S7, abilities of table S10 or, by its rule, of table 1."""
+    """Return the printed models: changes of table S7, abilities of table S10 or, by its rule, of table 1."""
     folder = shipped("data", "published", "medley")
     changed, ipsative, whole = (
         {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv").iter_rows(named=True)}
