@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from metacog_pipeline.leaderboard.columns import BenchmarkBoard, Column, board_of
+from metacog_pipeline.benchmark.display import Board, Column
+from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.notes import notes
 from metacog_pipeline.leaderboard.output import (
     NOT_AVAILABLE,
@@ -111,7 +112,7 @@ def sections(rows: Rows) -> list[Section]:
     return found
 
 
-def _table(board: BenchmarkBoard, lines: Sequence[_Line]) -> Rows:
+def _table(board: Board, lines: Sequence[_Line]) -> Rows:
     columns = [
         each
         for each in board.columns

@@ -21,10 +21,8 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import (
     Benchmark,
-    Board,
     Calls,
     Chat,
-    Column,
     Condition,
     Paper,
     Respondent,
@@ -35,6 +33,7 @@ from metacog_pipeline.benchmarks.common.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge import items, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
+from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
 from metacog_pipeline.benchmarks.selfknowledge.construction.build import Part
 from metacog_pipeline.benchmarks.selfknowledge.construction.datasets import dataset_info
@@ -57,40 +56,6 @@ from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
 
 ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says otherwise
-BOARD = Board(
-    columns=(
-        Column("d_type2", "d′", instead="d_type2_reference"),
-        Column("auroc2", "AUROC2"),
-        Column("raw_alignment", "alignment"),
-        Column("accuracy", "accuracy"),
-        Column("yes_ratio", "yes"),
-        Column("yfr", "YFR"),
-        Column("nfr", "NFR"),
-        Column("invalid_share", "neither", interval=False),
-        Column("idk_d_type2", "IDK d′"),
-        Column("idk_accuracy", "IDK acc."),
-        Column("idk_rate", "abstains"),
-        Column("idk_alignment", "IDK align."),
-        Column("all_alignment", "all align."),
-    ),
-    order=(("d_type2", "d_type2_reference"), ("idk_d_type2",), ("idk_alignment",), ("accuracy",)),
-    legend=(
-        "Below each value its 95 % interval. A model is asked a question and, apart from that, whether it knows the\n"
-        "answer. d′: does a yes go with being right (0: not at all); AUROC2: does P(yes) of the first token, where\n"
-        "log-probabilities are kept; alignment: right = yes; YFR, NFR: share of the yeses given to wrong, of the noes\n"
-        "given to right answers; neither: replies that say neither yes nor no, which count in accuracy only. idk: the\n"
-        'question with leave to say "I don\'t know"; its d′ is large because an abstention is hardly ever right; all\n'
-        "align.: right = yes = not abstained. dual_zh, dual_ko, dual_es: asked in that language.\n"
-    ),
-    stands_in="*: by the rules of the published numbers: a yes anywhere in the reply, rates kept 1e-4 from 0 and 1.\n",
-    about={
-        "sample": " (facts written for this project; not comparable with the literature)",
-        "trivia_qa": " (TriviaQA)",
-        "mkqa": " (MKQA; about a third of its questions have no answer, and no reply to them is right)",
-        "fictional_qa": " (FictionalQA: nobody who was not taught them can know the answers)",
-        "selfaware": " (SelfAware: to a third of its questions no reply is right)",
-    },
-)
 
 
 def _source(name: str) -> Source:
