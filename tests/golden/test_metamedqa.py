@@ -67,7 +67,7 @@ def need_published(name):
 @pytest.fixture
 def any_size(monkeypatch, parents):
     """Take the number of parent rows from the fixture: a smaller set is as good a test."""
-    monkeypatch.setattr(pipeline, "MEDQA_ROWS", len(parents))
+    monkeypatch.setattr(pipeline.invariants, "MEDQA_ROWS", len(parents))
 
 
 @pytest.fixture(scope="module")

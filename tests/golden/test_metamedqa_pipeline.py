@@ -91,7 +91,7 @@ def pinned() -> Iterator[None]:
     cells = load_quirks(QUIRKS if QUIRKS.exists() else shipped("data", "metamedqa", "published_quirks.json"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "SOURCES", own)
-        patch.setattr(pipeline, "MEDQA_ROWS", len(parents))
+        patch.setattr(pipeline.invariants, "MEDQA_ROWS", len(parents))
         patch.setattr(pipeline.records, "load_quirks", lambda path: cells)
         yield
 

@@ -8,20 +8,11 @@ from datetime import date
 from typing import Any
 
 from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import infer_kind
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, item_id, missing_provenance
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation, check_edit
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    ANSWER_EDITS,
-    CHOICES,
-    EDIT_KINDS,
-    PARENT_PREFIX,
-    EditRecord,
-    ParentRow,
-    Status,
-    option_text,
-    parse_edit,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import JsonRow, Line
@@ -35,7 +26,7 @@ SAMPLE_SIZE = 125
 def eligible(
     parents: Sequence[ParentRow],
     edits: Sequence[EditRecord],
-    prefix: str = PARENT_PREFIX,
+    prefix: str = records.PARENT_PREFIX,
     exclude: Collection[str] = (),
 ) -> list[str]:
     """Return the ids that may be drawn: without a record that is proposed or counts, and not in ``exclude``.
@@ -57,7 +48,7 @@ def sample(ids: Sequence[str], k: int = SAMPLE_SIZE, seed: int = 0, purpose: str
 def worksheet(
     parents: Sequence[ParentRow],
     drawn: Sequence[str],
-    prefix: str = PARENT_PREFIX,
+    prefix: str = records.PARENT_PREFIX,
     quotas: Mapping[str, int] | None = None,
 ) -> list[JsonRow]:
     """Return one stub per drawn id, old texts filled in and new texts blank; choice letters and order stay.
@@ -71,10 +62,10 @@ def worksheet(
 
 
 def _spread(quotas: Mapping[str, int], size: int) -> list[str | None]:
-    unknown = sorted(set(quotas) - set(EDIT_KINDS))
+    unknown = sorted(set(quotas) - set(records.EDIT_KINDS))
     if unknown:
-        raise SourceError(f"quota for {unknown[0]!r}: kinds of edit are {', '.join(EDIT_KINDS)}")
-    kinds: list[str | None] = [kind for kind in EDIT_KINDS for _ in range(quotas.get(kind, 0))]
+        raise SourceError(f"quota for {unknown[0]!r}: kinds of edit are {', '.join(records.EDIT_KINDS)}")
+    kinds: list[str | None] = [kind for kind in records.EDIT_KINDS for _ in range(quotas.get(kind, 0))]
     if len(kinds) > size:
         raise SourceError(f"quotas add up to {len(kinds)}, more than the {size} items drawn; lower them")
     return kinds + [None] * (size - len(kinds))
@@ -85,21 +76,24 @@ def _stub(name: str, parent: ParentRow, kind: str | None) -> JsonRow:
     fields: list[tuple[str, str]] = []
     if kind in (None, "question_altered"):
         fields.append(("question", parent.question))
-    if kind is None or kind in ANSWER_EDITS:
-        fields.append((f"options.{key}", option_text(parent, key)))
+    if kind is None or kind in records.ANSWER_EDITS:
+        fields.append((f"options.{key}", records.option_text(parent, key)))
     row: dict[str, Any] = {
         "item_id": name,
         "source_index": parent.source_index,
         "edit_kind": kind,
         "changes": [{"field": field, "before": text, "after": ""} for field, text in fields],
         "answer_before": key,
-        "answer_after": "E" if kind in ANSWER_EDITS else "F" if kind == "malformed" else None,
+        "answer_after": "E" if kind in records.ANSWER_EDITS else "F" if kind == "malformed" else None,
         "reason": "",
         "auditor": "",
         "created": "",
         "status": "proposed",
         "second_auditor": None,
-        "item": {"question": parent.question, "options": dict(zip(CHOICES, parent.options, strict=True))},
+        "item": {
+            "question": parent.question,
+            "options": dict(zip(records.CHOICES, parent.options, strict=True)),
+        },
     }
     return row
 
@@ -115,7 +109,7 @@ def read_worksheet(lines: Sequence[Line]) -> tuple[list[EditRecord], list[str]]:
         if row.get("edit_kind") is None or row.get("answer_after") is None:
             waiting.append(str(row.get("item_id")))
         else:
-            filled.append(parse_edit(Line(line.file, line.number, row)))
+            filled.append(records.parse_edit(Line(line.file, line.number, row)))
     return filled, waiting
 
 
@@ -135,14 +129,16 @@ def check_record(parent: ParentRow, edit: EditRecord) -> list[Violation]:
     def broken(rule: str, message: str, advisory: bool = False) -> None:
         found.append(Violation(rule, edit.item_id, edit.source_index, message, advisory))
 
-    if edit.edit_kind in ANSWER_EDITS and not any(v.rule in ("E2", "E5") for v in found):
+    if edit.edit_kind in records.ANSWER_EDITS and not any(v.rule in ("E2", "E5") for v in found):
         _, four = apply_edit(parent, edit)
-        old = option_text(parent, parent.answer_idx)
-        still = [letter for letter, text in zip(CHOICES, four, strict=True) if fold(text) == fold(old)]
+        old = records.option_text(parent, parent.answer_idx)
+        still = [
+            letter for letter, text in zip(records.CHOICES, four, strict=True) if fold(text) == fold(old)
+        ]
         if still:
             broken("A1", f"the old right answer still stands as choice {', '.join(still)}: {old[:80]!r}")
         suggested = infer_kind(edit.changes, parent.answer_idx)
-        if suggested in ANSWER_EDITS and suggested != edit.edit_kind:
+        if suggested in records.ANSWER_EDITS and suggested != edit.edit_kind:
             broken("A3", f"old and new text look like {suggested}, the record says {edit.edit_kind}", True)
     if not edit.reason:
         broken("A2", "no reason given")
@@ -192,7 +188,7 @@ def decide(
     if second:
         decided = _second(edit, auditor.strip(), accept)
     else:
-        status: Status = "accepted" if accept else "rejected"
+        status: records.Status = "accepted" if accept else "rejected"
         decided = replace(edit, status=status, auditor=auditor.strip(), created=today.isoformat())
         if accept:
             _refuse_broken(parents, edits, decided)

@@ -9,24 +9,10 @@ from typing import Any, cast
 
 import metacog_pipeline
 from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
+from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import kind_by_key
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import (
-    PUBLISHED_KIND,
-    apply_edit,
-    edited_key,
-    edits_by_index,
-    item_id,
-)
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    PARENT_PREFIX,
-    ChoiceRow,
-    EditRecord,
-    FictionalRow,
-    Four,
-    ParentRow,
-    Quirk,
-    unknown_fields,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, FictionalRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import (
     CANNOT_ANSWER,
     LETTERS,
@@ -47,9 +33,9 @@ class Options:
     """Names and labels of a build. ``dataset`` is the label every item carries."""
 
     dataset: str = "published"
-    prefix: str = PARENT_PREFIX
+    prefix: str = records.PARENT_PREFIX
     seed: int = 0
-    quirks: tuple[Quirk, ...] = ()
+    quirks: tuple[records.Quirk, ...] = ()
 
 
 def build_items(
@@ -69,7 +55,7 @@ def build_items(
     SourceError
         If an edit does not fit its parent row, or ``order`` is not a permutation of the item ids.
     """
-    chosen = edits_by_index(parents, edits, options.prefix)
+    chosen = editing.edits_by_index(parents, edits, options.prefix)
     items = [_parent_item(parent, chosen.get(parent.source_index), options) for parent in parents]
     items += [_fictional_item(row, options) for row in fictional]
     items = [_quirky(item, options.quirks) for item in items]
@@ -80,14 +66,14 @@ def build_items(
 
 
 def _parent_item(parent: ParentRow, edit: EditRecord | None, options: Options) -> Item:
-    question, four = (parent.question, parent.options) if edit is None else apply_edit(parent, edit)
+    question, four = (parent.question, parent.options) if edit is None else editing.apply_edit(parent, edit)
     return Item(
-        item_id=item_id(options.prefix, parent.source_index),
+        item_id=editing.item_id(options.prefix, parent.source_index),
         position=0,
         question=question,
         options=_six(four),
-        target=cast(Letter, edited_key(parent, edit)),
-        kind="Original" if edit is None else PUBLISHED_KIND[edit.edit_kind],
+        target=cast(Letter, editing.edited_key(parent, edit)),
+        kind="Original" if edit is None else editing.PUBLISHED_KIND[edit.edit_kind],
         meta_info=parent.meta_info,
         dataset=options.dataset,
         source_index=parent.source_index,
@@ -110,11 +96,11 @@ def _fictional_item(row: FictionalRow, options: Options) -> Item:
     )
 
 
-def _six(four: Four) -> tuple[str, str, str, str, str, str]:
+def _six(four: records.Four) -> tuple[str, str, str, str, str, str]:
     return (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER)
 
 
-def _quirky(item: Item, quirks: Sequence[Quirk]) -> Item:
+def _quirky(item: Item, quirks: Sequence[records.Quirk]) -> Item:
     for quirk in quirks:
         if item.source_index is None or quirk.source_index != item.source_index:
             continue
@@ -165,7 +151,7 @@ def manifest(
         "counts_by_kind_and_key": kind_by_key((item.kind, item.target) for item in items),
         "dataset": options.dataset,
         "edit_records_by_status": dict(sorted(statuses.items())),
-        "edit_records_unknown": unknown_fields(edits),
+        "edit_records_unknown": records.unknown_fields(edits),
         "inputs": dict(sorted(digests.items())),
         "items": len(items),
         "metacog_pipeline": metacog_pipeline.__version__,
@@ -175,9 +161,9 @@ def manifest(
     }
 
 
-def item_to_row(item: Item) -> ChoiceRow:
+def item_to_row(item: Item) -> records.ChoiceRow:
     """Return the item as a row of a multiple-choice file."""
-    return ChoiceRow(
+    return records.ChoiceRow(
         place=item.position,
         question=item.question,
         letters=LETTERS,

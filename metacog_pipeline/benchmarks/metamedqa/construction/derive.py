@@ -16,17 +16,9 @@ from typing import cast
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND, item_id
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    CHOICES,
-    PARENT_PREFIX,
-    Change,
-    ChangedField,
-    ChoiceRow,
-    EditKind,
-    EditRecord,
-    ParentRow,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, similarity, word_jaccard
 from metacog_pipeline.benchmarks.metamedqa.items import Letter
 
@@ -36,7 +28,7 @@ HINT_JACCARD = 1 / 3
 _RIVALS = 32
 """Similarity is computed for this many parents per row, those with the most words in common."""
 
-_EDIT_KIND: dict[str, EditKind] = {published: kind for kind, published in PUBLISHED_KIND.items()}
+_EDIT_KIND: dict[str, records.EditKind] = {published: kind for kind, published in PUBLISHED_KIND.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ class Derivation:
 
 
 def derive(
-    parents: Sequence[ParentRow], rows: Sequence[ChoiceRow], prefix: str = PARENT_PREFIX
+    parents: Sequence[ParentRow], rows: Sequence[ChoiceRow], prefix: str = records.PARENT_PREFIX
 ) -> Derivation:
     """Compare ``rows`` (a modified set, in any order, with or without ``kind``) with ``parents``.
 
@@ -190,9 +182,11 @@ def _edit(parent: ParentRow, row: ChoiceRow, prefix: str) -> EditRecord | None:
     """Return the record that turns ``parent`` into ``row``, ``None`` when nothing differs."""
     options = row.choices
     pairs = [("question", parent.question, row.question)]
-    pairs += [(f"options.{c}", parent.options[i], options[i]) for i, c in enumerate(CHOICES)]
+    pairs += [(f"options.{c}", parent.options[i], options[i]) for i, c in enumerate(records.CHOICES)]
     changes = tuple(
-        Change(cast(ChangedField, field), before=old, after=new) for field, old, new in pairs if old != new
+        records.Change(cast(records.ChangedField, field), before=old, after=new)
+        for field, old, new in pairs
+        if old != new
     )
     after = row.answer_idx or parent.answer_idx
     if not changes and after == parent.answer_idx:
@@ -208,7 +202,7 @@ def _edit(parent: ParentRow, row: ChoiceRow, prefix: str) -> EditRecord | None:
     )
 
 
-def infer_kind(changes: Sequence[Change], key: str) -> EditKind:
+def infer_kind(changes: Sequence[records.Change], key: str) -> records.EditKind:
     """Return the likely kind of an unlabelled edit from what it changes.
 
     No change: malformed. Only the stem, or the stem and choices other than the key: a question edit. Else an

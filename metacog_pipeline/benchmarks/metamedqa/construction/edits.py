@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    ANSWER_EDITS,
-    CHOICES,
-    Change,
-    EditKind,
-    EditRecord,
-    Four,
-    ParentRow,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction import records
+from metacog_pipeline.benchmarks.metamedqa.construction.records import Change, EditRecord, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import Kind
 from metacog_pipeline.errors import SourceError
 
-PUBLISHED_KIND: dict[EditKind, Kind] = {
+PUBLISHED_KIND: dict[records.EditKind, Kind] = {
     "answer_replaced": "Answer removed",
     "answer_altered": "Answer modified",
     "question_altered": "Question modified",
@@ -24,16 +17,16 @@ PUBLISHED_KIND: dict[EditKind, Kind] = {
 }
 
 
-def allowed_keys(kind: EditKind) -> tuple[str, ...]:
+def allowed_keys(kind: records.EditKind) -> tuple[str, ...]:
     """Return the keys an edit may lead to: E when no listed choice is right, F when it cannot be decided."""
-    if kind in ANSWER_EDITS:
+    if kind in records.ANSWER_EDITS:
         return ("E",)
     return ("E", "F") if kind == "question_altered" else ("F",)
 
 
 def field_text(question: str, options: Sequence[str], field: str) -> str:
     """Return the text of ``question`` or ``options.A`` .. ``options.D``."""
-    return question if field == "question" else options[CHOICES.index(field[-1])]
+    return question if field == "question" else options[records.CHOICES.index(field[-1])]
 
 
 def apply_change(text: str, change: Change, item_id: str) -> str:
@@ -62,7 +55,7 @@ def apply_change(text: str, change: Change, item_id: str) -> str:
     return change.after or ""
 
 
-def apply_edit(parent: ParentRow, edit: EditRecord) -> tuple[str, Four]:
+def apply_edit(parent: ParentRow, edit: EditRecord) -> tuple[str, records.Four]:
     """Return the question and the choices A..D of ``parent`` after ``edit``; changes apply in their order."""
     question, options = parent.question, list(parent.options)
     for change in edit.changes:
@@ -70,7 +63,7 @@ def apply_edit(parent: ParentRow, edit: EditRecord) -> tuple[str, Four]:
         if change.field == "question":
             question = text
         else:
-            options[CHOICES.index(change.field[-1])] = text
+            options[records.CHOICES.index(change.field[-1])] = text
     a, b, c, d = options
     return question, (a, b, c, d)
 

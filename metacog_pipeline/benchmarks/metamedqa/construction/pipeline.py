@@ -20,21 +20,10 @@ from typing import Any, Literal
 
 from metacog_pipeline.benchmarks.common.draw import draw
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import build, records
+from metacog_pipeline.benchmarks.metamedqa.construction import build, edit_table, invariants, records
 from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import item_tags
-from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import (
-    EditTable,
-    Order,
-    edits_from_published,
-    infer_prefix,
-    item_order,
-)
-from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
-    MEDQA_ROWS,
-    Violation,
-    check_edits,
-    check_parent,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import EditTable, Order
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, FictionalRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import Item
@@ -97,10 +86,10 @@ def load_or_derive_edits(
     """Return the edit table: from its file, or derived from the parent and the published file."""
     if dataset not in FETCHED:
         edits = records.load_edits(_file(home, dataset, "edits", folder))
-        return EditTable(tuple(edits), infer_prefix(edits, f"{dataset}-"))
+        return EditTable(tuple(edits), edit_table.infer_prefix(edits, f"{dataset}-"))
     rows = records.load_choice_rows(_file(home, dataset, "published", folder))
     quirks = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
-    return edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
+    return edit_table.edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
 
 
 def construct(
@@ -137,11 +126,13 @@ def build_items(
     """
     options = build.Options(dataset, table.prefix, seed, table.quirks)
     chosen = select_fictional(dataset, fictional, fictional_count, seed)
-    wanted = item_order(dataset, order, table, parents, chosen)
+    wanted = edit_table.item_order(dataset, order, table, parents, chosen)
     items = build.build_items(parents, table.edits, chosen, options, wanted)
     tags = item_tags(items, parents, table.notes)
     items = [item.model_copy(update={"tags": tags.get(item.item_id, ())}) for item in items]
-    violations = validate(parents, table, items, len(chosen), MEDQA_ROWS if dataset in FETCHED else None)
+    violations = validate(
+        parents, table, items, len(chosen), invariants.MEDQA_ROWS if dataset in FETCHED else None
+    )
     known = {note.item_id for note in table.notes} if dataset != "corrected" else set()
     broken = [v for v in violations if not v.advisory and v.item_id not in known]
     if broken:
@@ -175,8 +166,8 @@ def validate(
     """Check every rule on a finished data set: P1-P4, E1-E8, O1-O7."""
     rows = [OutputRow(build.item_to_row(item), item.item_id, item.source_index) for item in items]
     return [
-        *check_parent(parents, expected_rows, table.prefix),
-        *check_edits(parents, table.edits, table.prefix),
+        *invariants.check_parent(parents, expected_rows, table.prefix),
+        *invariants.check_edits(parents, table.edits, table.prefix),
         *check_output(rows, parents, table.edits, fictional, table.prefix),
     ]
 

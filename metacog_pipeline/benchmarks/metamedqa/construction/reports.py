@@ -12,24 +12,20 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.metamedqa.construction import authoring, pipeline, records, screen
+from metacog_pipeline.benchmarks.metamedqa.construction import (
+    authoring,
+    invariants,
+    output_rules,
+    pipeline,
+    records,
+    screen,
+)
 from metacog_pipeline.benchmarks.metamedqa.construction.build import published_layout
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import paper_checks
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import Order, infer_prefix
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
-from metacog_pipeline.benchmarks.metamedqa.construction.invariants import (
-    Violation,
-    check_edits,
-    check_parent,
-    names_its_row,
-)
-from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import (
-    OutputRow,
-    check_choice_rows,
-    check_output,
-    row_name,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation
 from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
 from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.errors import SourceError, one_line
@@ -121,12 +117,14 @@ def check(
     lines: list[str] = []
     if parent is not None and not files:
         inputs = inputs_from_files(parent, edits)
-        found = [*check_parent(inputs.parents, None, inputs.prefix), *_check_records(inputs)]
+        found = [*invariants.check_parent(inputs.parents, None, inputs.prefix), *_check_records(inputs)]
         lines.append(_summary(parent, len(inputs.parents), found))
     for file in files:
         rows = records.load_choice_rows(file)
         own, reports = (
-            (check_choice_rows(rows), ()) if parent is None else _check_against(rows, parent, edits)
+            (output_rules.check_choice_rows(rows), ())
+            if parent is None
+            else _check_against(rows, parent, edits)
         )
         lines += [_summary(file, len(rows), own), *(f"  note: {text}" for text in reports)]
         lines += [f"  {violation.render()}" for violation in own]
@@ -143,7 +141,7 @@ def _check_records(inputs: Inputs) -> list[Violation]:
 
     Rejected records change nothing and may be wrong: that is why they were rejected.
     """
-    found = check_edits(inputs.parents, inputs.edits, inputs.prefix)
+    found = invariants.check_edits(inputs.parents, inputs.edits, inputs.prefix)
     seen = {(violation.rule, violation.item_id) for violation in found}
     for edit in inputs.edits:
         if edit.status in ("proposed", "accepted") and edit.source_index < len(inputs.parents):
@@ -160,19 +158,19 @@ def _check_against(
     table = compared.edits if edits is None else inputs.edits
     origin = {match.position: match.source_index for match in compared.matches}
     output = [
-        OutputRow(row, _row_id(row, origin.get(row.place), inputs.prefix), origin.get(row.place))
+        output_rules.OutputRow(row, _row_id(row, origin.get(row.place), inputs.prefix), origin.get(row.place))
         for row in rows
     ]
     found = [
-        *check_parent(inputs.parents, None, inputs.prefix),
-        *check_edits(inputs.parents, table, inputs.prefix),
-        *check_output(output, inputs.parents, table, len(compared.fictional), inputs.prefix),
+        *invariants.check_parent(inputs.parents, None, inputs.prefix),
+        *invariants.check_edits(inputs.parents, table, inputs.prefix),
+        *output_rules.check_output(output, inputs.parents, table, len(compared.fictional), inputs.prefix),
     ]
     return found, compared.reports
 
 
 def _row_id(row: ChoiceRow, source_index: int | None, prefix: str) -> str:
-    return row_name(row) if source_index is None else item_id(prefix, source_index)
+    return output_rules.row_name(row) if source_index is None else item_id(prefix, source_index)
 
 
 def _summary(file: Path, rows: int, found: Sequence[Violation]) -> str:
@@ -183,7 +181,7 @@ def _summary(file: Path, rows: int, found: Sequence[Violation]) -> str:
 def screen_file(file: Path) -> Report:
     """Nominate malformed stems of any multiple-choice file; where rows have kinds, compare with kind ``Bad``."""
     rows = records.load_choice_rows(file)
-    nominated = screen.screen((row_name(row), row.question) for row in rows)
+    nominated = screen.screen((output_rules.row_name(row), row.question) for row in rows)
     laboratory = [row for row in rows if screen.lacks_laboratory(row.question)]
     classes = Counter(name for nomination in nominated for name in nomination.classes)
     lines = [f"{file}: {len(nominated)} of {len(rows)} stems nominated; a person decides"]
@@ -195,13 +193,17 @@ def screen_file(file: Path) -> Report:
             f"  of {len(bad)} marked malformed {hits} are nominated; precision {hits}/{len(nominated)}"
         )
     lines += [one_line(f"{n.item_id}: {', '.join(n.classes)}: {n.excerpt}", 160) for n in nominated]
-    lines += [f"{row_name(row)}: announces laboratory values, fewer than two follow" for row in laboratory]
+    lines += [
+        f"{output_rules.row_name(row)}: announces laboratory values, fewer than two follow"
+        for row in laboratory
+    ]
     found: list[JsonRow] = [
         {"item_id": n.item_id, "place": n.place, "classes": list(n.classes), "excerpt": n.excerpt}
         for n in nominated
     ]
     found += [
-        {"item_id": row_name(r), "place": r.place, "classes": ["missing_laboratory"]} for r in laboratory
+        {"item_id": output_rules.row_name(r), "place": r.place, "classes": ["missing_laboratory"]}
+        for r in laboratory
     ]
     return Report(tuple(lines), tuple(found))
 
@@ -234,10 +236,10 @@ def check_worksheet(inputs: Inputs, file: Path) -> Report:
     filled, waiting = authoring.read_worksheet(read_lines(file))
     found: list[Violation] = []
     for edit in filled:
-        if names_its_row(edit, inputs.parents, inputs.prefix):
+        if invariants.names_its_row(edit, inputs.parents, inputs.prefix):
             found += authoring.check_record(inputs.parents[edit.source_index], edit)
         else:
-            found += check_edits(inputs.parents, [replace(edit, status=None)], inputs.prefix)
+            found += invariants.check_edits(inputs.parents, [replace(edit, status=None)], inputs.prefix)
     lines = [f"{file}: {len(filled)} filled in, {len(waiting)} not yet"]
     lines += [f"  {violation.render()}" for violation in found]
     return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
