@@ -328,6 +328,8 @@ class Measure:
     only
         The responses it rests on where those are not all of the group, as (column, its values); what is asked, answered
         and readable is counted among them.
+    withheld
+        Whether an incomplete group has no value of it unless the study allows; counts of what happened have one.
     """
 
     name: str
@@ -345,6 +347,7 @@ class Measure:
     needs: tuple[str, str] | None = None
     part: str | None = None
     only: tuple[str, tuple[str, ...]] | None = None
+    withheld: bool = True
 
 
 @dataclass(frozen=True, slots=True)

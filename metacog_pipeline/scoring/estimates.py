@@ -137,7 +137,8 @@ def _rows(
         if measure is not None and measure.only is not None:
             own = among.get(measure.only) or among.setdefault(measure.only, group.among(*measure.only))
         missing = None if name == COVERAGE.name else _missing(own, measure)
-        if missing is not None and not benchmark.settings.allow_incomplete:
+        shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
+        if missing is not None and not shown:
             estimate = unavailable(estimate.n, WITHHELD, missing)
         # A value of an incomplete run says so; one that cannot be formed says why.
         status = missing if missing is not None and estimate.value is not None else estimate.status

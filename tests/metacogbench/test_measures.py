@@ -148,6 +148,7 @@ def test_an_item_without_a_reply_withholds_its_tier_and_composites_alone(make_ob
     found = score(frame, seed=1, n_boot=50)
     assert [value(found, name) for name in ("t2a", "saf", "overall")] == [None] * 3
     assert value(found, "saf", "status") == "incomplete: 1 of 20 not answered"
+    assert value(found, "n_empty") == 0  # what happened to replies is told all the same
     assert value(found, "t2b") is not None and value(found, "ms", "status") == "ok"
     allowed = score(frame, seed=1, n_boot=50, allow_incomplete=True)
     assert value(allowed, "t2a", "n") == 9

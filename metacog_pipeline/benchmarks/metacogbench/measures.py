@@ -41,7 +41,7 @@ def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = ""
 
 def _count(tier: str, name: str, label: str, words: str = "") -> Measure:
     unit: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
-    return _measure(tier, name, label, words, **unit)
+    return _measure(tier, name, label, words, withheld=False, **unit)
 
 
 def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
@@ -171,7 +171,15 @@ def _control() -> Iterator[Measure]:
 
 def _declared() -> tuple[Measure, ...]:
     found = [
-        Measure(name, words, unit=Unit.COUNT, range=(0.0, None), higher_is_better=None, words=words)
+        Measure(
+            name,
+            words,
+            unit=Unit.COUNT,
+            range=(0.0, None),
+            higher_is_better=None,
+            words=words,
+            withheld=False,
+        )
         for name, (words, _) in COUNTS.items()
     ]
     found += [*_betting(), *_predictions(), *_control()]
