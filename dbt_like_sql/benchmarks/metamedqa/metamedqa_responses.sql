@@ -1,11 +1,11 @@
 -- One row: one question in one run of one listed model: what was answered, how surely, and whether as keyed.
 -- Key: dataset, condition, model, run, item_id.
--- Source: observations of MetaMedQA.
--- Reads: stg_metamedqa_responses = observations/metamedqa/**/*.parquet | scored/metamedqa/**/*.parquet (
+-- Source: scored responses of MetaMedQA.
+-- Reads: stg_metamedqa_responses = scored/metamedqa/**/*.parquet (
 --   benchmark varchar, dataset varchar, condition varchar, model varchar, run integer, item_id varchar, position integer,
 --   kind varchar, target varchar, answer varchar, confidence tinyint, correct tinyint, status varchar, reason varchar,
 --   choice_probs double[], confidence_probs double[], off_menu_mass double, latency_s double, cost_usd double,
---   input_tokens bigint, output_tokens bigint, mode varchar, answer_id varchar, source varchar, tags varchar[],
+--   input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[], source varchar, tags varchar[],
 --   meta_info varchar, source_target varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, kind, target, status)

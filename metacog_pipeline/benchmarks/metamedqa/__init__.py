@@ -126,6 +126,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
             correct=pl.col("correct").cast(pl.Float64),
             confidence=(pl.col("confidence") - 1) / (N_LEVELS - 1),
             n_alternatives=pl.lit(len(LETTERS), pl.Int32),
+            response=pl.col("answer"),
         )
 
     def stream(self, *names: object) -> int:
