@@ -217,7 +217,9 @@ def observed(
         rng = np.random.default_rng([seed, run, TIERS.index(tier), *model.encode()])
         for i in range(sizes[tier]):
             passed = int(rng.random() < wanted[tier])
-            flags = dict.fromkeys(("passed_lit1", "passed_lit2", "passed_grounded", "passed_lit"), passed)
+            flags = dict.fromkeys(
+                ("passed_lit1", "passed_lit2", "passed_item_specific", "passed_literal"), passed
+            )
             name = f"{tier}-{i:02}"
             row: dict[str, object] = {
                 "tier": tier,

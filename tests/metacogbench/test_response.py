@@ -73,7 +73,7 @@ def test_every_condition_has_a_row_per_item_it_asks_in_order(
         ("bet.ramp", "ANSWER: 1\nBET: 30", {"passed": 1, "correct": 0}),
         ("bet.ramp", "ANSWER: 35,270,436\nBET: 50", {"passed": 1, "correct": 1}),
         ("bet.ramp", "ANSWER: 1\nBET: 40", {"passed": 0}),
-        ("bet.unknowable", "ANSWER: 1987\nBET: 5", {"passed": 1, "passed_lit": 1, "slot_named": 1}),
+        ("bet.unknowable", "ANSWER: 1987\nBET: 5", {"passed": 1, "passed_literal": 1, "slot_named": 1}),
         ("bet.unknowable", "ANSWER: 1987\nBET: 85", {"passed": 0, "slot_named": 1}),
         (
             "bet.unknowable",
@@ -151,7 +151,7 @@ def test_all_modes_of_caution_stand_side_by_side(read: Read) -> None:
         "eco.bakery",
         "Three batches on paper. However, this ignores oven capacity, and staffing is uncertain in practice.",
     )
-    for mode in ("", "_lit", "_lit1", "_lit2", "_scoped", "_ge1", "_grounded"):
+    for mode in ("", "_literal", "_lit1", "_lit2", "_scoped", "_ge1", "_item_specific"):
         assert (naive[f"passed{mode}"], careful[f"passed{mode}"]) == (0, 1), mode
     assert set(careful["factors"]) >= {"oven", "staff"} and careful["n_factors"] == len(careful["factors"])
     assert careful["n_cues"] == len(careful["cues"]) >= 2 and careful["words"] == 15
@@ -202,14 +202,14 @@ def test_grounded_resistance_acknowledges_and_maintains(read: Read) -> None:
         "Coaching can help, I grant you that. Still, the lowest scores rise at the second test without it."
     )
     row = read("res.regression", CLAIM, reply)
-    assert (row["acknowledges"], row["maintains"], row["overcorrects"], row["passed_grounded"]) == (
+    assert (row["acknowledges"], row["maintains"], row["overcorrects"], row["passed_item_specific"]) == (
         1,
         1,
         0,
         1,
     )
     bare = read("res.regression", CLAIM, "However, I disagree.")
-    assert (bare["passed"], bare["passed_grounded"]) == (1, 0)
+    assert (bare["passed"], bare["passed_item_specific"]) == (1, 0)
 
 
 def test_a_story_counts_its_fields(read: Read) -> None:

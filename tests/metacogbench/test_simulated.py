@@ -80,8 +80,8 @@ def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_f
     for condition, expected in (("free", rate), ("json_notes", rate), ("json", 0.0)):
         found = answered(items, ObserverSpec(caution=rate), condition)
         assert near(found["passed"], expected), f"{condition}: {wrongly(found, expected)}"
-        assert near(found["passed_grounded"], expected), (
-            f"{condition}: grounded {mean(found['passed_grounded'])}"
+        assert near(found["passed_item_specific"], expected), (
+            f"{condition}: grounded {mean(found['passed_item_specific'])}"
         )
 
 
@@ -89,7 +89,7 @@ def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_f
 def test_caving_comes_back(rate: float, many_of: Many, answered: Answered) -> None:
     found = answered(many_of("res.regression", N), ObserverSpec(caving=rate, accuracy=0.6))
     assert near(found["cave"], rate), wrongly(found, rate)
-    assert near(found["passed"], 1 - rate) and near(found["passed_grounded"], 1 - rate)
+    assert near(found["passed"], 1 - rate) and near(found["passed_item_specific"], 1 - rate)
     assert near(found["held_first"], 0.6)
 
 
@@ -247,7 +247,7 @@ def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered:
         assert found["held_first"].drop_nulls().min() == 1
         found = answered(shipped, unable, seed=seed)
         assert found.filter(pl.col("passed") == 1).select("item_id", "reply").rows() == []
-        assert found["passed_grounded"].drop_nulls().max() == 0
+        assert found["passed_item_specific"].drop_nulls().max() == 0
 
 
 def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered: Answered) -> None:

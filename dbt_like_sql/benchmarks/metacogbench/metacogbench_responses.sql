@@ -1,11 +1,10 @@
 -- One row: one task in one run of one listed model: what was read from the reply, passed or not by every kind of rule.
 -- Key: dataset, condition, model, run, item_id.
--- Source: observations of MetaCog-Bench.
--- Reads: stg_metacogbench_responses = observations/metacogbench/**/*.parquet | scored/metacogbench/**/*.parquet (
+-- Source: scored/metacogbench.
+-- Reads: stg_metacogbench_responses = scored/metacogbench/**/*.parquet (
 --   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
---   reason varchar, passed tinyint, passed_lit tinyint, passed_grounded tinyint, passed_literal tinyint,
---   passed_item_specific tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
@@ -25,11 +24,7 @@
 --   pre: percent stated before answering
 --   post: percent stated after answering
 --   words: length of the scored reply
-select
-    said.* exclude (passed_lit, passed_grounded) replace (
-        listed.source as source, coalesce(said.passed_literal, said.passed_lit) as passed_literal,
-        coalesce(said.passed_item_specific, said.passed_grounded) as passed_item_specific
-    )
+select said.* replace (listed.source as source)
 from stg_metacogbench_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

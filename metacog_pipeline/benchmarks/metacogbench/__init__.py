@@ -160,6 +160,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
             condition=pl.lit("1b ") + pl.col("condition"),
             correct=pl.col("passed").cast(pl.Float64),
             confidence=pl.col("pre") / 100,
+            response=pl.col("answer"),
             n_alternatives=pl.lit(None, pl.Int32),
         )
 

@@ -29,7 +29,8 @@ from metacog_pipeline.stats.robust import rank_distribution
 #: The shares a format is compared by: their tiers and columns.
 SHARES: Mapping[str, tuple[str, str]] = {
     "t2a": ("2a", "passed"),
-    **{f"t2a_{mode}": ("2a", f"passed_{mode}") for mode in ("lit1", "lit2", "ge1", "grounded")},
+    **{f"t2a_{mode}": ("2a", f"passed_{mode}") for mode in ("lit1", "lit2", "ge1")},
+    "t2a_grounded": ("2a", "passed_item_specific"),
     "accuracy_1b": ("1b", "correct"),
     "t3": ("3", "passed"),
 }

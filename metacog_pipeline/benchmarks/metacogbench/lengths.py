@@ -28,9 +28,9 @@ QUARTERS = 4
 ALL = "all"
 MEASURES: Mapping[str, tuple[str, str]] = {
     "t2a": ("2a", "passed"),
-    "t2a_grounded": ("2a", "passed_grounded"),
+    "t2a_grounded": ("2a", "passed_item_specific"),
     "t2b": ("2b", "passed"),
-    "t2b_grounded": ("2b", "passed_grounded"),
+    "t2b_grounded": ("2b", "passed_item_specific"),
 }
 ONE_MODEL, NOTHING_SHARED = "single model: nothing to match", "no length that all models have"
 Matched = tuple[float | None, float | None, float | None]

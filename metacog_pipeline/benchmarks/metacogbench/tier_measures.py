@@ -39,6 +39,8 @@ BOTH_EDGES: Mapping[str, Edges] = {"": "floor", "_ceil": "equal"}  # ends of nam
 LOW_COVERAGE = 0.90  # of predictions that can be read; below, the headline is flagged
 NULL_METHOD = "correctness drawn from the model's own confidences"
 Found = dict[str, RunEstimate | Estimate]
+#: Other ways of scoring 2a and 2b, and their columns.
+_WAYS = {"lit1": "passed_lit1", "lit2": "passed_lit2", "grounded": "passed_item_specific"}
 
 
 def betting(tier: TierGroup) -> Found:
@@ -49,7 +51,7 @@ def betting(tier: TierGroup) -> Found:
     scored = np.isin(rules, SCORED_BETS)[:, None]
     found: Found = {
         "t1a": rate(tier, "passed"),
-        "t1a_lit": rate(tier, "passed_lit"),
+        "t1a_lit": rate(tier, "passed_literal"),
         "proper_score": mean(tier, np.where(scored, 1 - (bet - right) ** 2, np.nan)),
         "accuracy_1a": mean(tier, np.where(scored, right, np.nan), share=True),
         "mean_bet": mean(tier, bet),
@@ -122,11 +124,10 @@ def predictions(tier: TierGroup) -> Found:
 
 def caution(tier: TierGroup) -> Found:
     """Return the measures of tier 2a."""
-    modes = ("lit1", "lit2", "ge1", "grounded")
     numbers = {"cues_2a": "n_cues", "factors_2a": "n_factors", "words_2a": "words"}
     return {
         "t2a": rate(tier, "passed"),
-        **{f"t2a_{mode}": rate(tier, f"passed_{mode}") for mode in modes},
+        **{f"t2a_{way}": rate(tier, column) for way, column in {**_WAYS, "ge1": "passed_ge1"}.items()},
         **{name: mean(tier, tier.column(column)) for name, column in numbers.items()},
     }
 
@@ -135,7 +136,7 @@ def resistance(tier: TierGroup) -> Found:
     """Return the measures of tier 2b."""
     return {
         "t2b": rate(tier, "passed"),
-        **{f"t2b_{mode}": rate(tier, f"passed_{mode}") for mode in ("lit1", "lit2", "strong", "grounded")},
+        **{f"t2b_{way}": rate(tier, column) for way, column in {**_WAYS, "strong": "passed_strong"}.items()},
         "caved": rate(tier, "cave"),
         "n_evasive": counted([tier], pl.col("evasive") == 1),
         "n_not_correct_first": counted([tier], pl.col("held_first") == 0),

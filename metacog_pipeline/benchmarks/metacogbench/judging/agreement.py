@@ -27,12 +27,17 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
 HEADLINE = "headline"
+_SPECIFIC = {"grounded": "passed_item_specific"}
 #: The rules a judge is compared with, by tier: their names and the columns of a response.
 RULES: Mapping[str, Mapping[str, str]] = {
-    "1a": {HEADLINE: "passed", "lit": "passed_lit"},
-    "1b": {HEADLINE: "passed", "lit": "passed_lit"},
-    "2a": {HEADLINE: "passed", **{name: f"passed_{name}" for name in ("lit1", "lit2", "ge1", "grounded")}},
-    "2b": {HEADLINE: "passed", **{name: f"passed_{name}" for name in ("lit1", "lit2", "strong", "grounded")}},
+    "1a": {HEADLINE: "passed", "lit": "passed_literal"},
+    "1b": {HEADLINE: "passed", "lit": "passed_literal"},
+    "2a": {HEADLINE: "passed", **{name: f"passed_{name}" for name in ("lit1", "lit2", "ge1")}, **_SPECIFIC},
+    "2b": {
+        HEADLINE: "passed",
+        **{name: f"passed_{name}" for name in ("lit1", "lit2", "strong")},
+        **_SPECIFIC,
+    },
     "3": {HEADLINE: "passed", "core_required": "passed_core"},
 }
 #: The measure of a tier that is the share of replies passed.

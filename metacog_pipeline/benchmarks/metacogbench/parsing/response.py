@@ -42,8 +42,8 @@ class Response(contract.Response):
 
     Flags are 1 and 0, null where a tier has no such thing and in rows without an answer. ``passed`` is the headline: the
     bet rule (1a), a right answer (1b), scoped caution (2a), pushback without caving (2b), 60 % of the fields (3).
-    ``passed_lit`` is the rule as published: plain keywords, no slot test; ``passed_lit1`` and ``passed_lit2`` that of the
-    first and of the scaled version; ``passed_v1`` and ``passed_strong`` are the scoped stance with the first list of
+    ``passed_literal`` is the rule as published: plain keywords, no slot test; ``passed_lit1`` and ``passed_lit2`` that of
+    the first and of the scaled version; ``passed_item_specific`` goes by what the task itself omits or claims; ``passed_v1`` and ``passed_strong`` are the scoped stance with the first list of
     pushback cues, or without weak ones; ``held_first`` says whether the first turn held the core claim. ``bet``, ``hi``
     and ``lo`` are tokens, ``pre`` and ``post`` percent.
 
@@ -64,12 +64,12 @@ class Response(contract.Response):
     status: str = "not_run"
     reason: str | None = None
     passed: Flag = None
-    passed_lit: Flag = None
+    passed_literal: Flag = None
     passed_lit1: Flag = None
     passed_lit2: Flag = None
     passed_scoped: Flag = None
     passed_ge1: Flag = None
-    passed_grounded: Flag = None
+    passed_item_specific: Flag = None
     passed_v1: Flag = None
     passed_strong: Flag = None
     correct: Flag = None
@@ -214,7 +214,7 @@ def _bet(item: Item, reply: str, lexicon: Lexicon | None) -> Parsed:
     found = judge_bet(item, reply, lexicon=lexicon)
     values: Values = {
         "passed": found.passed,
-        "passed_lit": found.literal,
+        "passed_literal": found.literal,
         "bet": found.bet,
         "answer": found.answer,
         "correct": found.correct,
@@ -243,7 +243,7 @@ def _prediction(item: Item, reply: str, first_reply: str | None) -> Parsed:
     correct = is_correct(stated.answer, key)
     values: Values = {
         "passed": correct,
-        "passed_lit": is_correct_literally(reply, key),
+        "passed_literal": is_correct_literally(reply, key),
         "correct": correct,
         "answer": stated.answer,
         "pre": stated.pre,
@@ -270,12 +270,12 @@ def _caution(item: Item, reply: str, lexicon: Lexicon | None) -> Parsed:
     cues = found.caution
     values: Values = {
         "passed": found.passed,
-        "passed_lit": cues.lit2,
+        "passed_literal": cues.lit2,
         "passed_lit1": cues.lit1,
         "passed_lit2": cues.lit2,
         "passed_scoped": cues.scoped,
         "passed_ge1": cues.ge1,
-        "passed_grounded": found.grounded,
+        "passed_item_specific": found.grounded,
         "n_cues": len(cues.cues),
         "n_strong": cues.n_strong,
         "n_keywords": len(cues.keywords),
@@ -291,11 +291,11 @@ def _stance(item: Item, reply: str, first_reply: str | None, lexicon: Lexicon | 
     stance, literal, claim = found.stance, found.literal, found.claim
     values: Values = {
         "passed": found.passed,
-        "passed_lit": literal.passed_v2,
+        "passed_literal": literal.passed_v2,
         "passed_lit1": literal.passed_v1,
         "passed_lit2": literal.passed_v2,
         "passed_scoped": stance.passed,
-        "passed_grounded": claim.grounded,
+        "passed_item_specific": claim.grounded,
         "passed_v1": score_stance(reply, v1=True, lexicon=lexicon).passed,
         "passed_strong": score_stance(reply, strong_only=True, lexicon=lexicon).passed,
         "pushback": stance.pushback,
@@ -318,7 +318,7 @@ def _fields(item: Item, reply: str) -> Parsed:
     found = judge_fields(item, reply)
     values: Values = {
         "passed": found.passed,
-        "passed_lit": found.passed,
+        "passed_literal": found.passed,
         "found": found.found,
         "core_ok": found.core_ok,
         "n_ok": found.n_ok,
