@@ -166,7 +166,8 @@ class Dataset:
         if not files and relation is None:
             return f"select {self.select} from ({shape})"
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-        found = relation or f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+        rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+        found = relation or f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
         return f"select {self.select} from ({shape} union all by name {found})"
 
 
