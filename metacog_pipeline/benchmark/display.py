@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.benchmark.declarations import Comparison
+
 
 @dataclass(frozen=True, slots=True)
 class Paper:
@@ -26,11 +28,13 @@ class Published:
     """Printed numbers shipped with the package, and what follows from them.
 
     ``values(benchmark)`` and ``claims(benchmark)`` return frames in the columns of ``published_values`` and
-    ``published_claims``. Claims may take minutes (a model is fitted anew): what is slow is kept in ``context.cache``.
+    ``published_claims``; ``contrasts(benchmark)`` the tests between published models, of source ``published``, which stand
+    among the comparisons. They may take minutes (a model is fitted anew): what is slow is kept in ``context.cache``.
     """
 
     values: Callable[[Any], pl.DataFrame]
     claims: Callable[[Any], pl.DataFrame]
+    contrasts: Callable[[Any], Iterable[Comparison]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,11 @@ def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) ->
             rows += adjusted(contrast, contrast.compute(benchmark, groups))
         except Exception as error:  # one family that fails leaves its own row
             rows.append(_failed(contrast.family, error))
+    return as_table(benchmark, rows)
+
+
+def as_table(benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison]) -> pl.DataFrame:
+    """Return comparisons in the schema `COMPARISON`."""
     columns = [name for name in COMPARISON if name != "benchmark"]
     values = [(benchmark.name, *(getattr(row, name) for name in columns)) for row in rows]
     return pl.DataFrame(values, schema=COMPARISON, orient="row")

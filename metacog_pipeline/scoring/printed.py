@@ -9,11 +9,12 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.scoring.comparisons import as_table
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.study.frames import computed_once
 
 Bound = Benchmark[Any, Any, Any]
-FILES = ("published_values.parquet", "published_claims.parquet")
+FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parquet")
 
 
 def folder(benchmark: Bound) -> Path:
@@ -22,17 +23,22 @@ def folder(benchmark: Bound) -> Path:
 
 
 def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Write the printed values and claims of a benchmark and return both; computed again only where they are stale."""
+    """Write what is printed, and tests between published models; return values and claims. Made again only where stale."""
     declared = benchmark.published
     if declared is None:
         return pl.DataFrame(schema=PUBLISHED_VALUE), pl.DataFrame(schema=PUBLISHED_CLAIM)
 
     def compute() -> list[pl.DataFrame]:
         values, claims = declared.values(benchmark), declared.claims(benchmark)
-        return [_fitted(benchmark, values, PUBLISHED_VALUE), _fitted(benchmark, claims, PUBLISHED_CLAIM)]
+        contrasts = () if declared.contrasts is None else declared.contrasts(benchmark)
+        return [
+            _fitted(benchmark, values, PUBLISHED_VALUE),
+            _fitted(benchmark, claims, PUBLISHED_CLAIM),
+            as_table(benchmark, contrasts),
+        ]
 
     paths = [folder(benchmark) / name for name in FILES]
-    values, claims = computed_once(paths, _made_from(benchmark), compute)
+    values, claims, _ = computed_once(paths, _made_from(benchmark), compute)
     return values, claims
 
 

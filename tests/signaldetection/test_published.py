@@ -136,7 +136,7 @@ def test_posteriors_are_fitted_once_per_home(
     monkeypatch.setattr(kept, "bayes_metad", lambda *a, **k: pytest.fail("posteriors are kept"))
     assert_frame_equal(bench.published.claims(bench), first)
     change(data / "table_s1.csv", "dprime", 0, 1.5)
-    changed = bench.published.claims(bench).filter(quantity="d", subject="task A confidence, one")
+    changed = bench.published.claims(bench).filter(quantity="d", subject="one, task A, confidence")
     assert changed["published"].to_list() == [1.5] * 3
 
 

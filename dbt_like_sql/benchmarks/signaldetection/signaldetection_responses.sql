@@ -1,11 +1,11 @@
 -- One row: one trial in one run of one listed model: which label was answered, and how surely.
 -- Key: dataset, task, condition, model, run, item_id.
--- Source: observations of signal detection. Counted by stimulus, response and confidence, these make nR_S1 and nR_S2.
--- Reads: stg_signaldetection_responses = observations/signaldetection/**/*.parquet | scored/signaldetection/**/*.parquet (
+-- Source: scored responses of signal detection. Counted by stimulus, response and confidence, these make nR_S1 and nR_S2.
+-- Reads: stg_signaldetection_responses = scored/signaldetection/**/*.parquet (
 --   benchmark varchar, dataset varchar, task varchar, condition varchar, model varchar, run integer, item_id varchar,
 --   position integer, stimulus tinyint, response tinyint, confidence tinyint, correct tinyint, status varchar,
 --   reason varchar, latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar,
---   answer_id varchar, source varchar)
+--   answer_ids varchar[], source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, task, condition, model, run, item_id, stimulus, status)
 -- #SET{stimulus: 0|1}

@@ -20,7 +20,7 @@ import polars as pl
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Step
 from metacog_pipeline.benchmarks.common.wording import words_of
-from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published, tables
+from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
@@ -48,7 +48,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     sources = sources.declared()
     measures = MEASURES
     contrasts = CONTRASTS
-    tables = tables.TABLES
     published = published.PUBLISHED
     board = board.BOARD
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}

@@ -70,7 +70,7 @@ class Claim:
     def verdict(self) -> str:
         """What becomes of the printed number."""
         if self.recomputed is None:
-            return f"not computed: {self.status}"
+            return "not computed"
         if self.follows is None:
             return "another estimator" if self.published is not None else "not printed"
         return "follows" if self.follows else "differs"
@@ -173,30 +173,37 @@ def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return every printed number beside what the counts published with it give, by each method."""
     rows = [
-        (
-            *(
-                benchmark.name,
-                each.place,
-                f"task {each.task} {each.condition}, {each.model}",
-                each.quantity,
-                each.method,
-            ),
-            *(
-                each.published,
-                each.recomputed,
-                each.low,
-                each.high,
-                each.difference,
-                TOLERANCE[each.quantity],
-            ),
-            *(each.verdict, each.note),
-        )
+        {
+            "benchmark": benchmark.name,
+            "place": each.place,
+            "subject": f"{each.model}, task {each.task}, {each.condition}",
+            "method": "as the paper" if each.method in (BAYES, RAW_RATES) else each.method,
+            "tolerance": TOLERANCE[each.quantity],
+            **{
+                name: getattr(each, name)
+                for name in (
+                    "quantity",
+                    "published",
+                    "recomputed",
+                    "low",
+                    "high",
+                    "difference",
+                    "verdict",
+                    "note",
+                )
+            },
+        }
         for each in refit(benchmark).claims
     ]
-    return pl.DataFrame(rows, schema=PUBLISHED_CLAIM, orient="row")
+    return pl.DataFrame(rows, schema=PUBLISHED_CLAIM)
 
 
-PUBLISHED = Published(values, claims)
+def contrasts(benchmark: Benchmark[Any, Any, Any]) -> Sequence[Comparison]:
+    """Return the tests between the published cells; their items are not known, so none of them is paired."""
+    return refit(benchmark).contrasts
+
+
+PUBLISHED = Published(values, claims, contrasts)
 
 
 # --- table S1 ---------------------------------------------------------------------------------------------------------
@@ -336,8 +343,3 @@ def shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
             for i, j in pairs
         ]  # fmt: skip
         yield from contrast_rows(each, bases)
-
-
-def published_shifts() -> list[Comparison]:
-    """Return the tests of the shipped counts."""
-    return list(shifts(pl.read_csv(folder() / "criterion_counts.csv")))

@@ -38,8 +38,8 @@ class Kept:
     """What is kept of a posterior.
 
     ``status`` is ``converged``, or says with ``reason`` why there is no number. ``estimates`` over all draws are ``d1``,
-    ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff``; ``draws`` are by name of `KEPT`, shape ``(keep,)``; there
-    are none unless converged. ``convergence`` is ``rhat`` (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all
+    ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff``; ``draws`` are by name of `KEPT`, shape ``(keep,)``, and
+    empty unless converged. ``convergence`` is ``rhat`` (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all
     parameters, and ``draws`` before thinning.
     """
 
