@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.common.importing import parse_mapping
-from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, read_summary, samples, summary
+from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
 from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import StudyError
 from tests.metamedqa.engine import observe, score
 
 
@@ -296,22 +296,12 @@ def test_samples_go_out_and_come_back_equal(tmp_path: Path, items: list[Item]) -
     assert texts(again) == texts(found)
     estimates = score(seen, seed=1)
     assert estimates["n_failed"].max() == 0
-    out = tmp_path / "summary.json"
-    out.write_text(json.dumps(summary(estimates)))
-    assert set(summary(estimates)) == set(SUMMARY_NAMES.values())
-    back = read_summary(out)
+    told = summary(estimates)
+    assert set(told) == set(SUMMARY_NAMES.values())
     assert (
-        back["accuracy"]
+        told["accuracy"]
         == estimates.row(by_predicate=pl.col("measure") == "accuracy", named=True)["estimate"]
     )
-
-
-def test_wrong_summary_is_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "summary.json"
-    for content in ("[1]", "{", "["):
-        path.write_text(content)
-        with pytest.raises(SourceError, match="summary"):
-            read_summary(path)
 
 
 CELLS = st.one_of(

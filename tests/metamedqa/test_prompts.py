@@ -84,14 +84,6 @@ def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path: Path, wording: Word
     assert own.system_message("role-explicit-unknown") == "U"
     assert own.system_message("role-full") == wording.system_message("role-full")
     assert tuple(own.conditions) == (*CONDITIONS, "mine")
-    assert own.digest != wording.digest
-
-
-def test_digest_is_that_of_the_words_not_of_the_id(tmp_path: Path, wording: Wording) -> None:
-    path = tmp_path / "same.toml"
-    path.write_text('id = "other"\n', encoding="utf-8")
-    same = load_wording(path)
-    assert same.id == "other" and same.digest == wording.digest
 
 
 @pytest.mark.parametrize(

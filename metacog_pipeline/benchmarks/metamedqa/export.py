@@ -16,7 +16,6 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.metamedqa.construction.build import published_layout
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, write_text
 
 # Measure -> its name in summary.json.
@@ -85,22 +84,3 @@ def summary(estimates: pl.DataFrame) -> dict[str, float | None]:
     """Return the ``summary.json`` object of the estimates of one model, run and condition."""
     values = dict(estimates.select("measure", "estimate").iter_rows())
     return {name: values.get(measure) for measure, name in SUMMARY_NAMES.items()}
-
-
-def read_summary(path: Path) -> dict[str, float]:
-    """Return {measure: value} of a ``summary.json``; unknown names and values that are no numbers are left out.
-
-    Raises `SourceError` when the file is not a JSON object. A 0 for an empty set cannot be told from a true 0.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: not a readable summary.json: {error}") from None
-    if not isinstance(content, dict):
-        raise SourceError(f"{path}: a summary.json holds one JSON object of metrics")
-    measures = {name: measure for measure, name in SUMMARY_NAMES.items()}
-    return {
-        measures[name]: float(value)
-        for name, value in content.items()
-        if name in measures and isinstance(value, int | float) and not isinstance(value, bool)
-    }

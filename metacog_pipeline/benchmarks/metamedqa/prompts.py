@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from metacog_pipeline.benchmarks.common.wording import read_words, require_known, require_text, suggestion
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import shipped
 
 BASELINE = "baseline"
 CONDITIONS = (
@@ -45,12 +46,6 @@ class Wording:
     confidence_request: str
     conditions: Mapping[str, str]
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over all texts: equal digests mean equal words."""
-        texts = [self.instructions, self.confidence_request, sorted(self.conditions.items())]
-        return sha256_hex(canonical_json(texts))
-
     def condition(self, name: str) -> str:
         """Return the canonical name of condition ``name``; raise `StudyError` when it is not worded."""
         canonical = ALIASES.get(name, name)
@@ -78,36 +73,20 @@ def load_wording(path: Path | None = None) -> Wording:
     Keys: ``id``, ``instructions``, ``confidence_request``, and a table ``[conditions]`` of system messages. Raises
     `StudyError` naming file, key and value.
     """
-    shipped_wording = _read(shipped("data", "metamedqa", "prompts.toml"))
-    if path is None:
-        return _wording(shipped_wording)
-    own = _read(path)
-    own_texts = {key: own[key] for key in _TEXT_KEYS if key in own}
-    merged: dict[str, object] = {**shipped_wording, "id": f"own:{path.stem}", **own_texts}
-    merged["conditions"] = {**_table(shipped_wording), **_table(own)}
-    return _wording(merged)
+    words = _read(shipped("data", "metamedqa", "prompts.toml"))
+    if path is not None:
+        own = _read(path)
+        conditions = {**words["conditions"], **own["conditions"]}
+        words = {**words, "id": f"own:{path.stem}", **own, "conditions": conditions}
+    return Wording(**words)
 
 
-def _wording(data: Mapping[str, object]) -> Wording:
-    id_, instructions, confidence_request = (str(data[key]) for key in _TEXT_KEYS)
-    return Wording(id_, instructions, confidence_request, _table(data))
-
-
-def _table(data: Mapping[str, object]) -> dict[str, str]:
-    table = data.get("conditions", {})
-    return {str(k): str(v) for k, v in table.items()} if isinstance(table, dict) else {}
-
-
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path) -> dict[str, Any]:
     """Read and check one wording file; condition aliases become canonical names."""
-    data = read_words(path)
-    allowed = (*_TEXT_KEYS, "conditions")
-    require_known(str(path), data, allowed)
-    for key, value in data.items():
-        if key != "conditions":
-            require_text(f"{path}: {key}", value)
-    data["conditions"] = _conditions(path, data.get("conditions", {}))
-    return data
+    words = read_words(path)
+    require_known(str(path), words, (*_TEXT_KEYS, "conditions"))
+    texts = {key: require_text(f"{path}: {key}", words[key]) for key in _TEXT_KEYS if key in words}
+    return {**texts, "conditions": _conditions(path, words.get("conditions", {}))}
 
 
 def _conditions(path: Path, table: object) -> dict[str, str]:

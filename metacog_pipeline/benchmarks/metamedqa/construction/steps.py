@@ -34,8 +34,8 @@ def edits(benchmark: MetaMedQA, inputs: Inputs) -> Made:
     home, dataset, folder = benchmark.files
     parents = pipeline.load_parent(home, dataset, folder)
     table = pipeline.load_or_derive_edits(home, dataset, parents, folder)
-    counts = {"anomalies": len(table.notes), "reports": list(table.reports)}
-    return Made(frame=_frame(table.edits), facts={**facts, **counts})
+    known = {"anomalies": len(table.notes), "reports": list(table.reports), "counts": table.counts or {}}
+    return Made(frame=_frame(table.edits), facts={**facts, **known})
 
 
 def glianorex(benchmark: MetaMedQA, inputs: Inputs) -> Made:
