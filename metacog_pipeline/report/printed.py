@@ -17,7 +17,8 @@ from metacog_pipeline.report.pieces import Part
 _STEPS = {"measured": "measured here", "published": "as printed"}
 _AGREES = ("holds", "holds if cut off", "follows")
 _DIFFERS = ("does not hold", "differs")
-_NO_CHECK = ("possible", "another estimator", "not computed")  # told for comparison; they decide nothing
+_WAITING = "not computed"
+_NO_CHECK = ("possible", "another estimator", _WAITING)  # told for comparison; they decide nothing
 _DIGITS = 4
 _NOT_BESIDE = (
     "Published numbers stand beside those of a study that asks real models the published questions. This one does not, so "
@@ -64,6 +65,8 @@ def claims(home: Path, benchmark: str) -> Part:
     agree = sum(row[0] in _AGREES for row in checked)
     title, where = queries.paper(benchmark)
     told = f"{title} ({where}): {agree} of {len(checked)} printed numbers hold. {_SAID}"
+    if waiting := sum(row[0] == _WAITING for row in found):
+        told += f" {waiting} are not computed yet."
     body = pieces.paragraph(told if found else "Not checked yet.")
     if odd := [row for row in checked if row[0] not in _AGREES]:
         body += listed(odd, "What does not follow")

@@ -21,7 +21,7 @@ NASTY = '<script>alert(1)</script> & "$x^2$"'
 
 MAP, ABILITIES = "who-follows-arguments-and-who-the-crowd", "strengths-within-a-model"
 DRAWN = (MAP, "tiers", "how-sure-the-ranks-are", ABILITIES)
-JUDGES, PRINTED = "agreement-of-judges", "printed-numbers-against-their-own-parts"
+JUDGES, PRINTED = "agreement-of-judges", "printed-numbers"
 
 
 def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -117,8 +117,8 @@ def test_without_judges_the_page_says_so(tmp_path: Path) -> None:
 
 
 def test_the_audit_is_told_in_numbers(tmp_path: Path) -> None:
-    part = section(page(make_home(tmp_path)), "medley-printed-numbers-against-their-own-parts")
-    assert re.search(r"184 of 324 follow", part)
+    part = section(page(make_home(tmp_path)), "medley-printed-numbers")
+    assert re.search(r"184 of 324 printed numbers hold", part)
     assert "What does not follow" in part and "Qwen 3 (32B)" in part
 
 
