@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from metacog_assets.launch import main
+    from metacog_assets.command import main
 
     main()
 except KeyboardInterrupt:

@@ -15,11 +15,6 @@ from dagster import (
     DefaultSensorStatus,
 )
 
-# Tags of every asset: whether making it can cost money.
-FREE = {"cost": "free"}
-PAID = {"cost": "paid"}
-JUDGED = {**PAID, "layer": "judgements"}
-
 PAID_ASSETS = AssetSelection.tag("cost", "paid")
 # What is asked after the first answers: judges, and arms that are decided from them. Scores do not wait for it.
 LATER = AssetSelection.tag("layer", "judgements") | AssetSelection.tag("arm", "later")

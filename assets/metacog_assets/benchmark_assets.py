@@ -6,9 +6,6 @@ steps of construction → transcripts [→ choice → transcripts of a later arm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import PurePosixPath
-
 from dagster import AssetKey, AssetsDefinition
 
 from metacog_assets.answer_assets import answer_assets, later_arms
@@ -29,11 +26,10 @@ def asking_names(benchmark: Bound) -> list[str]:
     return [f"{benchmark.name}_transcripts", *arms]
 
 
-def produced(benchmark: Bound) -> Mapping[PurePosixPath, AssetKey]:
-    """Return by which asset a file is written: one example of each sort, relative to the home."""
-    name = benchmark.name
-    run = "model=m/run=1"
-    made = {
+def produced(benchmark: Bound) -> list[tuple[str, AssetKey]]:
+    """Return which file is written by which asset: one example of each sort, relative to the home."""
+    name, run = benchmark.name, "model=m/run=1"
+    files = {
         f"items/{name}.parquet": items_name(benchmark),
         f"transcripts/benchmark={name}/{run}/part-0.parquet": asking_names(benchmark)[-1],
         f"responses/{name}/{run}.parquet": f"{name}_responses",
@@ -41,24 +37,24 @@ def produced(benchmark: Bound) -> Mapping[PurePosixPath, AssetKey]:
         f"harmonised/{name}/{run}.parquet": f"{name}_run_estimates",
         f"estimates/{name}/runs/{run}.parquet": f"{name}_run_estimates",
         f"estimates/{name}/models/m.parquet": f"{name}_estimates",
+        **{
+            f"study/{file}.parquet": asking_names(benchmark)[-1]
+            for file in ("partitions", "models", "helpers")
+        },
     }
     for part in parts(benchmark)[1:]:
-        relative = part.path(benchmark).relative_to(benchmark.context.home)
-        made[relative.as_posix()] = part.name
+        files[part.path(benchmark).relative_to(benchmark.context.home).as_posix()] = part.name
     if benchmark.published is not None:
-        made |= dict.fromkeys(
-            (
-                f"estimates/{name}/published/{file}.parquet"
-                for file in ("published_values", "published_claims")
-            ),
-            f"{name}_published",
-        )
+        files |= {
+            f"estimates/{name}/published/{file}.parquet": f"{name}_published"
+            for file in ("published_values", "published_claims")
+        }
     if judging.wanted(benchmark) is not None:
-        made[f"judgements/{name}/{run}.parquet"] = f"{name}_judgements"
-        made[f"transcripts/benchmark={name}_judgements/{run}/part-0.parquet"] = f"{name}_judgements"
+        files[f"judgements/{name}/{run}.parquet"] = f"{name}_judgements"
+        files[f"transcripts/benchmark={name}_judgements/{run}/part-0.parquet"] = f"{name}_judgements"
     for step in benchmark.construction():
         if step.asks is not None:
-            made[f"transcripts/benchmark={name}_{step.asks.name}/{run}/part-0.parquet"] = (
+            files[f"transcripts/benchmark={name}_{step.asks.name}/{run}/part-0.parquet"] = (
                 f"{name}_{step.name}"
             )
-    return {PurePosixPath(path): AssetKey(asset) for path, asset in made.items()}
+    return [(path, AssetKey(asset)) for path, asset in files.items()]

@@ -1,12 +1,18 @@
-"""The benchmarks the study switches on, as assets. Another study file shows others after "Reload definitions"."""
+"""What the study asks for, as assets. Another study file shows others after "Reload definitions"."""
 
-from metacog_assets.catalogue import BenchmarkAssets
-from metacog_assets.medley import MEDLEY
-from metacog_assets.metacogbench import METACOGBENCH
-from metacog_assets.metamedqa import METAMEDQA
-from metacog_assets.selfknowledge import SELFKNOWLEDGE
-from metacog_assets.signaldetection import SIGNALDETECTION
-from metacog_assets.study_file import current_study
+from __future__ import annotations
 
-ALL: tuple[BenchmarkAssets, ...] = (METAMEDQA, SIGNALDETECTION, MEDLEY, METACOGBENCH, SELFKNOWLEDGE)
-ENABLED = tuple(each for each in ALL if each.benchmark.name in current_study().enabled)
+from metacog_assets import cross_benchmark
+from metacog_assets.benchmark_assets import benchmark_assets, produced
+from metacog_assets.cross_benchmark import cross_benchmark_assets
+from metacog_assets.study_file import bound, current_study
+from metacog_assets.tables import table_assets
+from metacog_pipeline.leaderboard.models import load_project
+
+BENCHMARKS = tuple(bound(name) for name in current_study().enabled)
+PRODUCED = [*(pair for each in BENCHMARKS for pair in produced(each)), *cross_benchmark.produced()]
+ASSETS = (
+    *(made for each in BENCHMARKS for made in benchmark_assets(each)),
+    cross_benchmark_assets(BENCHMARKS),
+    *table_assets(load_project(), PRODUCED, [each.name for each in BENCHMARKS]),
+)

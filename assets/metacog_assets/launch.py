@@ -1,42 +1,37 @@
 """Run a study: launch the Dagster runs that are needed, in this one process, against the study's own instance.
 
 ``python -m metacog_assets`` with ``METACOG_STUDY`` and ``DAGSTER_HOME`` set; the ``metacog run`` command does that.
+What must run is read from the marks of the files; the graph says the rest.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import logging
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import click
-from dagster import AssetKey, DagsterInstance, MultiPartitionKey
-from dagster._core.errors import DagsterExecutionInterruptedError
-from sqlalchemy.exc import SQLAlchemyError
+from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
 
-from metacog_assets.benchmarks import ENABLED
-from metacog_assets.catalogue import BenchmarkAssets
-from metacog_assets.definitions import PUBLISH, defs
-from metacog_assets.outcomes import exit_code_of, reason_of, was_interrupted
-from metacog_assets.sensors import PROVISIONAL, sync_partitions
-from metacog_assets.study_file import current_study
-from metacog_assets.warehouse import leaderboard_official
-from metacog_pipeline.benchmarks.common.benchmark import Benchmark
-from metacog_pipeline.benchmarks.common.judging import judged_partition, judgements_current
-from metacog_pipeline.benchmarks.common.scoring import has_answers, stale
-from metacog_pipeline.errors import MetacogError, StoreError, one_line
-from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
-from metacog_pipeline.progress import keep_terminal
+from metacog_assets import outcomes
+from metacog_assets.answer_assets import later_arms
+from metacog_assets.benchmark_assets import asking_names
+from metacog_assets.rectangles import Rectangle, rectangles
+from metacog_assets.reporting import SOME_FAILED
+from metacog_assets.score_assets import COMPUTED
+from metacog_assets.sensors import sync_partitions
+from metacog_assets.study_file import Bound, bound
+from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.querying.session import INTERRUPTED, Partition
+from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
 
-SOME_FAILED = 7
 STOPPED = 130
+TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
+STAGES = (TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES)
+PAID = (TRANSCRIPTS, JUDGEMENTS)
+MOST_PASSES = 4
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -63,74 +58,26 @@ class Launcher:
         self.exit_code = code if self.exit_code in (0, code) else SOME_FAILED
 
     def run(
-        self,
-        job: str,
-        what: str,
-        assets: Sequence[AssetKey] | None = None,
-        partition: Partition | None = None,
-    ) -> bool:
-        """Launch one run; return whether it succeeded."""
-        key = None
-        if partition is not None:
-            key = MultiPartitionKey({"model": partition.spec.name, "run": str(partition.run)})
+        self, job: str, what: str, assets: Iterable[AssetKey], rectangle: Rectangle | None = None
+    ) -> ExecuteInProcessResult:
+        """Launch one run and remember what failed in it."""
+        from metacog_assets.definitions import defs
+
         self.say(f"{what} ...")
         self.launched += 1
         result = defs.resolve_job_def(job).execute_in_process(
             instance=self.instance,
-            partition_key=key,
-            asset_selection=assets,
+            partition_key=rectangle.key if rectangle is not None else None,
+            asset_selection=sorted(assets),
             run_config=QUIET,
             raise_on_error=False,
-            tags={"metacog/launched_by": "metacog run"},
+            tags={"metacog/launched_by": "metacog run", **(rectangle.tags if rectangle is not None else {})},
         )
-        if was_interrupted(result):
+        if outcomes.was_interrupted(result):
             raise KeyboardInterrupt  # in the middle of something: nothing more is started
-        if not result.success:
-            self.fail(what, reason_of(result), exit_code_of(result))
-        return result.success
-
-
-@click.command()
-@click.option("--benchmark", "benchmarks", multiple=True)
-@click.option("--model", "models", multiple=True)
-@click.option("--run", "runs", multiple=True, type=int)
-@click.option("--force", is_flag=True)
-@click.option("--quiet", is_flag=True)
-def main(
-    benchmarks: tuple[str, ...], models: tuple[str, ...], runs: tuple[int, ...], force: bool, quiet: bool
-) -> None:
-    """Launch what is missing or stale, then rebuild the boards."""
-    logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    keep_terminal()
-    try:
-        with _instance() as instance:
-            code = launch(Launcher(current_study(), instance, quiet), benchmarks, models, runs, force)
-    except MetacogError as error:
-        print(f"metacog: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except SQLAlchemyError as error:
-        reason = one_line(str(getattr(error, "orig", None) or error))
-        print(
-            f"metacog: the run history in {os.environ.get('DAGSTER_HOME')} cannot be read or written ({reason}): "
-            "free space or check the folder, then run again; answers are kept",
-            file=sys.stderr,
-        )
-        sys.exit(StoreError.exit_code)
-    except (KeyboardInterrupt, DagsterExecutionInterruptedError):
-        print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
-        sys.exit(STOPPED)
-    sys.exit(code)
-
-
-@contextlib.contextmanager
-def _instance() -> Iterator[DagsterInstance]:
-    """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
-    with (Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        instance = DagsterInstance.get()
-        fcntl.flock(lock, fcntl.LOCK_UN)
-    with instance:
-        yield instance
+        for each in (*outcomes.failures_of(result), *outcomes.left_empty(result, (COMPUTED, "tests"))):
+            self.fail(each.what, each.reason, each.exit_code)
+        return result
 
 
 def launch(
@@ -141,110 +88,165 @@ def launch(
     force: bool = False,
 ) -> int:
     """Launch the runs that are needed; return the exit code."""
+    from metacog_assets.publishing import publish
+
     study = launcher.study
     sync_partitions(study, launcher.instance)
-    switched_on = study.enabled  # the file may have changed since this process loaded the definitions
-    names = [name for name in switched_on if not benchmarks or name in benchmarks]
-    chosen = [each for each in ENABLED if each.benchmark.name in names]
-    built = [each for each in chosen if generate(launcher, each, force) and construct(launcher, each, force)]
-    wanted = [
-        (each, partition)
-        for each in built
-        for partition in each.benchmark.partitions(study)
-        if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
-    ]
-    changed = [measure(launcher, each, partition, force) for each, partition in wanted]
-    settled = [each for each in built if not INTERRUPTED.is_set() and each.benchmark.settle(study)]
-    # What could only be decided now that there are answers: more to ask.
-    changed += [measure(launcher, each, partition, False) for each, partition in wanted if each in settled]
-    if launcher.exit_code and len(launcher.failures) < len(wanted):
+    # The file may have changed since this process loaded the definitions: what it asks for now counts.
+    chosen = [bound(name) for name in study.enabled if not benchmarks or name in benchmarks]
+    built = build_items(launcher, chosen, force)
+    asked = changed = 0
+    for each in built:
+        wanted = [
+            partition
+            for partition in tasks.partitions(each)
+            if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
+        ]
+        asked += len(wanted)
+        changed += measure(launcher, each, wanted, force)
+    if launcher.exit_code and len(launcher.failures) < asked:
         launcher.exit_code = SOME_FAILED  # others are finished
-    if built and (force or any(changed) or not board_current(study)):
-        publish(launcher)
+    if built:
+        publish(launcher, force or changed > 0)
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")
-    return _report(launcher)
+    for failure in launcher.failures:
+        print(f"metacog: {failure}", file=sys.stderr)
+    return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
 
 
-def generate(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:
-    """Make new questions where the study wants that and something is missing; return whether they are there.
+def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) -> list[Bound]:
+    """Make what is stale of the items of all benchmarks, in one run; return those whose items are there."""
+    todo = {each.name: _stale_steps(launcher, each, force) for each in benchmarks}
+    keys = {AssetKey(f"{name}_{step}") for name, steps in todo.items() for step in steps}
+    if not keys:
+        return list(benchmarks)
+    asking = {f"{each.name}_{step.name}" for each in benchmarks for step in each.construction() if step.asks}
+    paid = any(key.path[-1] in asking for key in keys)
+    names = ", ".join(name for name, steps in todo.items() if steps)
+    result = launcher.run("generate_items" if paid else "build_items", f"{names}: building the items", keys)
+    there = outcomes.made(result)
+    return [
+        each for each in benchmarks if {AssetKey(f"{each.name}_{step}") for step in todo[each.name]} <= there
+    ]
 
-    From the first stage that is stale on; whoever has answered is not asked again.
-    """
-    made = each.generation
-    if made is None:
-        return True
-    known = all(
-        launcher.instance.get_latest_materialization_event(one.key) is not None for one in made.assets
+
+def _stale_steps(launcher: Launcher, benchmark: Bound, force: bool) -> list[str]:
+    """Return the steps to run. Another command may have run them already: the graph must show it all the same."""
+    steps = [step.name for step in benchmark.construction()]
+    known = (
+        launcher.instance.get_latest_materialization_event(AssetKey(f"{benchmark.name}_{steps[-1]}"))
+        is not None
     )
-    todo = made.stale(launcher.study) if known and not force else [one.key.path[-1] for one in made.assets]
-    if not todo:
-        return True
-    return launcher.run(each.generate_job, f"{each.benchmark.name}: making new questions", _keys(todo))
+    if force or not known:
+        return steps
+    try:
+        return list(construction.stale_steps(benchmark))
+    except MetacogError:  # the step that runs into it says what is wrong
+        return steps
 
 
-def construct(launcher: Launcher, each: BenchmarkAssets, force: bool) -> bool:
-    """Build the questions of a benchmark where that is needed; return whether they are there."""
-    # Another command may have built the questions already; the graph must show who answered what all the same.
-    known = launcher.instance.get_latest_materialization_event(each.items.key) is not None
-    if known and each.benchmark.items_current(launcher.study) and not force:
-        return True
-    return launcher.run(each.construct_job, f"{each.benchmark.name}: building the questions")
+def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], force: bool) -> bool:
+    """Ask, read, judge and score what is stale; return whether there was anything to do.
+
+    What fails on the way does not keep the rest from being scored: what was answered is shown, with its coverage.
+    """
+    tried: dict[tuple[str, int], set[str]] = {(each.spec.name, each.run): set() for each in wanted}
+    before = launcher.launched
+    again = force
+    for _ in range(MOST_PASSES):
+        todo = [(each, _todo(benchmark, each, tried[each.spec.name, each.run], again)) for each in wanted]
+        again = False
+        if INTERRUPTED.is_set() or not any(stages for _, stages in todo):
+            break
+        _pass(launcher, benchmark, todo, tried)
+    if (
+        choices.waiting(benchmark)
+        and not INTERRUPTED.is_set()
+        and wanted
+        and not choices.unanswered(benchmark)
+    ):
+        _later_arms(launcher, benchmark, wanted)
+    if launcher.launched > before:
+        for each in wanted:
+            _report_missing(launcher, benchmark, each)
+    return launcher.launched > before
 
 
-def measure(launcher: Launcher, each: BenchmarkAssets, partition: Partition, force: bool) -> bool:
-    """Ask, parse and score one partition where that is needed; return whether there was anything to do."""
-    benchmark = each.benchmark
-    todo = benchmark.stages if force else _todo(benchmark, partition)
-    if not todo or INTERRUPTED.is_set():
-        return False
-    what = f"{benchmark.name}: {partition.spec.name}, run {partition.run}"
-    done = launcher.run(each.measure_job, what, _keys(todo), partition)
-    if not done and set(todo) - set(benchmark.free_stages) and has_answers(partition):
-        # Stopped on the way: what was answered is shown all the same, with its coverage.
-        scoring = _keys(benchmark.free_stages)
-        launcher.run(each.measure_job, f"{what}: scoring what was answered", scoring, partition)
-    if done:
-        _report_missing(launcher, each, partition, what)
-    return True
+def _todo(benchmark: Bound, partition: Partition, tried: Collection[str], again: bool) -> tuple[str, ...]:
+    """Return the stages of a partition that must run and were not tried yet."""
+    stages = _stages(benchmark) if again else files.stale(benchmark, partition)
+    if not tried:
+        return stages
+    if TRANSCRIPTS in stages and TRANSCRIPTS in tried:
+        # Stopped on the way: what was answered is shown all the same, and nobody is asked to judge it.
+        stages = (RESPONSES, ESTIMATES) if files.has_answers(partition) else ()
+    return (
+        ()
+        if {RESPONSES, ESTIMATES} & set(tried) & set(stages)
+        else tuple(s for s in stages if s not in tried)
+    )
 
 
-def _report_missing(launcher: Launcher, each: BenchmarkAssets, partition: Partition, what: str) -> None:
+def _stages(benchmark: Bound) -> tuple[str, ...]:
+    judged = judging.wanted(benchmark) is not None
+    return tuple(stage for stage in STAGES if judged or stage != JUDGEMENTS)
+
+
+def _pass(
+    launcher: Launcher,
+    benchmark: Bound,
+    todo: Sequence[tuple[Partition, tuple[str, ...]]],
+    tried: dict[tuple[str, int], set[str]],
+) -> None:
+    """Launch one run per set of stages and rectangle of partitions."""
+    for stages in dict.fromkeys(stages for _, stages in todo if stages):
+        own = [each for each, needed in todo if needed == stages]
+        for rectangle in rectangles(own, launcher.instance):
+            if INTERRUPTED.is_set():
+                return
+            result = _measured(launcher, benchmark, stages, rectangle)
+            begun = outcomes.started(result)
+            for each in own:
+                if each in rectangle:
+                    tried[each.spec.name, each.run] |= {
+                        stage for stage in stages if f"{benchmark.name}_{stage}" in begun
+                    }
+
+
+def _measured(
+    launcher: Launcher,
+    benchmark: Bound,
+    stages: Sequence[str],
+    rectangle: Rectangle,
+    more: Iterable[str] = (),
+) -> ExecuteInProcessResult:
+    names = [f"{benchmark.name}_{stage}" for stage in stages]
+    if TRANSCRIPTS in stages and not choices.waiting(benchmark):
+        names += asking_names(benchmark)[1:]
+    job = "ask" if set(PAID) & set(stages) or more else "score"
+    return launcher.run(job, f"{benchmark.name}: {rectangle}", map(AssetKey, (*names, *more)), rectangle)
+
+
+def _later_arms(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition]) -> None:
+    """Choose what the later arms ask, now that every model has answered, and ask it."""
+    choosing = [f"{benchmark.name}_{arm}_choice" for arm in later_arms(benchmark)]
+    for rectangle in rectangles(wanted, launcher.instance):
+        names = [*choosing, *asking_names(benchmark)[1:]]
+        _measured(launcher, benchmark, _stages(benchmark)[1:], rectangle, names)
+        choosing = []  # chosen once, for all
+
+
+def _report_missing(launcher: Launcher, benchmark: Bound, partition: Partition) -> None:
     """Say what has no answer, or no judgement, after all went well otherwise."""
+    what = f"{benchmark.name}: {partition.spec.name}, run {partition.run}"
     state = partition.manifest()
-    if state.get("state") != "complete":
+    if state.get("state") == "incomplete":
         if partition.spec.provider == "replay":
             launcher.say(f"{what}: {state.get('message')}; import the rest to complete it")
         else:
             launcher.fail(what, f"{state.get('message')}; run again to ask for the rest")
-    if judging := each.benchmark.judged_by(partition.study):
-        judged = judged_partition(judging, partition).manifest()
-        if judged.get("state") != "complete":
+    if state.get("state") == "complete" and judging.wanted(benchmark) is not None:
+        judged = judging.judged_as(partition).manifest()
+        if judged.get("state") == "incomplete":
             launcher.fail(f"{what}, judgements", f"{judged.get('message')}; run again to ask for the rest")
-
-
-def _todo(benchmark: Benchmark, partition: Partition) -> tuple[str, ...]:
-    """Return which assets of a partition must run: what is stale, and judges that have not been heard."""
-    todo = stale(benchmark, partition)
-    if len(todo) <= 1 and not judgements_current(benchmark, partition):
-        return benchmark.stages[2:]
-    return todo
-
-
-def publish(launcher: Launcher) -> None:
-    """Rebuild the boards; the official one only when nothing is missing."""
-    states = [*partition_states(launcher.study), *helper_states(launcher.study)]
-    complete = all(state.state == "complete" for state in states)
-    launcher.run(PUBLISH, "boards", [*PROVISIONAL, *([leaderboard_official.key] if complete else [])])
-    if not complete:
-        launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
-
-
-def _keys(names: Sequence[str]) -> list[AssetKey]:
-    return [AssetKey(name) for name in names]
-
-
-def _report(launcher: Launcher) -> int:
-    for failure in launcher.failures:
-        print(f"metacog: {failure}", file=sys.stderr)
-    return STOPPED if INTERRUPTED.is_set() else launcher.exit_code

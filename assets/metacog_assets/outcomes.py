@@ -1,43 +1,77 @@
-"""Why a run failed, in one line for whoever started it from a shell; the UI has the rest."""
+"""How a run ended, in one line per failure for whoever started it from a shell; the UI has the rest."""
 
 from __future__ import annotations
 
-from dagster import DagsterEvent, DagsterEventType, ExecuteInProcessResult
+from dataclasses import dataclass
+
+from dagster import AssetKey, DagsterEvent, DagsterEventType, ExecuteInProcessResult
 from dagster._core.errors import DagsterExecutionInterruptedError
 
-from metacog_assets.reporting import EXIT_CODE
+from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
 INTERRUPTIONS = (DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 
 
-def reason_of(result: ExecuteInProcessResult) -> str:
-    """Return why ``result`` failed: the failed check, the error made for users, or the fault and where to read more."""
-    if failed := _failed_checks(result):
-        return f"{', '.join(failed)} failed; the figures are in run {result.run_id} in the UI, nothing was passed on"
-    for event in _step_failures(result):
-        data = event.step_failure_data
-        if data.user_failure_data is not None and data.user_failure_data.description:
-            return one_line(str(data.user_failure_data.description))
-        if data.error is not None:
-            deepest = data.error
-            while deepest.cause is not None:
-                deepest = deepest.cause
-            return one_line(
-                f"{deepest.message} (a fault of the program; run {result.run_id} in the UI has more)"
-            )
-    return f"run {result.run_id} failed; see it in the UI"
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What failed (an asset, or the step that makes several), why, and the exit code of a command that did only that."""
+
+    what: str
+    reason: str
+    exit_code: int
 
 
-def exit_code_of(result: ExecuteInProcessResult) -> int:
-    """Return the exit code of the error made for users that ended ``result``, or 1."""
-    for event in _step_failures(result):
-        made = event.step_failure_data.user_failure_data
-        if made is not None and EXIT_CODE in made.metadata:
-            code = made.metadata[EXIT_CODE].value
-            return code if isinstance(code, int) else UNKNOWN_FAULT
-    return UNKNOWN_FAULT
+def failures_of(result: ExecuteInProcessResult) -> list[Failed]:
+    """Return what failed: blocking checks, errors made for users, faults with where to read more."""
+    failed = [
+        Failed(
+            evaluation.asset_key.to_user_string(),
+            f"check {evaluation.check_name} of {evaluation.asset_key.to_user_string()} failed; the figures are in run "
+            f"{result.run_id} in the UI, nothing was passed on",
+            UNKNOWN_FAULT,
+        )
+        for evaluation in result.get_asset_check_evaluations()
+        if not evaluation.passed and evaluation.blocking
+    ]
+    blocked = {each.what for each in failed}
+    failed += [
+        each
+        for event in _step_failures(result)
+        if str(event.step_key) not in blocked
+        for each in _failed(result, event)
+    ]
+    if not failed and not result.success:
+        failed.append(Failed("the run", f"run {result.run_id} failed; see it in the UI", UNKNOWN_FAULT))
+    return failed
+
+
+def left_empty(result: ExecuteInProcessResult, checks: tuple[str, ...]) -> list[Failed]:
+    """Return the assets that were published with a part empty because it failed, by the ``checks`` that say so."""
+    return [
+        Failed(
+            evaluation.asset_key.to_user_string(),
+            f"published without {_reasons(evaluation.metadata)}",
+            SOME_FAILED,
+        )
+        for evaluation in result.get_asset_check_evaluations()
+        if not evaluation.passed and evaluation.check_name in checks
+    ]
+
+
+def started(result: ExecuteInProcessResult) -> set[str]:
+    """Return the names of the assets whose step was begun."""
+    return {str(event.step_key) for event in result.all_events if event.is_step_start}
+
+
+def made(result: ExecuteInProcessResult) -> set[AssetKey]:
+    """Return the assets that were materialized."""
+    return {
+        event.asset_key
+        for event in result.all_events
+        if event.event_type is DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None
+    }
 
 
 def was_interrupted(result: ExecuteInProcessResult) -> bool:
@@ -49,13 +83,41 @@ def was_interrupted(result: ExecuteInProcessResult) -> bool:
     return any(error is not None and error.cls_name in INTERRUPTIONS for error in errors)
 
 
+def _failed(result: ExecuteInProcessResult, event: DagsterEvent) -> list[Failed]:
+    """Return the failures of a step: one per partition where it was about several."""
+    data, what = event.step_failure_data, str(event.step_key)
+    told = data.user_failure_data
+    if (
+        told is not None
+        and PARTITIONS in told.metadata
+        and isinstance(named := told.metadata[PARTITIONS].value, dict)
+    ):
+        return [
+            Failed(f"{what}, {key.replace('|', ', run ')}", one_line(str(reason)), int(code))
+            for key, (reason, code) in named.items()
+        ]
+    return [_one(result, event, what)]
+
+
+def _one(result: ExecuteInProcessResult, event: DagsterEvent, what: str) -> Failed:
+    data = event.step_failure_data
+    told = data.user_failure_data
+    if told is not None and told.description:
+        code = told.metadata[EXIT_CODE].value if EXIT_CODE in told.metadata else UNKNOWN_FAULT
+        return Failed(what, one_line(str(told.description)), code if isinstance(code, int) else UNKNOWN_FAULT)
+    if data.error is None:
+        return Failed(what, f"run {result.run_id} failed; see it in the UI", UNKNOWN_FAULT)
+    deepest = data.error
+    while deepest.cause is not None:
+        deepest = deepest.cause
+    reason = f"{deepest.message} (a fault of the program; run {result.run_id} in the UI has more)"
+    return Failed(what, one_line(reason), UNKNOWN_FAULT)
+
+
 def _step_failures(result: ExecuteInProcessResult) -> list[DagsterEvent]:
     return [event for event in result.all_events if event.is_step_failure]
 
 
-def _failed_checks(result: ExecuteInProcessResult) -> list[str]:
-    return [
-        f"check {evaluation.check_name} of {evaluation.asset_key.to_user_string()}"
-        for evaluation in result.get_asset_check_evaluations()
-        if not evaluation.passed and evaluation.blocking
-    ]
+def _reasons(metadata: object) -> str:
+    found = metadata.get("reasons") if isinstance(metadata, dict) else None
+    return str(getattr(found, "value", found) or "a part of it")

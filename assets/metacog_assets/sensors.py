@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dagster import (
     AddDynamicPartitionsRequest,
+    AssetKey,
+    AssetSelection,
     DagsterInstance,
     DefaultSensorStatus,
     DeleteDynamicPartitionsRequest,
@@ -14,20 +16,19 @@ from dagster import (
     sensor,
 )
 
-from metacog_assets import across
-from metacog_assets.benchmarks import ENABLED
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import current_study
-from metacog_assets.warehouse import MODELS as SQL_MODELS
-from metacog_assets.warehouse import key_of
+from metacog_assets.tables import OFFICIAL
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
-PROVISIONAL = (
-    *(made.key for each in ENABLED for made in each.published),
-    *(made.key for made in across.ASSETS),
-    *(key_of(model.name) for model in SQL_MODELS),
-)
+
+def boards() -> list[AssetKey]:
+    """Return what stands over all models, but for the official board, which waits until nothing is missing."""
+    from metacog_assets.benchmarks import ASSETS
+
+    tables = AssetSelection.tag("layer", "tables") - AssetSelection.assets(OFFICIAL)
+    return sorted(tables.resolve(ASSETS))
 
 
 def changes(study: Study, instance: DagsterInstance) -> tuple[list[str], list[str]]:
@@ -46,7 +47,7 @@ def sync_partitions(study: Study, instance: DagsterInstance) -> None:
         instance.delete_dynamic_partition(str(MODELS.name), name)
 
 
-@sensor(job_name="publish_boards", minimum_interval_seconds=30, default_status=DefaultSensorStatus.RUNNING)
+@sensor(job_name="publish", minimum_interval_seconds=30, default_status=DefaultSensorStatus.RUNNING)
 def study_models(context: SensorEvaluationContext) -> SensorResult | SkipReason:
     """Add and retire model partitions as the study file says, and show it on the boards there are."""
     try:
@@ -61,5 +62,5 @@ def study_models(context: SensorEvaluationContext) -> SensorResult | SkipReason:
         requests.append(MODELS.build_add_request(added))
     if retired:
         requests.append(MODELS.build_delete_request(retired))
-    boards = [RunRequest(asset_selection=list(PROVISIONAL))] if study.home.leaderboard.exists() else []
-    return SensorResult(dynamic_partitions_requests=requests, run_requests=boards)
+    renewed = [RunRequest(asset_selection=boards())] if study.home.leaderboard.exists() else []
+    return SensorResult(dynamic_partitions_requests=requests, run_requests=renewed)

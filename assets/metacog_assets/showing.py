@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING
 import polars as pl
 from dagster import MarkdownMetadataValue, MetadataValue
 
+from metacog_pipeline.stats.proportions import wilson_interval
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PREVIEW_ROWS = 10
 PREVIEW_CHARACTERS = 120
+MOST_LEVELS = 11  # of a confidence that are drawn as they are
+_CANVAS = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 270" font-family="sans-serif" font-size="11">'
+    '<path d="M50 30V230H290" fill="none" stroke="#888"/>'
+    '<line x1="50" y1="230" x2="290" y2="30" stroke="#aaa" stroke-dasharray="3 3"/>'
+    '<text x="170" y="262" text-anchor="middle">confidence</text>'
+    '<text x="14" y="130" text-anchor="middle" transform="rotate(-90 14 130)">share correct</text>'
+    '<text x="50" y="246" text-anchor="middle">0</text><text x="290" y="246" text-anchor="middle">1</text>'
+    '<text x="42" y="234" text-anchor="end">0</text><text x="42" y="34" text-anchor="end">1</text>{marks}</svg>'
+)
 MARKUP = "\\`*_~[]<>|!#&:@"  # the backslash first; colon and at sign, because bare addresses become links
 
 
@@ -30,35 +42,31 @@ def preview(frame: pl.DataFrame, columns: Sequence[str] | None = None) -> Markdo
     return MetadataValue.md("\n".join(lines))
 
 
-def calibration_plot(levels: pl.DataFrame) -> MarkdownMetadataValue:
-    """Return accuracy by confidence level as a picture.
+def calibration_plot(responses: pl.DataFrame) -> MarkdownMetadataValue:
+    """Return accuracy by confidence as a picture: each level, or tenths where there are many; 95 % intervals.
 
     Parameters
     ----------
-    levels
-        Columns ``confidence`` (1 to 5), ``n``, ``accuracy``, ``low``, ``high`` (0 to 1).
+    responses
+        Columns ``confidence`` (0 to 1 or null) and ``correct`` (0 or 1).
     """
-    from matplotlib.figure import Figure
+    rated = responses.drop_nulls(["confidence", "correct"])
+    level = pl.col("confidence")
+    if rated["confidence"].n_unique() > MOST_LEVELS:
+        level = ((level * 10).floor().clip(0, 9) + 0.5) / 10
+    levels = rated.group_by(level=level).agg(n=pl.len(), right=pl.col("correct").sum()).sort("level")
+    marks = [_level(x, int(right), n) for x, n, right in levels.select("level", "n", "right").iter_rows()]
+    return drawing(_CANVAS.format(marks="".join(marks)), "accuracy by confidence")
 
-    figure = Figure(figsize=(4.2, 3.2), layout="constrained")
-    axes = figure.subplots()
-    axes.plot([1, 5], [0, 1], linestyle=":", color="grey", label="perfect, read as (c − 1)/4")
-    rows = levels.drop_nulls("accuracy")
-    if rows.height:
-        value = rows["accuracy"].to_numpy()
-        errors = [value - rows["low"].to_numpy(), rows["high"].to_numpy() - value]
-        axes.errorbar(
-            rows["confidence"].to_numpy(), value, yerr=errors, fmt="o", capsize=3, label="accuracy, 95 %"
-        )
-        for confidence, n, accuracy in rows.select("confidence", "n", "accuracy").iter_rows():
-            axes.annotate(
-                f"n={n}", (confidence, accuracy), textcoords="offset points", xytext=(6, -10), fontsize=8
-            )
-    axes.set(
-        xlabel="confidence", ylabel="share correct", xlim=(0.7, 5.6), ylim=(-0.05, 1.05), xticks=range(1, 6)
+
+def _level(confidence: float, right: int, n: int) -> str:
+    low, high = wilson_interval(right / n, n)
+    x, y, bottom, top = 50 + 240 * confidence, *(230 - 200 * share for share in (right / n, low, high))
+    return (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom:.1f}" y2="{top:.1f}" stroke="#2166ac"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#2166ac"/>'
+        f'<text x="{x + 6:.1f}" y="{y - 6:.1f}" font-size="9">n={n}</text>'
     )
-    axes.legend(fontsize=8, loc="upper left", frameon=False)
-    return picture(figure, "calibration")
 
 
 def picture(figure: Figure, title: str) -> MarkdownMetadataValue:

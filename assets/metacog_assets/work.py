@@ -10,7 +10,7 @@ from dagster import AssetExecutionContext
 from metacog_assets.marking import ROWS, URI
 from metacog_assets.partitioned import Done, Stopped
 from metacog_assets.reporting import Fact, answering_models, asked, progress_of
-from metacog_assets.showing import preview
+from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.errors import MetacogError
@@ -19,6 +19,7 @@ from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.harmonised import harmonised_path
 from metacog_pipeline.study.frames import mark_of, read_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import read_partition
@@ -112,7 +113,12 @@ def estimate(benchmark: Bound, partition: Partition) -> Done:
     path = files.run_estimates_path(partition)
     facts: dict[str, Fact] = {} if broken.is_empty() else {"which": preview(broken, _ESTIMATES_SHOWN)}
     return Done(
-        {ROWS: frame.height, URI: path.as_uri(), "preview": preview(frame, _ESTIMATES_SHOWN)},
+        {
+            ROWS: frame.height,
+            URI: path.as_uri(),
+            **_calibration(partition),
+            "preview": preview(frame, _ESTIMATES_SHOWN),
+        },
         _version(mark_of(path)),
         {
             "numbers_make_sense": (broken.is_empty(), {"rows": broken.height, **facts}),
@@ -122,6 +128,13 @@ def estimate(benchmark: Bound, partition: Partition) -> Done:
             ),
         },
     )
+
+
+def _calibration(partition: Partition) -> dict[str, Fact]:
+    """Return how right the answers are by confidence, as a picture, where there is a confidence."""
+    path = harmonised_path(partition)
+    rated = read_frame(path).drop_nulls("confidence") if path.exists() else pl.DataFrame()
+    return {"calibration": calibration_plot(rated)} if rated.height else {}
 
 
 def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition) -> Done:

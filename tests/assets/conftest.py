@@ -19,12 +19,14 @@ os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
-from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.bound import bound as benchmark_of
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.study import load_study
 
+STUDY = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
 ROOT = Path(__file__).resolve().parents[2]
 ITEMS = 6
 
@@ -69,7 +71,7 @@ class Bench:
         return launch(Launcher(study, self.instance), **options)
 
     def runs(self) -> list[str]:
-        """Return every Dagster run so far, oldest first, as ``job`` or ``job model|run``."""
+        """Return every Dagster run so far, oldest first, as ``job``, ``job model|run`` or ``job first..last``."""
         return [_named(run) for run in reversed(self.instance.get_runs())]
 
     def sql(self, query: str) -> list[tuple[object, ...]]:
@@ -112,7 +114,8 @@ class Bench:
 
 def _named(run: DagsterRun) -> str:
     partition = run.tags.get("dagster/partition")
-    return f"{run.job_name} {partition}" if partition else run.job_name
+    first, last = (run.tags.get(f"dagster/asset_partition_range_{end}") for end in ("start", "end"))
+    return " ".join(filter(None, (run.job_name, partition or (first and f"{first}..{last}"))))
 
 
 @pytest.fixture
@@ -134,10 +137,13 @@ def bench_on_disk(bench: Bench) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="session")
-def responder(tmp_path_factory: pytest.TempPathFactory) -> SimulatedRespondent:
+def respondent(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A simulated observer that knows the sample questions."""
-    built = pipeline.construct(tmp_path_factory.mktemp("sample"), "sample")
-    return SimulatedRespondent(built.items, ObserverSpec())
+    path = tmp_path_factory.mktemp("sample") / "study.toml"
+    path.write_text(STUDY.replace("../../metacog-demo/loaded", "home"), encoding="utf-8")
+    known = benchmark_of(load_study(path), "metamedqa")
+    construction.build(known)
+    return known.observer(ObserverSpec())
 
 
 @dataclass
@@ -153,13 +159,13 @@ class Counting:
 
 
 @pytest.fixture
-def provider(responder: SimulatedRespondent) -> Iterator[Counting]:
+def provider(respondent: Any) -> Iterator[Counting]:
     """A provider that answers as the simulated observer does."""
     calls: dict[str, int] = {}
 
     def respond(name: str, request: Any) -> str:
         calls[name] = calls.get(name, 0) + 1
-        return responder(request)
+        return respondent(request)
 
     with ServerThread(respond) as server:
         yield Counting(server, calls)

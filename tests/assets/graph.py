@@ -30,7 +30,8 @@ def graph() -> dict[str, Any]:
                 f"{check.name}{' (blocking)' if nodes.get(check).blocking else ''}"
                 for check in node.check_keys
             ),
-            "cost": node.tags.get("cost"),
+            "tags": dict(sorted(node.tags.items())),
+            "kinds": sorted(node.kinds),
             "automation": node.automation_condition.get_label() if node.automation_condition else None,
         }
         for key in sorted(nodes.get_all_asset_keys())

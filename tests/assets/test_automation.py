@@ -16,11 +16,11 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import current_study
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-QUESTIONS = {"medqa_source", "glianorex_source", "metamedqa_edits", "metamedqa_items"}
+QUESTIONS = {f"metamedqa_{step}" for step in ("medqa", "glianorex", "edits", "fictional", "items")}
 ANSWERS = {"metamedqa_transcripts"}
-NUMBERS = {"metamedqa_observations", "metamedqa_estimates"}
+NUMBERS = {"metamedqa_responses", "metamedqa_run_estimates"}
 PARTITION = ANSWERS | NUMBERS
-OFFICIAL = "leaderboard/board_official"
+OFFICIAL = "leaderboard/leaderboard_official"
 Requests = dict[str | None, set[str]]
 
 
@@ -111,7 +111,7 @@ def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_a
     assert asked["first|1"] == NUMBERS
     assert "second|1" not in asked
     daemon.pretend(asked)
-    assert "leaderboard/board" in daemon.tick()[None]
+    assert "leaderboard/leaderboard" in daemon.tick()[None]
 
 
 def test_partitions_missing_beside_finished_ones_are_asked_for_at_the_first_tick(daemon: Daemon) -> None:
@@ -134,7 +134,7 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daem
     daemon.pretend({None: asked.get(None, set())})  # calls and states of partitions changed already
     boards = daemon.tick()
     assert set(boards) == {None}
-    assert {"metamedqa_comparisons", "leaderboard/board", "leaderboard/board_partitions", OFFICIAL} <= boards[
+    assert {"metamedqa_comparisons", "leaderboard/leaderboard", "leaderboard/progress", OFFICIAL} <= boards[
         None
     ]
     assert daemon.run(boards[None])
@@ -156,7 +156,7 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
     daemon.pretend({None: asked.get(None, set())})
     boards = daemon.tick()
     assert set(boards) == {None}
-    assert "leaderboard/board" in boards[None]
+    assert "leaderboard/leaderboard" in boards[None]
     assert OFFICIAL not in boards[None]
     assert daemon.run(boards[None])
     assert dict(daemon.bench.sql("select model, state from progress")) == {
@@ -188,7 +188,7 @@ def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon: Da
     board = daemon.tick()[None]
     daemon.made(board)  # the board is made, and then, before the next tick, another partition is answered
     daemon.made(PARTITION, "second|1")
-    assert "leaderboard/board" in daemon.tick()[None]
+    assert "leaderboard/leaderboard" in daemon.tick()[None]
 
 
 def test_new_answers_are_parsed_and_scored(daemon: Daemon) -> None:
@@ -199,7 +199,7 @@ def test_new_answers_are_parsed_and_scored(daemon: Daemon) -> None:
         daemon.pretend(daemon.tick())
     daemon.made(["metamedqa_transcripts"], "second|1")
     asked = daemon.tick()
-    assert asked["second|1"] == {"metamedqa_observations", "metamedqa_estimates"}
+    assert asked["second|1"] == NUMBERS
     assert "first|1" not in asked
 
 

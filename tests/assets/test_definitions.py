@@ -14,6 +14,7 @@ from dagster import DefaultSensorStatus
 from metacog_assets.automation import ask_models, score_and_publish
 from metacog_assets.definitions import defs
 
+MOST_OF_A_GROUP, MOST_ASSETS = 25, 130
 SNAPSHOT = Path(__file__).with_name("definitions.json")
 
 
@@ -57,6 +58,31 @@ def test_what_may_cost_money_is_never_run_by_the_sensor_that_is_on() -> None:
     assert score_and_publish.default_status is DefaultSensorStatus.RUNNING
     assert ask_models.asset_selection.resolve(nodes) == paid
     assert ask_models.default_status is DefaultSensorStatus.STOPPED
+
+
+def test_no_group_is_too_large_to_look_at() -> None:
+    found = graph()
+    groups: dict[str, int] = {}
+    for each in found.values():
+        groups[each["group"]] = groups.get(each["group"], 0) + 1
+    assert max(groups.values()) <= MOST_OF_A_GROUP, groups
+    assert len(found) <= MOST_ASSETS
+
+
+def test_every_asset_has_owners_a_layer_and_kinds() -> None:
+    nodes = defs.resolve_asset_graph()
+    for key in nodes.get_all_asset_keys():
+        node = nodes.get(key)
+        assert set(node.owners) == {"team:metacog"}, key
+        assert node.tags["layer"] in ("items", "answers", "judgements", "scores", "tables"), key
+        assert node.kinds, key
+
+
+def test_six_jobs_select_by_tags() -> None:
+    jobs = {job.name for job in defs.jobs or ()}
+    assert jobs == {"build_items", "generate_items", "ask", "score", "publish"}, (
+        "and train, where a model is trained"
+    )
 
 
 def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench: Any, simulated: Any) -> None:

@@ -5,25 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from metacog_pipeline.benchmarks.metamedqa.observe import observe as whole
-from metacog_pipeline.benchmarks.metamedqa.stages import asking
 
 from metacog_assets.study_file import current_study
-from metacog_pipeline.benchmarks.metamedqa import stages
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.responses import read_responses as whole
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 ITEMS = 6
-BUILD, BOARDS = "metamedqa_construct", "publish_boards"
+BUILD, BOARDS = "build_items", "publish"
 
 
 def measured(name: str, run: int = 1) -> str:
-    return f"metamedqa_measure {name}|{run}"
+    return f"ask {name}|{run}"
 
 
-def board_of(bench: Any, table: str = "board") -> dict[str, float]:
+def board_of(bench: Any, table: str = "leaderboard") -> dict[str, float]:
     """Return the coverage of each model on a board."""
     rows = bench.sql(f"select model, estimate from {table} where measure = 'coverage'")
     return {str(name): float(value) for name, value in rows}
+
+
+def both() -> str:
+    """The run that asks both models at once."""
+    return "ask first|1..second|1"
 
 
 def official_exists(bench: Any) -> bool:
@@ -33,20 +39,20 @@ def official_exists(bench: Any) -> bool:
 def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
     bench.write(http("first"), http("second"))
     assert bench.launch() == 0
-    assert bench.runs() == [BUILD, measured("first"), measured("second"), BOARDS]
+    assert bench.runs() == [BUILD, both(), BOARDS]
     calls, before = dict(provider.calls), len(bench.runs())
     assert set(calls) == {"first", "second"}
     assert bench.launch() == 0
     assert len(bench.runs()) == before
     assert provider.calls == calls
-    assert board_of(bench, "board_official").keys() == {"first", "second"}
+    assert board_of(bench, "leaderboard_official").keys() == {"first", "second"}
 
 
 def test_questions_built_by_another_command_are_still_built_in_the_graph(bench: Any, http: Any) -> None:
     bench.write(http("first"))
     study = current_study()
     study.home.prepare()
-    stages.construct(study)
+    construction.build(bound(study, "metamedqa"))
     assert bench.launch() == 0
     assert bench.runs() == [BUILD, measured("first"), BOARDS]
 
@@ -62,7 +68,7 @@ def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_onl
     assert bench.runs()[len(before) :] == [measured("added"), BOARDS]
     assert {name: n for name, n in provider.calls.items() if name != "added"} == calls
     assert provider.calls["added"] == calls["first"]
-    assert board_of(bench).keys() == board_of(bench, "board_official").keys() == {"first", "added"}
+    assert board_of(bench).keys() == board_of(bench, "leaderboard_official").keys() == {"first", "added"}
 
 
 def test_more_questions_ask_only_the_new_ones(bench: Any, http: Any, provider: Any) -> None:
@@ -133,7 +139,7 @@ def test_a_repaired_model_makes_the_board_official(
     assert bench.launch() == 0
     assert bench.runs()[len(before) :] == [measured("broken"), BOARDS]
     assert provider.calls["good"] == good
-    assert board_of(bench, "board_official") == {"broken": 1.0, "good": 1.0}
+    assert board_of(bench, "leaderboard_official") == {"broken": 1.0, "good": 1.0}
 
 
 def test_a_provider_that_says_no_to_every_call_gives_one_line(
@@ -159,7 +165,7 @@ def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(
     calls = dict(provider.calls)
     bench.write(http("first"))
     assert bench.launch() == 0
-    assert board_of(bench).keys() == board_of(bench, "board_official").keys() == {"first"}
+    assert board_of(bench).keys() == board_of(bench, "leaderboard_official").keys() == {"first"}
     assert bench.instance.get_dynamic_partitions("model") == ["first"]
     assert read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows == answers
     bench.write(http("first"), http("second"))
@@ -183,11 +189,11 @@ def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
 def test_wrong_observations_are_not_scored_and_the_check_is_named(
     bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(asking, "observe", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
+    monkeypatch.setattr(files, "read_responses", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
     bench.write(simulated("first"))
     assert bench.launch() == 1
     err = capfd.readouterr().err
-    assert "check one_row_per_item_and_condition of metamedqa_observations failed" in err
+    assert "check one_row_per_item_and_condition of metamedqa_responses failed" in err
     assert "Traceback" not in err
     assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
     before = bench.runs()

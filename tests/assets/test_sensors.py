@@ -6,7 +6,7 @@ from typing import Any
 
 from dagster import SensorResult, SkipReason, build_sensor_context
 
-from metacog_assets.sensors import PROVISIONAL, study_models
+from metacog_assets.sensors import boards, study_models
 
 
 def tick(bench: Any) -> SensorResult | SkipReason:
@@ -44,7 +44,7 @@ def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(
     found = tick(bench)
     assert isinstance(found, SensorResult)
     assert keys(bench) == {"second", "third"}
-    assert [request.asset_selection for request in found.run_requests or []] == [list(PROVISIONAL)]
+    assert [request.asset_selection for request in found.run_requests or []] == [boards()]
     assert isinstance(tick(bench), SkipReason)
 
 

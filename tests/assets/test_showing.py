@@ -72,18 +72,19 @@ def test_long_text_is_cut_visibly_and_many_rows_are_counted() -> None:
     assert "5 more rows" in shown
 
 
-def test_the_plot_is_a_picture_even_without_a_single_answer() -> None:
-    empty = pl.DataFrame(
-        schema={
-            "confidence": pl.Int64,
-            "n": pl.Int64,
-            "accuracy": pl.Float64,
-            "low": pl.Float64,
-            "high": pl.Float64,
-        }
+@pytest.mark.parametrize(
+    ("confidence", "marks"), [([], 0), ([1.0, 1.0, 0.25], 2), ([n / 99 for n in range(100)], 10)]
+)
+def test_the_plot_is_a_picture_of_levels_even_without_a_single_answer(
+    confidence: list[float], marks: int
+) -> None:
+    answers = pl.DataFrame(
+        {"confidence": confidence, "correct": [1.0] * len(confidence)},
+        schema={"confidence": pl.Float64, "correct": pl.Float64},
     )
-    one = pl.DataFrame({"confidence": [5], "n": [3], "accuracy": [1.0], "low": [0.4], "high": [1.0]})
-    for levels in (empty, one):
-        found = re.fullmatch(r"!\[[^\]]*\]\(data:image/png;base64,([^)]+)\)", calibration_plot(levels).value)
-        assert found
-        assert base64.b64decode(found[1]).startswith(b"\x89PNG")
+    found = re.fullmatch(
+        r"!\[[^\]]*\]\(data:image/svg\+xml;base64,([^)]+)\)", calibration_plot(answers).value
+    )
+    assert found
+    drawn = base64.b64decode(found[1]).decode()
+    assert drawn.startswith("<svg ") and drawn.count("<circle") == marks

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from metacog_pipeline.benchmarks.metamedqa.stages import METAMEDQA
 
-BOARDS = ["metamedqa_comparisons", "across_benchmarks", "leaderboard", "leaderboard__leaderboard_official"]
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Stage
 
 # What Dagster itself holds to be stale when scoring has a new version.
 NEW_SCORER = """
 import json
-from metacog_pipeline.benchmarks.metamedqa import stages
-object.__setattr__(stages.METAMEDQA, "scoring_version", "new")
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Stage
+found = registry.load("metamedqa")
+found.versions = {**found.versions, Stage.SCORING: "new"}
 from dagster import DagsterInstance
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
@@ -46,24 +48,25 @@ def files(bench: Any) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("version", "again"),
+    ("stage", "again"),
     [
-        ("scoring_version", ["metamedqa_estimates"]),
-        ("parsing_version", ["metamedqa_observations", "metamedqa_estimates"]),
+        (Stage.SCORING, ["metamedqa_run_estimates"]),
+        (Stage.PARSING, ["metamedqa_responses", "metamedqa_run_estimates"]),
     ],
     ids=["scoring", "parsing"],
 )
 def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
-    bench: Any, http: Any, provider: Any, request: pytest.FixtureRequest, version: str, again: list[str]
+    bench: Any, http: Any, provider: Any, monkeypatch: pytest.MonkeyPatch, stage: Stage, again: list[str]
 ) -> None:
     bench.write(http("first"))
     assert bench.launch() == 0
     calls, kept, since = dict(provider.calls), files(bench), len(bench.runs())
-    before = getattr(METAMEDQA, version)
-    object.__setattr__(METAMEDQA, version, "new")  # frozen, and every asset holds this one
-    request.addfinalizer(lambda: object.__setattr__(METAMEDQA, version, before))
+    asked = registry.load("metamedqa")
+    monkeypatch.setattr(asked, "versions", {**asked.versions, stage: "new"})
     assert bench.launch() == 0
-    assert steps_of(bench, since) == [*again, *BOARDS]
+    steps = steps_of(bench, since)
+    assert steps[: len(again)] == again
+    assert "leaderboard" in steps and "metamedqa_transcripts" not in steps
     assert provider.calls == calls
     assert files(bench) == kept
     since = len(bench.runs())
@@ -74,4 +77,6 @@ def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
 def test_dagster_shows_only_scores_as_stale_for_a_new_scorer(bench_on_disk: Any, simulated: Any) -> None:
     bench_on_disk.write(simulated("first"))
     assert bench_on_disk.launch() == 0
-    assert set(bench_on_disk.python(NEW_SCORER)) == {"metamedqa_estimates", "metamedqa_comparisons"}
+    stale = set(bench_on_disk.python(NEW_SCORER))
+    assert {"metamedqa_run_estimates", "metamedqa_estimates", "metamedqa_comparisons"} <= stale
+    assert not stale & {"metamedqa_items", "metamedqa_transcripts", "metamedqa_responses"}

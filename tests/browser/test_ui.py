@@ -179,15 +179,15 @@ def visible(page: Page, text: str) -> Locator:
 
 def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: Page) -> None:
     page.goto("/asset-groups")
-    for group in ("metamedqa_questions", "metamedqa", "leaderboard"):
+    for group in ("metamedqa_items", "metamedqa", "leaderboard"):
         visible(page, group).first.wait_for()
     visible(page, "metamedqa").last.click()
-    visible(page, "metamedqa_observations").first.wait_for()
+    visible(page, "metamedqa_responses").first.wait_for()
     visible(page, "50% filled").first.wait_for()
 
 
 def test_a_person_sees_the_calibration_plot_and_a_preview(page: Page) -> None:
-    page.goto("/assets/metamedqa_estimates")
+    page.goto("/assets/metamedqa_run_estimates")
     visible(page, "missing_answer_recall").first.wait_for()
     page.get_by_text("[Show Markdown]").first.click()
     picture = page.get_by_role("dialog").locator("img")

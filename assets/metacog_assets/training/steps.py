@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from dagster import AssetExecutionContext, AssetsDefinition, DataVersion, MaterializeResult, asset
 
-from metacog_assets.automation import FREE
+from metacog_assets.marking import owners, tags
 from metacog_assets.reporting import ROWS, Fact, one_line_failure, progress_lines
 from metacog_assets.showing import preview
 from metacog_assets.study_file import current_study
@@ -27,7 +27,8 @@ def _asset(step: TrainingStep) -> AssetsDefinition:
         name=step.name,
         group_name=GROUP,
         kinds={"pytorch"},
-        tags=FREE,
+        owners=owners(),
+        tags=tags("training"),
         code_version=VERSION,
         deps=list(step.needs),
         description=step.says,

@@ -1,0 +1,64 @@
+"""``python -m metacog_assets``: run the study named by ``METACOG_STUDY``; what ``metacog run`` starts."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from dagster import DagsterInstance
+from dagster._core.errors import DagsterExecutionInterruptedError
+from sqlalchemy.exc import SQLAlchemyError
+
+from metacog_assets.launch import STOPPED, Launcher, launch
+from metacog_assets.study_file import current_study
+from metacog_pipeline.errors import MetacogError, StoreError, one_line
+from metacog_pipeline.progress import keep_terminal
+
+
+@click.command()
+@click.option("--benchmark", "benchmarks", multiple=True)
+@click.option("--model", "models", multiple=True)
+@click.option("--run", "runs", multiple=True, type=int)
+@click.option("--force", is_flag=True)
+@click.option("--quiet", is_flag=True)
+def main(
+    benchmarks: tuple[str, ...], models: tuple[str, ...], runs: tuple[int, ...], force: bool, quiet: bool
+) -> None:
+    """Launch what is missing or stale, then rebuild the boards."""
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    keep_terminal()
+    try:
+        with _instance() as instance:
+            code = launch(Launcher(current_study(), instance, quiet), benchmarks, models, runs, force)
+    except MetacogError as error:
+        print(f"metacog: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except SQLAlchemyError as error:
+        reason = one_line(str(getattr(error, "orig", None) or error))
+        print(
+            f"metacog: the run history in {os.environ.get('DAGSTER_HOME')} cannot be read or written ({reason}): "
+            "free space or check the folder, then run again; answers are kept",
+            file=sys.stderr,
+        )
+        sys.exit(StoreError.exit_code)
+    except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+        print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
+        sys.exit(STOPPED)
+    sys.exit(code)
+
+
+@contextlib.contextmanager
+def _instance() -> Iterator[DagsterInstance]:
+    """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
+    with (Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        instance = DagsterInstance.get()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    with instance:
+        yield instance

@@ -1,0 +1,80 @@
+"""What all benchmarks of the study have in common: confidence measured by one rule, and whether they agree."""
+
+from collections.abc import Iterator, Sequence
+
+from dagster import (
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    MaterializeResult,
+    multi_asset,
+)
+
+from metacog_assets.automation import FOLLOW_WHAT_THERE_IS
+from metacog_assets.marking import ROWS, owners, tags
+from metacog_assets.score_assets import COMPUTED, computed, reason_of
+from metacog_assets.study_file import Bound, current_study
+from metacog_pipeline.scoring import cross_benchmark
+
+CALIBRATION, CORRELATIONS = "calibration", "benchmark_correlations"
+_SAYS = {
+    CALIBRATION: "Accuracy, ECE, Brier score, AUROC2 and meta-d′ where there is a confidence, by one rule for all.",
+    CORRELATIONS: "Whether benchmarks order models alike: rank correlations of their measures over models.",
+}
+_TABLES = {CALIBRATION: cross_benchmark.CALIBRATION, CORRELATIONS: cross_benchmark.CORRELATIONS}
+
+
+def produced() -> list[tuple[str, AssetKey]]:
+    """Return which file is written by which asset, relative to the home."""
+    study = current_study()
+    return [
+        (cross_benchmark.table_path(study, table).relative_to(study.home.path).as_posix(), AssetKey(name))
+        for name, table in _TABLES.items()
+    ]
+
+
+def cross_benchmark_assets(benchmarks: Sequence[Bound]) -> AssetsDefinition:
+    """Return the asset of both tables over the numbers of ``benchmarks``."""
+    needs = [f"{each.name}_{what}" for each in benchmarks for what in ("run_estimates", "estimates")]
+
+    @multi_asset(
+        name="cross_benchmark",
+        specs=[
+            AssetSpec(
+                name,
+                deps=needs,
+                group_name="cross_benchmark",
+                kinds={"parquet", "polars"},
+                code_version=cross_benchmark.VERSION,
+                automation_condition=FOLLOW_WHAT_THERE_IS,
+                description=says,
+                owners=owners(),
+                tags=tags("tables"),
+            )
+            for name, says in _SAYS.items()
+        ],
+        check_specs=[
+            AssetCheckSpec(COMPUTED, asset=name, description="Nothing in it is empty because it failed.")
+            for name in _SAYS
+        ],
+        can_subset=True,
+    )
+    def made(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
+        rows, reason = {}, ""
+        try:
+            rows = cross_benchmark.publish(current_study())
+        except Exception as error:  # what is computed beside the boards must not keep them back
+            reason = reason_of(error)
+        for name in _SAYS:
+            if AssetKey(name) in context.selected_asset_keys:
+                yield MaterializeResult(
+                    asset_key=name,
+                    metadata={ROWS: rows.get(_TABLES[name], 0)},
+                    check_results=[
+                        computed(name, [reason] if reason else []),
+                    ],
+                )
+
+    return made

@@ -1,0 +1,23 @@
+"""Bring the boards up to date: what stands over all models, the leaderboard file, the report."""
+
+from __future__ import annotations
+
+from dagster import AssetKey
+
+from metacog_assets.launch import Launcher
+from metacog_assets.sensors import boards
+from metacog_assets.tables import OFFICIAL
+from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+
+
+def publish(launcher: Launcher, changed: bool) -> None:
+    """Rebuild the boards where anything they show has changed; the official one only when nothing is missing."""
+    study = launcher.study
+    if not changed and board_current(study):
+        return
+    states = [*partition_states(study), *helper_states(study)]
+    complete = all(state.state == "complete" for state in states)
+    keys: list[AssetKey] = [*boards(), *([OFFICIAL] if complete else [])]
+    launcher.run("publish", "boards", keys)
+    if not complete:
+        launcher.say("the official board waits: some partitions are not complete (see: metacog board)")

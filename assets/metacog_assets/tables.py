@@ -1,0 +1,192 @@
+"""The leaderboard file as assets: each table with its own edges, columns and tests; one process writes, readers are never
+blocked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    MaterializeResult,
+    asset,
+    multi_asset,
+)
+
+from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
+from metacog_assets.marking import LINEAGE, ROWS, SCHEMA, URI, lineage, owners, table_schema, tags
+from metacog_assets.reporting import one_line_failure
+from metacog_assets.study_file import current_study
+from metacog_pipeline.leaderboard.build import BuildReport, build
+from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
+from metacog_pipeline.leaderboard.official import publish_official
+from metacog_pipeline.leaderboard.read import columns_of
+from metacog_pipeline.leaderboard.status import note_board, write_status
+
+TESTED = "tests"
+POOL = "board"  # one process writes; a second board waits for its turn
+_COMPLETE = ("_transcripts", "_run_estimates")  # what the official board waits for
+_VIEWS = {"kept_items": "stg_items"}  # made before the tables, from a dataset of its own
+Produced = Sequence[tuple[str, AssetKey]]
+
+
+def key_of(table: str) -> AssetKey:
+    """Return the asset key of a table of the leaderboard file."""
+    return AssetKey(["leaderboard", table])
+
+
+OFFICIAL = key_of("leaderboard_official")
+
+
+def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> list[AssetsDefinition]:
+    """Return the tables of the leaderboard file, the official board, and the report.
+
+    Parameters
+    ----------
+    produced
+        Which file is written by which asset: one example of each sort.
+    asked
+        Benchmarks of the study; tables of others are left out.
+    """
+    models = [model for model in project.models if model.benchmark is None or model.benchmark in asked]
+    return [_tables(project, models, produced), _official(produced), _report()]
+
+
+def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) -> AssetsDefinition:
+    by_key = {key_of(model.name): model for model in models}
+
+    @multi_asset(
+        name="leaderboard",
+        specs=[_spec(project, model, produced, list(by_key)) for model in models],
+        check_specs=[
+            AssetCheckSpec(
+                TESTED,
+                asset=key,
+                description="Tested before the new file replaces the old; not empty by failure.",
+            )
+            for key in by_key
+        ],
+        can_subset=True,
+        pool=POOL,
+    )
+    def leaderboard(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
+        study = current_study()
+        with one_line_failure():
+            write_status(study)
+            report = build(study.home.path)
+            note_board(study)
+            columns = columns_of(study.home.path)
+        for key, model in by_key.items():
+            if key in context.selected_asset_keys:
+                yield _result(report, project, model, columns)
+
+    return leaderboard
+
+
+def _spec(project: Project, model: SqlModel, produced: Produced, known: Sequence[AssetKey]) -> AssetSpec:
+    group = model.benchmark or ("leaderboard" if model.schema == "main" else "details")
+    return AssetSpec(
+        key_of(model.name),
+        deps=_reads(project, model, produced, known),
+        description=model.header.description,
+        group_name=group,
+        kinds={"duckdb", "sql"},
+        code_version=model.digest[:12],
+        automation_condition=FOLLOW_WHAT_THERE_IS,
+        metadata={"key": ", ".join(model.header.key)},
+        owners=owners(),
+        tags=tags("tables", benchmark=model.benchmark),
+    )
+
+
+def _reads(
+    project: Project, model: SqlModel, produced: Produced, known: Sequence[AssetKey]
+) -> list[AssetKey]:
+    """Return what a table is made from: other tables, and the assets that write the files it reads."""
+    names = {_VIEWS.get(name, name) for name in tables_behind(model.reads, project.parts)}
+    found = {key_of(name) for name in names if key_of(name) in known}
+    for name in names:
+        for view in project.sources(name):
+            dataset = project.datasets[view]
+            found |= {key for path, key in produced if dataset.matches(path)}
+    return sorted(found - {key_of(model.name)})
+
+
+def _result(
+    report: BuildReport, project: Project, model: SqlModel, columns: Mapping[str, Mapping[str, str]]
+) -> MaterializeResult:
+    facts = report.facts(model.name)
+    own = columns.get(model.name, {})
+    read = {
+        key_of(name): columns[name] for name in tables_behind(model.reads, project.parts) if name in columns
+    }
+    reason = facts.get("reason")
+    return MaterializeResult(
+        asset_key=key_of(model.name),
+        metadata={
+            **facts,
+            ROWS: int(facts.get("rows", 0)),
+            URI: f"{report.path.as_uri()}#{model.schema}.{model.name}",
+            SCHEMA: table_schema(own, model.header.columns),
+            LINEAGE: lineage(own, read),
+        },
+        check_results=[
+            AssetCheckResult(
+                asset_key=key_of(model.name),
+                check_name=TESTED,
+                passed=reason is None,
+                severity=AssetCheckSeverity.WARN,  # a failed test raises in the build, and replaces nothing
+                metadata={"tests": _tests(project, model), **({"reasons": str(reason)} if reason else {})},
+            )
+        ],
+    )
+
+
+def _tests(project: Project, model: SqlModel) -> list[str]:
+    queries = [test.name for test in project.tests if model.name in test.reads]
+    return [f"key: {', '.join(model.header.key)}", *map(str, model.header.assertions), *queries]
+
+
+def _official(produced: Produced) -> AssetsDefinition:
+    scored = {key for _, key in produced if key.path[-1].endswith(_COMPLETE)}
+
+    @asset(
+        key=OFFICIAL,
+        group_name="details",
+        deps=[key_of("leaderboard"), *sorted(scored)],
+        kinds={"duckdb"},
+        pool=POOL,
+        automation_condition=WHEN_COMPLETE,
+        owners=owners(),
+        tags=tags("tables"),
+    )
+    def leaderboard_official() -> MaterializeResult:
+        """The board at a moment when every partition of every model was complete."""
+        with one_line_failure():
+            return MaterializeResult(metadata={ROWS: publish_official(current_study().home.path)})
+
+    return leaderboard_official
+
+
+def _report() -> AssetsDefinition:
+    @asset(
+        group_name="leaderboard",
+        deps=[key_of(name) for name in ("leaderboard", "comparisons", "progress")],
+        kinds={"html"},
+        automation_condition=FOLLOW_WHAT_THERE_IS,
+        owners=owners(),
+        tags=tags("tables"),
+    )
+    def report() -> MaterializeResult:
+        """The page people read: boards, figures, what each benchmark says; opens from disk, loads nothing."""
+        from metacog_pipeline.report.page import build_report
+
+        study = current_study()
+        with one_line_failure():
+            page = build_report(study.home.path, study.study.name)
+        return MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
+
+    return report
