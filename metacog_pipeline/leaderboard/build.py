@@ -14,7 +14,6 @@ from pathlib import Path
 
 import duckdb
 
-from metacog_pipeline.benchmarks.common.published_rows import write_published
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard import snapshot
@@ -120,7 +119,6 @@ def _built(
         )  # several tables read the same hundreds of files
         if not old.reusable:
             snapshot.carry_over(connection, target)
-        write_published(home, _published(project))
         files = scan(home, old.files)
         make_given_views(connection, files)
         listing = make_listing(connection, files)
@@ -148,10 +146,6 @@ def _built(
         if name not in {x.name for x in made}
     ]
     return BuildReport(target, shot, (*made, *left_out), tests, time.perf_counter() - started, notes)
-
-
-def _published(project: Project) -> list[str]:
-    return sorted({model.benchmark for model in (*project.models, *project.parts) if model.benchmark})
 
 
 def _make(home: Path, views: Views, model: SqlModel) -> TableReport:

@@ -1,42 +1,45 @@
-"""What the benchmarks declare of their measures: names, units, which one sums the benchmark up, what each stands for."""
+"""What the benchmarks declare of their measures: names, units, ranges, which one sums the benchmark up, what each stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from metacog_pipeline.across.traits import OWN
-from metacog_pipeline.leaderboard.columns import board_of
-
-# Until a benchmark declares its measures itself: the one it is summed up by, and the condition its board opens with.
-_HEADLINES: Mapping[str, tuple[str, str]] = {
-    "metamedqa": ("accuracy", "baseline"),
-    "signaldetection": ("m_ratio", "A confidence"),
-    "medley": ("mms", "normal reference"),
-    "metacogbench": ("overall", "free"),
-    "selfknowledge": ("d_type2", "dual"),
-}
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.item_files import items_path
+from metacog_pipeline.scoring.estimates import measures_of
 
 
-def first_condition(benchmark: str) -> str | None:
-    """Return the condition the board of ``benchmark`` opens with, as boards show it; None where it does not say."""
-    return _HEADLINES[benchmark][1] if benchmark in _HEADLINES else None
+def first_condition(benchmark: Bound) -> str | None:
+    """Return the condition the board of a benchmark opens with, as boards show it; None before that is known."""
+    conditions = benchmark.conditions()
+    parts = [conditions[0].name if conditions else None, benchmark.scorings[0]]
+    if benchmark.grouped_by:
+        if not items_path(benchmark.context.home, benchmark.name).exists():
+            return None
+        parts = [getattr(benchmark.items[0], "task", None), *parts]
+    return " ".join(each for each in parts if each is not None) or None
 
 
 def declared_measures(benchmarks: Iterable[str]) -> list[dict[str, object]]:
     """Return one row of the dataset ``measures`` per measure the benchmarks declare."""
-    return [row for name in sorted(set(benchmarks)) for row in _of(name)]
+    installed = set(registry.names())
+    return [row for name in sorted(set(benchmarks) & installed) for row in _of(name)]
 
 
 def _of(benchmark: str) -> Iterator[dict[str, object]]:
-    labels = {column.measure: column.short for column in board_of(benchmark).columns}
-    traits = {trait.measure: trait for trait in OWN if trait.benchmark == benchmark}
-    headline = _HEADLINES[benchmark][0] if benchmark in _HEADLINES else None
-    for measure in sorted({*labels, *traits, *([headline] if headline else [])}):
-        trait = traits.get(measure)
+    for measure in measures_of(registry.load(benchmark)):
+        low, high = measure.range
         yield {
             "benchmark": benchmark,
-            "measure": measure,
-            "label": labels.get(measure),
-            "headline": measure == headline,
-            "trait": trait.trait if trait else None,
+            "measure": measure.name,
+            "label": measure.label,
+            "unit": measure.unit.value,
+            "min": low,
+            "max": high,
+            "higher_is_better": measure.higher_is_better,
+            "headline": measure.headline,
+            "trait": measure.trait,
+            "paper": measure.paper or None,
+            "definition": measure.words or None,
         }

@@ -17,7 +17,17 @@ from metacog_pipeline.leaderboard.staging import Dataset, superseded
 
 #: Folders of the home that hold data sets.
 FOLDERS = (
-    *("study", "items", "transcripts", "observations", "scored", "judgements", "harmonised", "estimates"),
+    *(
+        "study",
+        "items",
+        "transcripts",
+        "observations",
+        "scored",
+        "judgements",
+        "harmonised",
+        "estimates",
+        "cross_benchmark",
+    ),
 )
 # How a path tells whose rows a file holds.
 _KEYS = (

@@ -236,8 +236,8 @@ SHARED: Mapping[str, Dataset] = {
             "estimates/*/comparisons/*.parquet", "estimates/*/published/contrasts.parquet",
         ),
         _dataset("harmonised", _RESPONSE, "harmonised/**/*.parquet"),
-        _dataset("calibration", _CALIBRATION, "estimates/across/confidence/*.parquet"),
-        _dataset("correlations", _CORRELATION, "estimates/across/validity/*.parquet"),
+        _dataset("calibration", _CALIBRATION, "cross_benchmark/calibration.parquet"),
+        _dataset("correlations", _CORRELATION, "cross_benchmark/correlations.parquet"),
         _dataset("curves", _CURVE, "estimates/*/curves/*.parquet"),
         _dataset("judgements", _JUDGEMENT),  # parts of the benchmarks
         _dataset("judge_agreement", _AGREEMENT, "estimates/*/judge_agreement/*.parquet"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -11,9 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline.benchmarks.catalogue import enabled, every
-from metacog_pipeline.benchmarks.common.judging import judged_partition
-from metacog_pipeline.benchmarks.common.scoring import scored_from
+from metacog_pipeline import registry
+from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.benchmark.contract import Judging
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
 from metacog_pipeline.leaderboard.declared import first_condition
@@ -21,7 +22,9 @@ from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import read_frame
 
 BOARD_NOTE = "board.sha256"
 _KINDS = {
@@ -50,31 +53,39 @@ class PartitionState:
 
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
-    states = []
-    for benchmark in enabled(study):
-        expected = benchmark.expected_rows(study)
-        partitions = benchmark.partitions(study)
-        states += [
-            _state(partition, expected, partial(benchmark.fingerprint, partition)) for partition in partitions
-        ]
-        if judging := benchmark.judged_by(study):
-            states += [
-                _state(
-                    judged_partition(judging, partition),
-                    judging.expected(partition),
-                    partial(judging.fingerprint, partition),
-                )
-                for partition in partitions
-            ]
-    return states
+    return [state for benchmark in enabled(study) for state in _states(benchmark)]
+
+
+def _states(benchmark: Bound) -> Iterator[PartitionState]:
+    partitions = tasks.partitions(benchmark)
+    for each in partitions:
+        yield _state(each, tasks.expected(benchmark, each.spec), partial(tasks.fingerprint, benchmark, each))
+    declared = judging.wanted(benchmark)
+    for each in partitions if declared is not None else ():
+        yield _judged(benchmark, declared, each)
+
+
+def _judged(benchmark: Bound, declared: Judging, partition: Partition) -> PartitionState:
+    """Return how far the judgements about a partition are; nothing is expected before there are responses."""
+    path = judging.responses_path(partition)
+    responses = read_frame(path) if path.exists() else None
+    expected = 0 if responses is None else judging.expected(benchmark, declared, partition, responses)
+    now = "" if responses is None else judging.fingerprint(benchmark, declared, partition, responses)
+    return _state(judging.judged_as(partition), expected, lambda: now)
 
 
 def helper_states(study: Study) -> list[PartitionState]:
-    """Return the state of the partition of everybody who helps to make the items, in the order of asking."""
-    seats = [
-        seat for each in enabled(study) if each.helpers is not None for seat in each.helpers.seats(study)
-    ]
-    return [_state(seat.partition, seat.expected, partial(str, seat.fingerprint)) for seat in seats]
+    """Return the state of the partition of every model that helps to make items, in the order of asking."""
+    found = []
+    for benchmark in enabled(study):
+        steps = benchmark.construction()
+        current = {
+            step.name: construction.step_current(benchmark, step) for step in steps if step.asks is None
+        }
+        known = {step.name: current.get(step.name, True) for step in steps}
+        for each in roles.partitions(benchmark, known, construction.KeptInputs(benchmark)):
+            found.append(_state(each.partition, each.expected, partial(str, each.fingerprint)))
+    return found
 
 
 def write_status(study: Study) -> None:
@@ -117,7 +128,7 @@ def _board_inputs(study: Study) -> str:
         [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
         for state in (*partition_states(study), *helper_states(study))
     ]
-    scored = [scored_from(benchmark, study) for benchmark in enabled(study)]
+    scored = [files.marks(benchmark) for benchmark in enabled(study)]
     return sha256_hex(canonical_json([sql, states, scored]))
 
 
@@ -156,10 +167,7 @@ def _count(manifest: Mapping[str, object], key: str) -> int:
 
 def _boards(study: Study) -> list[dict[str, object]]:
     """Return the condition every board opens with."""
-    found = [
-        (each.name, each.first_board(study) if each.first_board is not None else first_condition(each.name))
-        for each in enabled(study)
-    ]
+    found = [(each.name, first_condition(each)) for each in enabled(study)]
     return [{"benchmark": name, "condition": condition} for name, condition in found if condition is not None]
 
 
@@ -181,7 +189,7 @@ def _listed(study: Study) -> list[dict[str, object]]:
 def _source(study: Study, spec: ModelSpec) -> str:
     """Return what the answers say they are: a model over HTTP may turn out to be a simulated one."""
     found = {
-        benchmark.partition(study, spec, run).manifest().get("source")
+        Partition(study, benchmark.name, spec, run).manifest().get("source")
         for benchmark in enabled(study)
         for run in study.runs
     }
@@ -191,8 +199,7 @@ def _source(study: Study, spec: ModelSpec) -> str:
 def _retired(study: Study) -> list[dict[str, object]]:
     """Return who was measured once and is not listed now; whoever only helped to make items was never measured."""
     listed = {spec.name for spec in study.models}
-    measured = [benchmark.name for benchmark in every()]
-    measured += [benchmark.judging.name for benchmark in every() if benchmark.judging is not None]
+    measured = [f"{name}{part}" for name in registry.names() for part in ("", "_judgements")]
     folders = [path for name in measured for path in study.home.transcripts.glob(f"benchmark={name}/model=*")]
     found = {path.name.removeprefix("model=") for path in folders}
     return [
