@@ -1,4 +1,4 @@
-"""What the benchmarks declare of their measures: names, units, ranges, which one sums the benchmark up, what each stands for."""
+"""What the benchmarks declare of their measures: names, units, ranges, the headline, and what each stands for."""
 
 from __future__ import annotations
 
