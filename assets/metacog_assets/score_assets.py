@@ -24,7 +24,7 @@ from metacog_assets.marking import ROWS, URI, owners, schema_of_rows, tags
 from metacog_assets.reporting import Fact, one_line_failure
 from metacog_assets.showing import preview
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.benchmark.contract import Comparison, Stage
+from metacog_pipeline.benchmark.contract import Comparison, Stage, Table
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.scoring import files, printed
@@ -33,6 +33,7 @@ from metacog_pipeline.study.frames import read_frame
 
 COMPUTED = "computed"  # the check whose failure the launcher names: a part is empty, with its reason
 MOST_NAMED = 20
+_OF_MODELS = "_of_models"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,14 @@ def parts(benchmark: Bound) -> list[Part]:
         (f"{name}_run_estimates",),
         Comparison,
     )
-    return [pooled, compared, *(_own(name, each) for each in benchmark.tables)]
+    steps = {step.name for step in benchmark.construction()}
+    return [pooled, compared, *(_own(name, each, each.name in steps) for each in benchmark.tables)]
 
 
-def _own(name: str, table: Any) -> Part:
+def _own(name: str, table: Table, taken: bool) -> Part:
+    """Return a table of the benchmark's own; where a step of construction has its name, it is that of the models."""
     return Part(
-        f"{name}_{table.name}",
+        f"{name}_{table.name}{_OF_MODELS if taken else ''}",
         lambda bench: files.table_path(bench, table.name),
         table.says,
         schema_of(table.row),
@@ -137,7 +140,8 @@ def _made(
         if isinstance(found, files.Compared):
             for failure in found.failures:
                 owner, _, reason = failure.partition(": ")
-                failures.setdefault(owner if owner in names else name, []).append(reason)
+                known = next((each for each in (owner, f"{owner}{_OF_MODELS}") if each in names), name)
+                failures.setdefault(known, []).append(reason)
         else:
             facts[name] = dict(found)
     return facts
