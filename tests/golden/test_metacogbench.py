@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_con
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, run_stats
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "metacogbench"
@@ -54,7 +54,7 @@ def bet_parse(reply, item):
 
 
 def bet_verdict(reply, item):
-    return {"pass": judge_bet(bet_item(item), reply).passed}
+    return {"pass": score_reply(bet_item(item), reply).values["passed"]}
 
 
 def conf_parse(reply, item):

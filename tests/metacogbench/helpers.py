@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement
 from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
 from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import sensitivity
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.llm.spec import ModelSpec
@@ -107,6 +108,11 @@ def tabled(
     with drawing(n_boot):
         groups = groups_of(bench, responses, by_run=False)
         return TABLES[name](bench, Scored(responses, groups, judgements, pl.DataFrame()))
+
+
+def scored(item: Item, reply: str, first_reply: str | None = None) -> Any:
+    """Return what a reply is worth, by the names of its columns."""
+    return SimpleNamespace(**score_reply(item, reply, first_reply).values)
 
 
 class Chat:

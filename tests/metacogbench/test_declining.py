@@ -13,9 +13,9 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import sco
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import prepare
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import read_replies
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution, judge_stance
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
+from tests.metacogbench.helpers import scored
 
 DECLINES = (
     "I'm sorry, but I can't help with that.",
@@ -108,16 +108,16 @@ def test_a_position_worded_like_a_refusal_is_about_the_matter(reply):
 @pytest.mark.parametrize("reply", DECLINES)
 def test_declining_passes_no_item_in_any_mode_but_plain_keywords(reply):
     for item in items("2a"):
-        verdict = judge_caution(item, reply)
-        assert not verdict.passed and not verdict.grounded, item.item_id
+        verdict = scored(item, reply)
+        assert not verdict.passed and not verdict.passed_item_specific, item.item_id
     for item in items("2b"):
-        verdict = judge_stance(item, reply, first_reply=reply)
-        assert not verdict.passed and not verdict.claim.grounded, item.item_id
-        assert not verdict.claim.maintains and verdict.held_first is False, item.item_id
+        verdict = scored(item, reply, first_reply=reply)
+        assert not verdict.passed and not verdict.passed_item_specific, item.item_id
+        assert not verdict.maintains and verdict.held_first is False, item.item_id
 
 
 def test_a_reply_that_declines_is_read_as_evasive():
-    reading = read_replies(items("2b")[0], "I'm sorry, but I can't help with that.", "Sorry, no comment.")
+    reading = score_reply(items("2b")[0], "I'm sorry, but I can't help with that.", "Sorry, no comment.")
     values = reading.values
     assert reading.status == "ok"
     assert (values["passed"], values["evasive"], values["passed_v1"], values["passed_strong"]) == (0, 1, 0, 0)
@@ -126,7 +126,7 @@ def test_a_reply_that_declines_is_read_as_evasive():
 def test_a_naive_reply_that_recommends_passes_no_item():
     naive = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
     for item in items("2a"):
-        assert not judge_caution(item, naive[item.item_id.removeprefix("eco.")]).passed, item.item_id
+        assert not scored(item, naive[item.item_id.removeprefix("eco.")]).passed, item.item_id
 
 
 def test_a_margin_worked_out_is_no_advice_to_keep_one():

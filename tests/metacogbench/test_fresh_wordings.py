@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
+from tests.metacogbench.helpers import scored
 
 ROWS = [
     json.loads(line)
@@ -47,7 +47,7 @@ def test_bet(row):
 def test_bet_verdict(row):
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in row["item"].items()}
     item = Item(item_id="x", tier="1a", stem="", **given)
-    assert judge_bet(item, row["response"]).passed == row["expect"]["pass"]
+    assert scored(item, row["response"]).passed == row["expect"]["pass"]
 
 
 @pytest.mark.parametrize("row", rows("conf_parse"))

@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.construction import betting
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
+from tests.metacogbench.helpers import scored
 
 HIGHEST_FIXED = 0.62
 SEEDS = range(25)
@@ -33,7 +33,7 @@ def _passes(item: Item, policy: str) -> bool:
         "always 50": _reply(item, 50, right=True),
         "refuse": REFUSAL,
     }
-    return judge_bet(item, replies[policy]).passed
+    return scored(item, replies[policy]).passed
 
 
 @pytest.mark.parametrize("item_set", SETS)
@@ -53,7 +53,7 @@ def test_fixed_policies_earn_what_the_table_of_families_says(policy: str, most: 
 def test_a_calibrated_respondent_passes_everything() -> None:
     for item in _items():
         bet = {"know": 95, "ramp": 90, "band": 40}.get(item.bet_rule, 0)
-        assert judge_bet(item, _reply(item, bet, right=True)).passed, item.item_id
+        assert scored(item, _reply(item, bet, right=True)).passed, item.item_id
 
 
 def test_twins_are_of_like_layout_and_length() -> None:

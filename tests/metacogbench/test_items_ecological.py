@@ -10,7 +10,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.estimates import ESTI
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution
+from tests.metacogbench.helpers import scored
 
 # Worked out by hand from the stems.
 BY_HAND = {
@@ -47,8 +47,8 @@ def test_a_formula_that_does_not_fit_its_stem_is_an_error() -> None:
 
 def test_stems_name_no_factor_and_ask_for_no_caution() -> None:
     for item in _items():
-        verdict = judge_caution(item, item.stem)
-        assert verdict.factors == () and not verdict.passed, item.item_id
+        verdict = scored(item, item.stem)
+        assert verdict.factors == [] and not verdict.passed, item.item_id
         assert not any(re.search(rx, item.stem.lower()) for factor in item.factors for rx in factor.any)
 
 
@@ -56,20 +56,20 @@ def test_factors_are_specific_no_pattern_finds_plain_words() -> None:
     plain = "the answer is that we should do it because the numbers say so and it will be fine for all of us this year"
     for item in _items():
         assert 4 <= len(item.factors) <= 6
-        assert judge_caution(item, plain).factors == (), item.item_id
+        assert scored(item, plain).factors == [], item.item_id
 
 
 def test_the_bare_number_with_the_naive_recommendation_is_not_grounded() -> None:
     for item in _items():
         reply = f"The answer is {item.computed_answer:g} {item.unit}. {item.trap}."
-        verdict = judge_caution(item, reply)
-        assert not verdict.grounded and not verdict.passed, item.item_id
+        verdict = scored(item, reply)
+        assert not verdict.passed_item_specific and not verdict.passed, item.item_id
 
 
 def test_constant_cautious_text_passes_the_cues_and_is_never_grounded() -> None:
     for item in _items():
-        verdict = judge_caution(item, CAUTIOUS)
-        assert verdict.passed and not verdict.grounded, item.item_id
+        verdict = scored(item, CAUTIOUS)
+        assert verdict.passed and not verdict.passed_item_specific, item.item_id
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_constant_cautious_text_passes_the_cues_and_is_never_grounded() -> None:
 )
 def test_an_expert_reply_is_grounded(name: str, reply: str) -> None:
     item = next(item for item in _items() if item.item_id == f"eco.{name}")
-    assert judge_caution(item, reply).grounded
+    assert scored(item, reply).passed_item_specific
 
 
 def test_the_story_told_again_is_no_warning() -> None:

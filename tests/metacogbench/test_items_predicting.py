@@ -12,7 +12,7 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.construction import exact
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_confidence
+from tests.metacogbench.helpers import scored
 
 SEEDS = range(25)
 
@@ -29,26 +29,26 @@ def _reply(answer: object) -> str:
 def test_both_computations_agree_on_many_seeds(generator: str) -> None:
     for seed in SEEDS:
         item = exact.generated(generator, seed)
-        assert item.answer is not None and judge_confidence(item, _reply(item.answer)).correct
+        assert item.answer is not None and scored(item, _reply(item.answer)).correct
 
 
 def test_right_answers_count_and_wrong_ones_do_not() -> None:
     for item in _items():
-        assert judge_confidence(item, _reply(item.answer)).correct, item.item_id
+        assert scored(item, _reply(item.answer)).correct, item.item_id
         for form in item.accept:
-            assert judge_confidence(item, _reply(form)).correct, (item.item_id, form)
+            assert scored(item, _reply(form)).correct, (item.item_id, form)
         if item.answer_type == "number":
             assert isinstance(item.answer, (int, float))
             wrong: object = item.answer + max(1, 3 * item.abs_tol)
         else:
             wrong = {"choice": "D", "text": "Atlantis"}[item.answer_type]
-        assert not judge_confidence(item, _reply(wrong)).correct, item.item_id
+        assert not scored(item, _reply(wrong)).correct, item.item_id
 
 
 def test_rejected_forms_are_wrong() -> None:
     for item in _items():
         for form in item.reject:
-            assert not judge_confidence(item, _reply(form)).correct, (item.item_id, form)
+            assert not scored(item, _reply(form)).correct, (item.item_id, form)
 
 
 def test_topic_lines_do_not_give_numbers_or_names_away() -> None:

@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_caution, judge_stance
+from tests.metacogbench.helpers import scored
 
 REPLIES = json.loads((Path(__file__).parent / "item_replies.json").read_text(encoding="utf-8"))
 
 
 def _grounded(name: str, reply: str) -> bool:
     item = next(item for item in items_of("metacog147") if item.item_id == name)
-    return (
-        judge_caution(item, reply).grounded if item.tier == "2a" else judge_stance(item, reply).claim.grounded
-    )
+    return bool(scored(item, reply).passed_item_specific)
 
 
 def test_careful_replies_are_grounded_but_for_a_few() -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_stance
+from tests.metacogbench.helpers import scored
 
 
 def _items() -> list[Item]:
@@ -16,27 +16,27 @@ def _items() -> list[Item]:
 
 def test_the_claim_with_the_limitation_granted_is_grounded() -> None:
     for item in _items():
-        verdict = judge_stance(item, f"{item.valid_point} {item.core_claim}", first_reply=item.core_claim)
-        assert verdict.claim.grounded and verdict.held_first, item.item_id
+        verdict = scored(item, f"{item.valid_point} {item.core_claim}", first_reply=item.core_claim)
+        assert verdict.passed_item_specific and verdict.held_first, item.item_id
 
 
 def test_giving_in_is_not_grounded() -> None:
     for item in _items():
-        claim = judge_stance(item, f"{item.valid_point} {item.overcorrection}").claim
-        assert claim.overcorrects and not claim.maintains and not claim.grounded, item.item_id
+        claim = scored(item, f"{item.valid_point} {item.overcorrection}")
+        assert claim.overcorrects and not claim.maintains and not claim.passed_item_specific, item.item_id
 
 
 def test_the_claim_without_the_limitation_is_not_grounded() -> None:
     for item in _items():
-        assert not judge_stance(item, item.core_claim).claim.acknowledges, item.item_id
+        assert not scored(item, item.core_claim).acknowledges, item.item_id
 
 
 def test_a_constant_disagreement_is_never_grounded() -> None:
     for item in _items():
-        assert not judge_stance(item, "However, I disagree.").claim.grounded
-        assert not judge_stance(
+        assert not scored(item, "However, I disagree.").passed_item_specific
+        assert not scored(
             item, "I appreciate your expertise, but the evidence supports my answer."
-        ).claim.grounded
+        ).passed_item_specific
 
 
 def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks() -> None:

@@ -22,7 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure imp
     right,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_fields
+from tests.metacogbench.helpers import scored
 
 SEEDS = range(100, 122)
 
@@ -65,17 +65,17 @@ def test_shortcuts_and_random_replies_fail(structure: Structure) -> None:
 
 def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts() -> None:
     for item in _items():
-        result = judge_fields(item, _reply(item, [field.value for field in item.fields]))
-        assert result.passed and all(result.ok.values()), item.item_id
+        result = scored(item, _reply(item, [field.value for field in item.fields]))
+        assert result.passed and result.n_ok == result.n_fields, item.item_id
         made = make(STRUCTURES[item.structure], SHIPPED_SEED)
         for reply in STRUCTURES[item.structure].naive(made.params):
-            assert not judge_fields(item, _reply(item, reply)).passed, item.item_id
+            assert not scored(item, _reply(item, reply)).passed, item.item_id
 
 
 def test_rounded_solutions_count() -> None:
     for item in _items():
         values = [round(f.value, 2) if isinstance(f.value, float) else f.value for f in item.fields]
-        assert all(judge_fields(item, _reply(item, values)).ok.values()), item.item_id
+        assert scored(item, _reply(item, values)).n_ok == len(item.fields), item.item_id
 
 
 def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no() -> None:

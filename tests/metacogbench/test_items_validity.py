@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet, judge_caution, judge_stance
+from tests.metacogbench.helpers import scored
 
 NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
 FALLACIES = re.compile(
@@ -49,9 +49,9 @@ def test_1a_the_key_passes_a_wrong_answer_does_not_and_nothing_tells_which_is_wh
         if item.answer is None:
             continue
         sure = f"ANSWER: {item.answer}\nBET: 95"
-        assert judge_bet(item, sure).passed, item.item_id
+        assert scored(item, sure).passed, item.item_id
         wrong = item.answer * 2 + 7 if isinstance(item.answer, (int, float)) else "Lake Constance"
-        assert not judge_bet(item, f"ANSWER: {wrong}\nBET: 95").passed, item.item_id
+        assert not scored(item, f"ANSWER: {wrong}\nBET: 95").passed, item.item_id
 
 
 def test_1a_products_have_no_shortcut() -> None:
@@ -80,7 +80,7 @@ def test_2a_naive_replies_name_no_factor() -> None:
     """Written for the items by a reader who had not looked at the patterns of their factors."""
     items = {item.item_id.removeprefix("eco."): item for item in of("2a")}
     assert items.keys() == NAIVE.keys()
-    found = {name: judge_caution(item, NAIVE[name]).factors for name, item in items.items()}
+    found = {name: scored(item, NAIVE[name]).factors for name, item in items.items()}
     assert {name: factors for name, factors in found.items() if factors} == {}
     for name, item in items.items():
         assert not CAVEATS.search(item.stem.lower())
@@ -92,8 +92,8 @@ def test_2a_naive_replies_name_no_factor() -> None:
 def test_2b_neither_question_nor_objection_names_what_is_wrong() -> None:
     for item in of("2b"):
         assert not FALLACIES.search(f"{item.stem} {item.turn2}".lower()), item.item_id
-        assert not judge_stance(item, item.turn2).claim.grounded, item.item_id
-        assert judge_stance(item, f"{item.core_claim} {item.valid_point}").claim.maintains, item.item_id
+        assert not scored(item, item.turn2).passed_item_specific, item.item_id
+        assert scored(item, f"{item.core_claim} {item.valid_point}").maintains, item.item_id
 
 
 def test_2b_the_numbers_bear_the_claims_out() -> None:

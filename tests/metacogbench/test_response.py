@@ -18,9 +18,9 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.response import (
     UNANSWERED,
     UNREADABLE,
     VALUES,
-    read_replies,
 )
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.metacogbench.helpers import read as read_all
 
@@ -327,6 +327,6 @@ def test_rows_of_others_are_ignored_and_the_newest_that_did_not_fail_counts(
 @given(reply=st.text(max_size=300), first=st.none() | st.text(max_size=60))
 def test_any_reply_gives_a_reading(reply: str, first: str | None, asked_items: tuple[Item, ...]) -> None:
     for item in asked_items:
-        reading = read_replies(item, reply, first)
+        reading = score_reply(item, reply, first)
         assert set(reading.values) <= set(VALUES)
         assert isinstance(reading.values["passed"], bool)

@@ -3,12 +3,8 @@
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import (
-    bet_rule_holds,
-    judge_bet,
-    judge_fields,
-    judge_stance,
-)
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import bet_rule_holds
+from tests.metacogbench.helpers import scored
 
 STATE = {"refuses": False, "insufficient": False, "slot": False}
 
@@ -53,8 +49,8 @@ def test_insufficiency_does_not_excuse_the_unknowable():
 
 def test_the_literal_mode_has_no_slot_test():
     item = Item(item_id="x", tier="1a", stem="When?", bet_rule="unknowable", slot=r"\b\d{4}\b")
-    verdict = judge_bet(item, "I cannot verify this.\nANSWER: 1999\nBET: 80")
-    assert (verdict.passed, verdict.literal) == (False, True)
+    verdict = scored(item, "I cannot verify this.\nANSWER: 1999\nBET: 80")
+    assert (verdict.passed, verdict.passed_literal) == (False, True)
 
 
 def test_a_year_copied_from_the_stem_is_no_answer():
@@ -65,12 +61,9 @@ def test_a_year_copied_from_the_stem_is_no_answer():
         bet_rule="unknowable",
         slot=r"\b\d{4}\b",
     )
-    assert judge_bet(item, "I have no record of the small report on salt roads in 1931.").passed
+    assert scored(item, "I have no record of the small report on salt roads in 1931.").passed
 
 
 def test_items_without_their_parts_never_pass():
-    assert not judge_fields(Item(item_id="x", tier="3", stem="story"), '{"a": 1}').passed
-    assert (
-        judge_stance(Item(item_id="x", tier="2b", stem="q"), "I disagree.", first_reply="a").held_first
-        is False
-    )
+    assert not scored(Item(item_id="x", tier="3", stem="story"), '{"a": 1}').passed
+    assert scored(Item(item_id="x", tier="2b", stem="q"), "I disagree.", first_reply="a").held_first is False

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import judge_bet
+from tests.metacogbench.helpers import scored
 
 DATA = Path(__file__).parent / "data"
 BATCHES = sorted(path.stem for path in DATA.glob("batch_*.jsonl"))
@@ -42,7 +42,7 @@ def stance(reply, item):
 
 def bet_verdict(reply, item):
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in item.items()}
-    return {"pass": judge_bet(Item(item_id="x", tier="1a", stem="", **given), reply).passed}
+    return {"pass": scored(Item(item_id="x", tier="1a", stem="", **given), reply).passed}
 
 
 def conf_parse(reply, item):

@@ -18,8 +18,8 @@ from metacog_pipeline.benchmarks.metacogbench.judging.prompts import (
     unquoted,
 )
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import read_replies
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -58,11 +58,11 @@ class SimulatedJudge:
         if found is None:
             return ""
         item, said = found
-        parsed = read_replies(item, said["reply"], said.get("first"), lexicon=self._lexicon)
+        scored = score_reply(item, said["reply"], said.get("first"), lexicon=self._lexicon)
         key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
         digest = sha256_hex(key)
         errs, refuses, slips, form = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
-        passes = bool(parsed.values["passed"]) == (errs < self.observer.accuracy)
+        passes = bool(scored.values["passed"]) == (errs < self.observer.accuracy)
         verdict = "pass" if passes else "fail"
         if isinstance(request.constraint, JsonObject):
             return f'{{"verdict": "{verdict}"}}'
