@@ -12,9 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-# Before NumPy is loaded: tests run side by side, and threads of small matrix products only wait for each other.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import polars as pl
 import pytest
 
