@@ -5,4 +5,4 @@
 --   benchmark varchar, dataset varchar, source varchar, reading varchar, measure varchar, dimension varchar, a varchar,
 --   b varchar, estimate double, low double, high double, n bigint, method varchar, status varchar)
 -- Part of: judge_agreement.
-select * replace ('medley' as benchmark) from stg_medley_agreement
+select * from stg_medley_agreement

@@ -1,13 +1,13 @@
 -- One row: one instance as one listed model answered it under one condition in one run, scored one way.
 -- Key: dataset, scoring, condition, model, run, item_id.
 -- Source: scored instances of MEDLEY-BENCH.
--- Reads: stg_medley_responses = estimates/medley/instances/**/*.parquet | scored/medley/**/*.parquet (
+-- Reads: stg_medley_responses = scored/medley/**/*.parquet (
 --   benchmark varchar, dataset varchar, scoring varchar, condition varchar, model varchar, run integer, item_id varchar,
 --   domain varchar, position integer, is_known_answer boolean, is_error_detection boolean, status varchar, source varchar,
 --   answered boolean, mms double, mas double, reflective_updating double, social_robustness double,
 --   epistemic_articulation double, monitoring double, control double, evaluation double, self_regulation double,
 --   change_rate double, self_revision_rate double, changed_from_normal double, judge_share_missing double,
---   variant varchar, instance_id varchar)
+--   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id)
 -- columns:
@@ -41,11 +41,7 @@
 --   change_rate: share of the claims rated otherwise after reading the others
 --   judge_share_missing: share of MMS that rests on grades no judge gave
 --   changed_from_normal: share of the claims rated otherwise than under normal
-select
-    said.* exclude (variant, instance_id) replace (
-        listed.source as source, coalesce(said.scoring, said.variant) as scoring,
-        coalesce(said.item_id, said.instance_id) as item_id
-    )
+select said.* exclude (reply_step_a, reply_b_private, reply_b_social) replace (listed.source as source)
 from stg_medley_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
 semi join asked on asked.benchmark = said.benchmark and asked.dataset = said.dataset

@@ -62,6 +62,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     applicable,
 )
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, STEP_A, Wording, load_wording
+from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.responses import (
     UNANSWERED,
     UNPARSED,
@@ -124,6 +125,7 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
     contrasts = CONTRASTS
     tables = TABLES
     judging = JUDGING
+    published = PUBLISHED
     board = BOARD
     importer = importing.IMPORTER
     trial_settings: ClassVar = {
@@ -269,13 +271,14 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
 
     def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
         """Return the responses with the scores of their instances."""
-        return score_instances(
+        scored = score_instances(
             marked_where_alone(responses),
             self.items,
             None if judgements is None else combined(judgements),
             scoring=self.settings.scoring,
             masking=self.masking,
         )
+        return scored.with_columns(scoring=pl.lit(self.settings.scoring))
 
     def scored_by(self) -> Any:
         """Return what decides the scores besides responses and judgements."""

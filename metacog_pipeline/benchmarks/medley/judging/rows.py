@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Small, schema_of
-from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK, STEPS, eligible
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.benchmarks.medley.judging.asking import STEPS, eligible
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, load_judge_wording
 from metacog_pipeline.benchmarks.medley.parsing import (
