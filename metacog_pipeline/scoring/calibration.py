@@ -32,13 +32,6 @@ CALIBRATION = pl.Schema(
         **dict.fromkeys(("method", "status"), pl.String),
     }
 )
-#: One row per benchmark, condition, model and stated confidence in whole percents.
-USE_SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source"), pl.String),
-        **dict.fromkeys(("percent", "n", "n_correct"), pl.Int64),
-    }
-)
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
@@ -58,16 +51,6 @@ def calibration(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
         for row in _rows(dict(zip(_CELL, key, strict=True)), part, seed, n_boot)
     ]
     return pl.DataFrame(rows, schema=CALIBRATION, orient="row")
-
-
-def use(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return how often each confidence was stated and was right, in `USE_SCHEMA`: what curves are drawn from."""
-    stated = answers.filter(pl.col("confidence").is_not_null())
-    percent = (100 * pl.col("confidence")).round().clip(0, 100).cast(pl.Int64)
-    counted = stated.group_by(*_CELL, percent.alias("percent")).agg(
-        n=pl.len().cast(pl.Int64), n_correct=pl.col("correct").sum().cast(pl.Int64)
-    )
-    return counted.select(USE_SCHEMA.names()).sort(*_CELL, "percent")
 
 
 def _rows(

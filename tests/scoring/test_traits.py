@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from metacog_pipeline.across.alike import ALIKE_SCHEMA
-from metacog_pipeline.across.traits import TRAITS, VALUE_SCHEMA, criterion_shifts, values
-from metacog_pipeline.across.validity import VALIDITY_SCHEMA, kind, validity
+
+from metacog_pipeline import registry
+from metacog_pipeline.scoring.calibration import CALIBRATION
+from metacog_pipeline.scoring.correlations import CORRELATION, correlations, kind
+from metacog_pipeline.scoring.traits import VALUE_SCHEMA, Trait, traits, values
 
 
 def estimates(rows):
@@ -20,8 +22,8 @@ def estimates(rows):
     )
 
 
-def alike(benchmark, condition, model, measure, value):
-    row = dict.fromkeys(ALIKE_SCHEMA.names())
+def row_of(benchmark, condition, model, measure, value):
+    row = dict.fromkeys(CALIBRATION.names())
     row |= {
         "benchmark": benchmark, "condition": condition, "model": model, "measure": measure, "estimate": value,
         "sem": 0.1, "source": "measured", "dataset": "sample", "n": 10, "status": "ok", "method": "m",
@@ -31,31 +33,18 @@ def alike(benchmark, condition, model, measure, value):
 
 def test_less_calibration_error_stands_higher_and_tasks_are_averaged() -> None:
     errors = {"A confidence": 0.1, "B confidence": 0.2, "C confidence": 0.3}
-    rows = [alike("signaldetection", condition, "m", "ece", value) for condition, value in errors.items()]
-    table = pl.DataFrame(rows, schema=ALIKE_SCHEMA)
-    (row,) = values(table, {}).to_dicts()
+    rows = [row_of("b", condition, "m", "ece", value) for condition, value in errors.items()]
+    table = pl.DataFrame(rows, schema=CALIBRATION)
+    (row,) = values([Trait("b", "ece", "monitoring", sign=-1, harmonised=True)], table, {}).to_dicts()
     assert row["value"] == pytest.approx(-0.2) and row["sem"] == pytest.approx(0.1 / 3**0.5)
-    assert row["name"] == "signaldetection ece" and row["trait"] == "monitoring"
-
-
-def test_moving_away_from_what_is_punished_is_control_and_towards_it_is_less_than_none() -> None:
-    rows = [
-        ("A", "risk_s1", "good", "measured", "c", -0.4, 0.3),
-        ("A", "risk_s2", "good", "measured", "c", 0.4, 0.4),
-        ("A", "risk_s1", "odd", "measured", "c", 0.2, 0.1),
-        ("A", "risk_s2", "odd", "measured", "c", -0.2, 0.1),
-        ("A", "risk_s1", "half", "measured", "c", 0.2, 0.1),
-    ]
-    found = {row["model"]: row for row in criterion_shifts(estimates(rows)).to_dicts()}
-    assert set(found) == {"good", "odd"}
-    assert found["good"]["estimate"] == pytest.approx(0.8) and found["good"]["sem"] == pytest.approx(0.5)
-    assert found["odd"]["estimate"] == pytest.approx(-0.4)
+    assert row["name"] == "b ece" and row["trait"] == "monitoring"
 
 
 def test_answers_collected_elsewhere_stand_among_models_and_observers_apart() -> None:
     rows = [(None, "free", name, source, "saf", 0.5, 0.1) for name, source in
             (("a", "measured"), ("b", "imported"), ("c", "simulated"))]  # fmt: skip
-    found = values(pl.DataFrame(schema=ALIKE_SCHEMA), {"metacogbench": estimates(rows)})
+    saf = Trait("b", "saf", "control", ("free",))
+    found = values([saf], pl.DataFrame(schema=CALIBRATION), {"b": estimates(rows)})
     assert dict(found.select("model", "source").iter_rows()) == {
         "a": "measured",
         "b": "measured",
@@ -65,7 +54,8 @@ def test_answers_collected_elsewhere_stand_among_models_and_observers_apart() ->
 
 
 def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named() -> None:
-    assert len({trait.name for trait in TRAITS}) == len(TRAITS)
+    every = traits(registry.load(name) for name in registry.names())
+    assert len({trait.name for trait in every}) == len(every)
     assert kind("monitoring", "monitoring", "a", "b") == "convergent"
     assert kind("monitoring", "control", "a", "b") == "discriminant"
     assert kind("monitoring", "control", "a", "a") == "method"
@@ -78,10 +68,10 @@ def test_measures_that_order_models_alike_correlate_and_few_models_say_so() -> N
         for benchmark in ("p", "q") for n in range(12)
     ]  # fmt: skip
     frame = pl.DataFrame(rows, schema=VALUE_SCHEMA)
-    (found,) = validity(frame, seed=1, n_boot=100).to_dicts()
+    (found,) = correlations(frame, seed=1, n_boot=100).to_dicts()
     assert (
         found["spearman"] == pytest.approx(1.0) and found["n_models"] == 12 and found["kind"] == "convergent"
     )
-    (few,) = validity(frame.filter(pl.col("model").is_in(["m1", "m2"])), seed=1, n_boot=20).to_dicts()
+    (few,) = correlations(frame.filter(pl.col("model").is_in(["m1", "m2"])), seed=1, n_boot=20).to_dicts()
     assert few["spearman"] is None and "too few" in few["status"]
-    assert validity(frame.clear(), seed=1).schema == VALIDITY_SCHEMA
+    assert correlations(frame.clear(), seed=1).schema == CORRELATION

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metacog_pipeline.across.alike import ALIKE_SCHEMA, alike, measures, use
-from metacog_pipeline.across.cells import CELLS, STATISTICS, cells_of, levels
-from metacog_pipeline.across.readings import ANSWER_SCHEMA
 
+from metacog_pipeline.scoring.calibration import CALIBRATION, measures
+from metacog_pipeline.scoring.calibration import calibration as calibrated
+from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, cells_of, levels
+from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.resampling import patterns_of
@@ -28,7 +29,7 @@ def answers(pairs, model="one", runs=1, benchmark="metamedqa"):
         for run in range(1, runs + 1)
         for place, (percent, correct) in enumerate(pairs)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=ANSWER_SCHEMA)
+    return pl.DataFrame(rows, schema=HARMONISED)
 
 
 @given(ANSWERS)
@@ -64,7 +65,7 @@ def test_levels_rise_with_confidence_and_are_few(pairs):
 def test_repeating_every_run_narrows_no_interval():
     rng = np.random.default_rng(3)
     pairs = [(int(rng.integers(0, 101)), int(rng.random() < 0.6)) for _ in range(80)]
-    once, thrice = (alike(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
+    once, thrice = (calibrated(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
     for measure in ("accuracy", "ece", "brier"):
         first, again = (
             frame.row(by_predicate=pl.col("measure") == measure, named=True) for frame in (once, thrice)
@@ -77,8 +78,8 @@ def test_repeating_every_run_narrows_no_interval():
 
 def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
     for pairs in ([], [(None, 1)], [(50, 1)], [(50, 1)] * 40, [(0, 0), (100, 1)] * 3, [(80, 0)] * 9):
-        frame = alike(answers(pairs), seed=1, n_boot=50)
-        assert frame.schema == ALIKE_SCHEMA
+        frame = calibrated(answers(pairs), seed=1, n_boot=50)
+        assert frame.schema == CALIBRATION
         for row in frame.iter_rows(named=True):
             numbers = [row[name] for name in ("estimate", "low", "high", "sem") if row[name] is not None]
             assert all(np.isfinite(numbers)), row
@@ -86,15 +87,15 @@ def test_every_number_has_an_interval_or_a_status_and_nothing_is_nan():
 
 
 def test_answers_without_a_confidence_are_counted_and_take_no_part():
-    frame = alike(answers([(80, 1), (20, 0), (None, 1), (None, 0)] * 20), seed=1, n_boot=50)
+    frame = calibrated(answers([(80, 1), (20, 0), (None, 1), (None, 0)] * 20), seed=1, n_boot=50)
     assert frame["n_without_confidence"].unique().to_list() == [40]
     assert frame["n"].unique().to_list() == [40]
 
 
 def test_the_same_seed_gives_the_same_numbers():
     frame = answers([(place % 101, place % 3 > 0) for place in range(90)])
-    assert alike(frame, seed=5, n_boot=100).equals(alike(frame, seed=5, n_boot=100))
-    assert not alike(frame, seed=5, n_boot=100).equals(alike(frame, seed=6, n_boot=100))
+    assert calibrated(frame, seed=5, n_boot=100).equals(calibrated(frame, seed=5, n_boot=100))
+    assert not calibrated(frame, seed=5, n_boot=100).equals(calibrated(frame, seed=6, n_boot=100))
 
 
 def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance():
@@ -104,8 +105,3 @@ def test_a_perfectly_calibrated_observer_has_no_calibration_error_beyond_chance(
     found = measures(patterns_of(frame["cluster"].to_numpy(), cells_of(frame), CELLS), 1, 200)
     assert found["ece"].value < 0.03
     assert found["auroc2"].value > 0.8 and found["meta_d"].value > 1.5
-
-
-def test_the_use_of_confidence_counts_every_answer_that_states_one():
-    found = use(answers([(80, 1), (80, 0), (20, 0), (None, 1)], runs=2))
-    assert found.select("percent", "n", "n_correct").rows() == [(20, 2, 0), (80, 4, 2)]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from metacog_pipeline.across.paired import PAIRED_SCHEMA, paired
-from metacog_pipeline.across.readings import ANSWER_SCHEMA
+
+from metacog_pipeline.scoring.harmonised import HARMONISED
+from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
+
+COLUMNS = [name for name in HARMONISED if name not in ("n_alternatives", "response")]
 
 
 def of(model, correct, confidence, start=0, condition="baseline"):
@@ -18,8 +21,8 @@ def of(model, correct, confidence, start=0, condition="baseline"):
             "model": [model] * count, "source": ["measured"] * count, "run": [1] * count, "item_id": items,
             "cluster": items, "correct": list(map(float, correct)), "confidence": confidence,
         },
-        schema=ANSWER_SCHEMA,
-    )  # fmt: skip
+        schema={name: HARMONISED[name] for name in COLUMNS},
+    ).select(pl.all(), n_alternatives=pl.lit(None, pl.Int32), response=pl.lit(None, pl.String))  # fmt: skip
 
 
 def row(frame, measure):
