@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Unit
 from metacog_pipeline.benchmarks.signaldetection.contrasts import efficiency
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS, ROPE, contrast_rows
 from metacog_pipeline.benchmarks.signaldetection.grid import number
@@ -107,91 +107,47 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
 def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return the printed numbers as they stand in the paper, with the trials behind them."""
     given = {name: pl.read_csv(folder() / name) for name in (*FILES, "notes.csv")}
-    notes = {
-        (row["table"], row["task"], row["model"], row["condition"], row["measure"]): row["note"]
-        for row in given["notes.csv"].iter_rows(named=True)
-    }
-    trials = {
-        **{
-            (t, m, "confidence"): a + b
-            for t, m, a, b in given["counts.csv"].select("task", "model", "n_S1", "n_S2").iter_rows()
-        },
-        **{
-            (task, model, _CONDITION[risk]): n
-            for task, model, risk, n in given["criterion_counts.csv"]
-            .select("task", "model", "risk_configuration", "total")
-            .iter_rows()
-        },
-    }
-
-    def row(
-        place: str, task: str, model: str, condition: str, quantity: str, value: float, half: float | None
-    ) -> Any:
-        ends = (None, None) if half is None else (round(value - half, 6), round(value + half, 6))
-        measure = f"{quantity}_bayes" if place == "table S1" else quantity
-        note = notes.get((place, task, model, condition, quantity))
-        n, unit = (
-            trials.get((task, model, condition)),
-            "ratio" if quantity == "m_ratio" else "standard deviations",
+    risk = pl.col("risk_configuration").replace_strict(_CONDITION)
+    rated, of_cell = pl.lit("confidence"), ["task", "model", "condition"]
+    first = given["table_s1.csv"].rename({column: quantity for quantity, column in _PRINTED.items()})
+    sensitivity = first.with_columns(place=pl.lit("table S1"), condition=rated).unpivot(
+        list(_PRINTED), index=["place", *of_cell], variable_name="measure", value_name="value"
+    )
+    criteria = given["table_s2.csv"].select(
+        "task", "model", pl.col("ci_half").alias("half"), place=pl.lit("table S2"), condition=risk,
+        measure=pl.lit("c"), value="c",
+    )  # fmt: skip
+    decisions = given["criterion_counts.csv"].select("task", "model", condition=risk, n="total")
+    trials = given["counts.csv"].select("task", "model", condition=rated, n=pl.col("n_S1") + pl.col("n_S2"))
+    notes = given["notes.csv"].rename({"table": "place"})
+    posterior = pl.col("place") == "table S1"
+    return (
+        pl.concat([sensitivity, criteria], how="diagonal")
+        .join(pl.concat([trials, decisions]), on=of_cell, how="left")
+        .join(notes, on=["place", *of_cell, "measure"], how="left")
+        .with_columns(
+            benchmark=pl.lit(benchmark.name),
+            dataset=pl.lit(DATASET),
+            condition=pl.col("task") + " " + pl.col("condition"),  # as boards show it
+            measure=pl.when(posterior).then(pl.col("measure") + "_bayes").otherwise("measure"),
+            low=(pl.col("value") - pl.col("half")).round(6),
+            high=(pl.col("value") + pl.col("half")).round(6),
+            sd=pl.lit(None, pl.Float64),
+            unit=pl.when(measure="m_ratio").then(pl.lit(Unit.RATIO.value)).otherwise(pl.lit(Unit.SD.value)),
         )
-        return (
-            benchmark.name,
-            place,
-            DATASET,
-            task,
-            condition,
-            model,
-            measure,
-            value,
-            *ends,
-            None,
-            n,
-            unit,
-            note,
-        )
-
-    rows = [
-        row("table S1", cell["task"], cell["model"], "confidence", quantity, cell[column], None)
-        for cell in given["table_s1.csv"].iter_rows(named=True)
-        for quantity, column in _PRINTED.items()
-    ]
-    rows += [
-        row(
-            "table S2",
-            cell["task"],
-            cell["model"],
-            _CONDITION[cell["risk_configuration"]],
-            "c",
-            cell["c"],
-            cell["ci_half"],
-        )
-        for cell in given["table_s2.csv"].iter_rows(named=True)
-    ]
-    return pl.DataFrame(rows, schema=PUBLISHED_VALUE, orient="row")
+        .select(pl.col(name).cast(kind) for name, kind in PUBLISHED_VALUE.items())
+    )
 
 
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return every printed number beside what the counts published with it give, by each method."""
     rows = [
         {
+            **{name: getattr(each, name) for name in PUBLISHED_CLAIM if hasattr(each, name)},
             "benchmark": benchmark.name,
-            "place": each.place,
             "subject": f"{each.model}, task {each.task}, {each.condition}",
             "method": "as the paper" if each.method in (BAYES, RAW_RATES) else each.method,
             "tolerance": TOLERANCE[each.quantity],
-            **{
-                name: getattr(each, name)
-                for name in (
-                    "quantity",
-                    "published",
-                    "recomputed",
-                    "low",
-                    "high",
-                    "difference",
-                    "verdict",
-                    "note",
-                )
-            },
         }
         for each in refit(benchmark).claims
     ]
