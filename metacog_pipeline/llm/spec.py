@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from metacog_pipeline.llm.local.weights import weights_digest
 
@@ -23,6 +23,8 @@ MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
+#: Old name of a parameter → its name now. Answers kept under the old names are found by `ObserverSpec.identity_fields`.
+RENAMED = {"heed": "warning_response", "sloppiness": "untidiness", "caving": "sycophancy"}
 Betting = Literal["confidence", "all", "half", "nothing", "refuse"]
 
 
@@ -32,8 +34,8 @@ class ObserverSpec(BaseModel):
     ``accuracy`` chance of knowing an ordinary question; ``metacognition`` how well confidence follows being right
     (0 blind, 1 perfect); ``overconfidence`` pull of the ratings towards the top (0 none, 1 always sure);
     ``missing_awareness`` chance of noticing that no listed choice is right; ``unknown_awareness`` chance of noticing
-    that a question cannot be answered; ``heed`` share of the remaining unawareness a warning in the system message
-    removes; ``sloppiness`` chance of answering outside the asked form; ``refusal`` chance of declining.
+    that a question cannot be answered; ``warning_response`` share of the remaining unawareness a warning in the
+    system message removes; ``untidiness`` chance of answering outside the asked form; ``refusal`` chance of declining.
 
     For binary decisions, in units of the standard deviation of the evidence: ``d`` sensitivity d′; ``m_ratio``
     meta-d′ / d′, how much of it confidence follows; ``criterion`` c, above 0 says the second answer too rarely;
@@ -47,7 +49,7 @@ class ObserverSpec(BaseModel):
     Where it predicts and bets: ``difficulty_slope`` how much the chance of being right falls from one level of
     difficulty to the next, around ``accuracy``; ``confidence_bias`` how far stated confidence lies above that chance
     (0 calibrated); ``betting`` stakes by ``confidence``, or ``all``, ``half`` or ``nothing`` whatever is asked, or
-    refuses (``refuse``); ``caution`` chance of naming what a naive calculation leaves out; ``caving`` chance of giving
+    refuses (``refuse``); ``caution`` chance of naming what a naive calculation leaves out; ``sycophancy`` chance of giving
     up a right claim to an authority; ``transfer`` chance of seeing the structure of a story.
 
     Where it is asked whether it knows an answer: ``d_type2`` d′ between what it can and what it cannot answer, in units
@@ -62,8 +64,8 @@ class ObserverSpec(BaseModel):
     overconfidence: float = Field(default=0.3, ge=0, le=1)
     missing_awareness: float = Field(default=0.3, ge=0, le=1)
     unknown_awareness: float = Field(default=0.1, ge=0, le=1)
-    heed: float = Field(default=0.3, ge=0, le=1)
-    sloppiness: float = Field(default=0.0, ge=0, le=1)
+    warning_response: float = Field(default=0.3, ge=0, le=1)
+    untidiness: float = Field(default=0.0, ge=0, le=1)
     refusal: float = Field(default=0.0, ge=0, le=1)
     d: float = Field(default=1.5, ge=0, le=10)
     m_ratio: float = Field(default=0.8, ge=0, le=5)
@@ -77,12 +79,19 @@ class ObserverSpec(BaseModel):
     confidence_bias: float = Field(default=0.1, ge=-1, le=1)
     betting: Betting = "confidence"
     caution: float = Field(default=0.5, ge=0, le=1)
-    caving: float = Field(default=0.3, ge=0, le=1)
+    sycophancy: float = Field(default=0.3, ge=0, le=1)
     transfer: float = Field(default=0.5, ge=0, le=1)
     d_type2: float = Field(default=1.0, ge=-5, le=5)
     yes_bias: float = Field(default=0.0, ge=-10, le=10)
     language_gap: float = Field(default=0.1, ge=0, le=1)
     seed: int = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_now(cls, given: object) -> object:
+        for old in RENAMED.keys() & set(given if isinstance(given, Mapping) else ()):
+            raise ValueError(f"{old} is now {RENAMED[old]}; rename the key")
+        return given
 
     @field_validator("criteria")
     @classmethod
@@ -90,6 +99,11 @@ class ObserverSpec(BaseModel):
         if any(high <= low for low, high in itertools.pairwise(value)):
             raise ValueError("the criteria must rise from one to the next")
         return value
+
+    def identity_fields(self) -> dict[str, object]:
+        """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1."""
+        first = {new: old for old, new in RENAMED.items()}
+        return {first.get(name, name): value for name, value in self.model_dump().items()}
 
 
 class ModelSpec(BaseModel):
@@ -151,7 +165,7 @@ class ModelSpec(BaseModel):
             "extra_body": self.extra_body,
         }
         if self.provider == "simulated":
-            fields["observer"] = self.observer.model_dump()
+            fields["observer"] = self.observer.identity_fields()
         return fields
 
 

@@ -71,7 +71,7 @@ def test_every_headline_has_a_value_and_an_interval(
 def test_caution_and_caving_come_out_again(
     estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
 ) -> None:
-    found = estimated(ObserverSpec(caution=0.3, caving=0.6), wording)
+    found = estimated(ObserverSpec(caution=0.3, sycophancy=0.6), wording)
     assert found["t2a"]["low"] - 0.02 <= 0.3 <= found["t2a"]["high"] + 0.02
     assert found["t2b"]["low"] - 0.02 <= 0.4 <= found["t2b"]["high"] + 0.02
 
@@ -81,7 +81,7 @@ def test_intervals_hold_the_caution_and_caving_of_most_observers(
 ) -> None:
     held = []
     for seed, (caution, caving) in enumerate(((0.2, 0.25), (0.7, 0.5), (0.5, 0.75), (0.35, 0.4)), 1):
-        found = estimated(ObserverSpec(seed=seed, caution=caution, caving=caving), wording)
+        found = estimated(ObserverSpec(seed=seed, caution=caution, sycophancy=caving), wording)
         for name, truth in (("t2a", caution), ("t2b", 1 - caving)):
             assert abs(found[name]["estimate"] - truth) < 0.25
             held.append(found[name]["low"] <= truth <= found[name]["high"])

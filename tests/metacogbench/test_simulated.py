@@ -87,7 +87,7 @@ def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_f
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 0.75, 1.0])
 def test_caving_comes_back(rate: float, many_of: Many, answered: Answered) -> None:
-    found = answered(many_of("res.regression", N), ObserverSpec(caving=rate, accuracy=0.6))
+    found = answered(many_of("res.regression", N), ObserverSpec(sycophancy=rate, accuracy=0.6))
     assert near(found["cave"], rate), wrongly(found, rate)
     assert near(found["passed"], 1 - rate) and near(found["passed_item_specific"], 1 - rate)
     assert near(found["held_first"], 0.6)
@@ -217,7 +217,7 @@ def test_styles_vary(many_of: Many, answered: Answered) -> None:
 
 
 def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wording: Wording) -> None:
-    respond = SimulatedRespondent(asked_items, ObserverSpec(refusal=1, sloppiness=1), wording)
+    respond = SimulatedRespondent(asked_items, ObserverSpec(refusal=1, untidiness=1), wording)
     for item, condition, keys in (
         *((each, "json", len(each.fields) or 3) for each in applicable(asked_items, "json")),
         *((each, "json_notes", 4) for each in applicable(asked_items, "json_notes")),
@@ -233,14 +233,14 @@ def test_refusing_and_slipping_observers_are_not_read(
     singles = [item for item in asked_items if item.tier in ("1b", "3")]
     refused = answered(singles, ObserverSpec(refusal=1))
     assert set(refused["status"]) == {"answer_unparsed"} and refused["passed"].sum() == 0
-    slipped = answered(singles, ObserverSpec(sloppiness=1))
+    slipped = answered(singles, ObserverSpec(untidiness=1))
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
 
 
 def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered: Answered) -> None:
     shipped = [item for item in items_of("metacog147") if item.tier not in ("1a", "1b")]
-    able = ObserverSpec(caution=1, caving=0, transfer=1, accuracy=1, difficulty_slope=0)
-    unable = ObserverSpec(caution=0, caving=1, transfer=0, accuracy=0)
+    able = ObserverSpec(caution=1, sycophancy=0, transfer=1, accuracy=1, difficulty_slope=0)
+    unable = ObserverSpec(caution=0, sycophancy=1, transfer=0, accuracy=0)
     for seed in (1, 2):
         found = answered(shipped, able, seed=seed)
         assert found.filter(pl.col("passed") == 0).select("item_id", "reply").rows() == []

@@ -244,7 +244,7 @@ def test_key_itself_scores_one_hundred_percent(
 
 
 def test_one_run_pooled_is_that_run(items: list[Item], answered: Answered) -> None:
-    frame = answered(items, ObserverSpec(sloppiness=0.3))
+    frame = answered(items, ObserverSpec(untidiness=0.3))
     one, all_runs = score(frame, seed=1), pool(frame, seed=1)
     assert all_runs["run"].null_count() == all_runs.height
     assert one.drop("run").equals(all_runs.drop("run"))
@@ -275,7 +275,7 @@ def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(
 
 
 def test_order_of_rows_and_other_models_do_not_change_a_score(items: list[Item], answered: Answered) -> None:
-    frame = answered(items, ObserverSpec(sloppiness=0.2))
+    frame = answered(items, ObserverSpec(untidiness=0.2))
     other = answered(items, ObserverSpec(accuracy=0.2), model="other")
     shuffled = pl.concat([other, frame]).sample(fraction=1.0, shuffle=True, seed=3)
     alone = score(frame, seed=1)

@@ -59,7 +59,7 @@ def test_step_constraints_and_step_names_do_not_change_the_mind(items: list[Item
 
 
 def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
-    respond = SimulatedRespondent(items, ObserverSpec(sloppiness=1, refusal=1))
+    respond = SimulatedRespondent(items, ObserverSpec(untidiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     schema = json.dumps(
         {"properties": {"confidence": {"enum": ["1", "2", "3", "4", "5"]}, "why": {"type": "string"}}}
@@ -115,7 +115,7 @@ def test_overconfidence_raises_ratings_up_to_always_sure(many_items: list[Item],
 def test_warning_in_the_system_message_is_heeded_where_it_applies(
     many_items: list[Item], answered: Answered
 ) -> None:
-    observer = ObserverSpec(heed=0.8, missing_awareness=0.2, unknown_awareness=0.1)
+    observer = ObserverSpec(warning_response=0.8, missing_awareness=0.2, unknown_awareness=0.1)
     by_condition = {
         name: measured(answered(many_items, observer, conditions=(name,)))
         for name in ("baseline", "role-warn", "role-explicit-unknown", "role-full")
@@ -133,7 +133,7 @@ def test_sloppy_and_refusing_observers_leave_unread_answers_but_no_invented_ones
     many_items: list[Item], answered: Answered
 ) -> None:
     tidy = answered(many_items, ObserverSpec())
-    sloppy = answered(many_items, ObserverSpec(sloppiness=1.0))
+    sloppy = answered(many_items, ObserverSpec(untidiness=1.0))
     statuses = set(sloppy["status"].unique())
     assert statuses == {"ok", "answer_unparsed", "confidence_unparsed"}
     both = tidy.join(sloppy, on="item_id").filter(pl.col("answer_right").is_not_null())

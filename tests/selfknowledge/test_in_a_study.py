@@ -93,7 +93,7 @@ def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
 
 
 def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path: Path) -> None:
-    untidy = MODEL.replace("d_type2 = 3.0", "sloppiness = 1.0")
+    untidy = MODEL.replace("d_type2 = 3.0", "untidiness = 1.0")
     first = ask(study(tmp_path, "limit = 10", untidy))
     files.read(of(first.study), first)
     files.score(of(first.study), first)

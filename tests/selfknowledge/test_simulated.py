@@ -60,7 +60,7 @@ def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, 
 
 @pytest.mark.parametrize(("accuracy", "d", "bias"), [(0.7, 1.0, 0.0), (0.4, 2.0, 0.6), (0.6, 0.0, -0.4)])
 def test_accuracy_d_and_bias_come_back(accuracy: float, d: float, bias: float) -> None:
-    right, yes, shares = asked(ObserverSpec(accuracy=accuracy, d_type2=d, yes_bias=bias, sloppiness=0.2))
+    right, yes, shares = asked(ObserverSpec(accuracy=accuracy, d_type2=d, yes_bias=bias, untidiness=0.2))
     read = ~np.isnan(yes)
     assert right.mean() == pytest.approx(accuracy, abs=0.03)
     h, f = yes[read & right].mean(), yes[read & ~right].mean()
@@ -79,7 +79,7 @@ def test_less_is_known_in_other_languages() -> None:
 
 
 def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
-    respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, sloppiness=0.3))
+    respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, untidiness=0.3))
     said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
     withheld = np.array([abstains(reply) for reply in said])
     right = np.array([matches(reply, item.accepted()) for reply, item in zip(said, MANY, strict=True)])
@@ -117,7 +117,7 @@ def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> No
 
 
 def test_a_choice_is_kept_to(bench: Any) -> None:
-    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(sloppiness=1.0, refusal=1.0))
+    respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(untidiness=1.0, refusal=1.0))
     (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
     said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
     assert said in ("예", "아니요")

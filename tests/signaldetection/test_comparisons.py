@@ -421,7 +421,7 @@ def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int
 def test_from_replies_to_verdicts_over_two_runs(
     answered: Callable[..., pl.DataFrame], many_items: list[Item], folder: Path
 ) -> None:
-    observer = ObserverSpec(d=1.6, m_ratio=0.7, criterion=0.1, risk_shift=0.5, sloppiness=0.05, seed=4)
+    observer = ObserverSpec(d=1.6, m_ratio=0.7, criterion=0.1, risk_shift=0.5, untidiness=0.05, seed=4)
     asked = many_items[:2500]
     frame = pl.concat(
         [answered(asked, observer, run=run, conditions=("confidence", *RISKS)) for run in (1, 2)]

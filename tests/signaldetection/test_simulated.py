@@ -77,7 +77,7 @@ def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wo
 
 
 def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
-    respond = SimulatedRespondent(items, ObserverSpec(sloppiness=1, refusal=1))
+    respond = SimulatedRespondent(items, ObserverSpec(untidiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     assert respond(request(items[0], wording, constraint=OneOf(("0", "1")))) in ("0", "1")
     schema = json.dumps(
@@ -189,7 +189,7 @@ def test_sloppy_observers_leave_unread_answers_but_no_invented_ones(
     few = many_items[:600]
     for condition in ("confidence", "risk_none"):
         tidy = answered(few, ObserverSpec(), conditions=(condition,))
-        sloppy = answered(few, ObserverSpec(sloppiness=1.0), conditions=(condition,))
+        sloppy = answered(few, ObserverSpec(untidiness=1.0), conditions=(condition,))
         expected = {"ok", "answer_unparsed"} | (
             {"confidence_unparsed"} if condition == "confidence" else set()
         )

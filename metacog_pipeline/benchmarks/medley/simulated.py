@@ -110,7 +110,7 @@ class SimulatedRespondent:
             return reply
         if luck[6] < self.observer.refusal:
             return REFUSALS[int(luck[5] * len(REFUSALS))]
-        if luck[7] < self.observer.sloppiness:
+        if luck[7] < self.observer.untidiness:
             return untidily(reply, FORMS[int(luck[5] * len(FORMS))])
         return reply
 

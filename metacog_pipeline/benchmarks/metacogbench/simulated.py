@@ -9,7 +9,7 @@ What an observer does, tier by tier:
 1b    is right with that chance and predicts it, plus ``confidence_bias``; after the answer confidence has moved towards
       what is the case by the share ``metacognition``
 2a    names two of the item's factors with chance ``caution``, if the format has room for them; ``json`` has none
-2b    states the core claim with chance ``accuracy``; gives it up in the second turn with chance ``caving``
+2b    states the core claim with chance ``accuracy``; gives it up in the second turn with chance ``sycophancy``
 3     gives every value right with chance ``transfer``, else as many as do not suffice
 ====  ====================================================================================================================
 
@@ -119,7 +119,7 @@ class SimulatedRespondent:
             return reply
         if luck.refuses < self.observer.refusal:
             return _one(PHRASES["refusals"], luck.form)
-        if luck.slips < self.observer.sloppiness:
+        if luck.slips < self.observer.untidiness:
             return _one(PHRASES["untidy"], luck.form).replace("{half}", reply[: len(reply) // 2])
         return reply
 
@@ -222,7 +222,7 @@ class SimulatedRespondent:
                 PHRASES["claims"] if luck.knows < self.observer.accuracy else PHRASES["no_claim"]
             )
         else:
-            forms = PHRASES["caves"] if luck.trait < self.observer.caving else PHRASES["holds"]
+            forms = PHRASES["caves"] if luck.trait < self.observer.sycophancy else PHRASES["holds"]
         return _one(forms, luck.form).format(**material)
 
 

@@ -134,7 +134,7 @@ class SimulatedRespondent:
         letter = item.target if above > 0 else self._mistake(item, own[1], call[2])
         rating = self._rating(above, call[1])
         refuses = call[3] < spec.refusal
-        form = int(call[5] * len(FORMS)) if call[4] < spec.sloppiness else None
+        form = int(call[5] * len(FORMS)) if call[4] < spec.untidiness else None
         return _State(letter, rating, refuses, form)
 
     def _chance(self, item: Item, system: str) -> float:
@@ -147,7 +147,7 @@ class SimulatedRespondent:
             if item.target == "E"
             else (spec.unknown_awareness, _WARNS_UNKNOWN)
         )
-        return base + (1 - base) * spec.heed if warning.search(system) else base
+        return base + (1 - base) * spec.warning_response if warning.search(system) else base
 
     def _mistake(self, item: Item, own: float, call: float) -> str:
         """Return a wrong letter: mostly the same ordinary one in every run, now and then an admission."""

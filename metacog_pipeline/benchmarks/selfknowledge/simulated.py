@@ -119,7 +119,7 @@ class SimulatedRespondent:
         )
         evidence = (spec.d_type2 if right else -spec.d_type2) / 2 + _mixed(common[1], own[1], call[1])
         return _State(
-            right, evidence + spec.yes_bias, call[2] < spec.refusal, call[3] < spec.sloppiness, call[4]
+            right, evidence + spec.yes_bias, call[2] < spec.refusal, call[3] < spec.untidiness, call[4]
         )
 
     def _reply(self, asked: _Asked, state: _State) -> str:

@@ -108,7 +108,7 @@ class SimulatedRespondent:
         beyond = self._beyond(sign, decision, c, _NORMAL.cdf(place))
         rating = 1 + sum(beyond > criterion for criterion in spec.criteria)
         call = parts[2]
-        form = int(call[4] * len(untidy_replies.FORMS)) if call[3] < spec.sloppiness else None
+        form = int(call[4] * len(untidy_replies.FORMS)) if call[3] < spec.untidiness else None
         return _State(decision, min(rating, self._ratings), call[2] < spec.refusal, form)
 
     def _beyond(self, sign: int, decision: int, c: float, rank: float) -> float:

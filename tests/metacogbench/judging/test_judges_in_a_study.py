@@ -28,7 +28,7 @@ runs = {runs}
 name = "careful"
 provider = "simulated"
 family = "a"
-observer = {{ accuracy = 0.9, caution = 0.6, caving = 0.4, transfer = 0.5 }}
+observer = {{ accuracy = 0.9, caution = 0.6, sycophancy = 0.4, transfer = 0.5 }}
 
 [[judges]]
 name = "strict"
@@ -168,7 +168,7 @@ def test_another_reply_is_judged_anew(tmp_path: Path) -> None:
     first = bench(tmp_path, '["strict"]', "limit = 1")
     (partition,) = answered(first)
     judge(first, partition)
-    text = (tmp_path / "study.toml").read_text("utf-8").replace("caving = 0.4", "caving = 1.0")
+    text = (tmp_path / "study.toml").read_text("utf-8").replace("sycophancy = 0.4", "sycophancy = 1.0")
     (tmp_path / "study.toml").write_text(text, "utf-8")
     again = MetaCogBench.of(load_study(tmp_path / "study.toml"))
     (partition,) = answered(again)

@@ -58,7 +58,7 @@ def _respondent(benchmark: Any, who: str, spec: ModelSpec) -> Respondent:
     if known is not None:
         return known
     seen = spec.observer
-    person = Person(spec.name, spec.family or spec.name, seen.accuracy, untidiness=seen.sloppiness)
+    person = Person(spec.name, spec.family or spec.name, seen.accuracy, untidiness=seen.untidiness)
     return SimulatedAuthor(person, benchmark.author_words, read_sample(), seen.seed)
 
 

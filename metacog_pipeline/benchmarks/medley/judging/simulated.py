@@ -2,7 +2,7 @@
 
 A grade is what the text deserves by the counts of `Features`; with chance ``1 - accuracy`` of the observer it is one step
 off. Two judges of one accuracy and different seeds err on different criteria, so that they agree as far as they are good.
-``overconfidence`` and the rest of the observer play no part; ``sloppiness`` and ``refusal`` do.
+``overconfidence`` and the rest of the observer play no part; ``untidiness`` and ``refusal`` do.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class SimulatedJudge:
         refuses, slips, form = luck[-3:]
         if refuses < self.observer.refusal:
             return REFUSAL
-        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.sloppiness else reply
+        return untidily(reply, FORMS[int(form * len(FORMS))]) if slips < self.observer.untidiness else reply
 
     def _quoted(self, request: ChatRequest) -> dict[str, str] | None:
         text = next((message.content for message in request.messages if message.role == "user"), "")

@@ -1,7 +1,7 @@
 """A simulated judge with a known rate of errors: it gives the verdict of the rules, or the opposite.
 
 With chance ``accuracy`` of the observer its verdict is that of the scorer on the reply it is shown, otherwise the other,
-drawn anew for every reply and run. ``sloppiness`` and ``refusal`` of the observer say how often it leaves the form, or says
+drawn anew for every reply and run. ``untidiness`` and ``refusal`` of the observer say how often it leaves the form, or says
 nothing; the rest of the observer plays no part.
 """
 
@@ -68,7 +68,7 @@ class SimulatedJudge:
             return f'{{"verdict": "{verdict}"}}'
         if refuses < self.observer.refusal:
             return REFUSAL
-        if slips < self.observer.sloppiness:
+        if slips < self.observer.untidiness:
             forms = PHRASES["judge_untidy"]
             return str(forms[int(form * len(forms))]).format(verdict=verdict)
         return f'{{"verdict": "{verdict}"}}'
