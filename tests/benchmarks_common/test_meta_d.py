@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
-from metacog_pipeline.stats.clusters import Patterns, resample
 from metacog_pipeline.stats.folded import fold
 from metacog_pipeline.stats.observers import criteria_around, expected_counts
+from metacog_pipeline.stats.resampling import Patterns
+from metacog_pipeline.stats.resampling import patterns as resample
 
 
 def table_of(d: float, m_ratio: float, n: int = 4000) -> np.ndarray:
