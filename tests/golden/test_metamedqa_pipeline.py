@@ -26,7 +26,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import files, printed
 from metacog_pipeline.sources import content_digest
 from metacog_pipeline.study import Study, load_study
 from tests.asking_in_process import ask
@@ -132,6 +132,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
         files.score(benchmark, partition)
     files.pool(benchmark)
     files.compare(benchmark)
+    printed.write(benchmark)
     write_status(loaded)
     build(loaded.home.path)
     return loaded
@@ -193,5 +194,8 @@ def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
 
 def test_the_board_has_exactly_its_columns(study: Study) -> None:
     columns = run_query(study.home.path, "from leaderboard limit 0").columns
-    expected = "benchmark condition model measure estimate low high n n_failed n_unparsable coverage source"
+    expected = (
+        "benchmark condition model measure estimate low high n n_failed n_unreadable coverage source "
+        "headline percentile"
+    )
     assert columns == tuple(expected.split())

@@ -2,11 +2,11 @@
 -- Key: dataset, condition, model, run, item_id.
 -- Source: scored responses of MetaMedQA.
 -- Reads: stg_metamedqa_responses = scored/metamedqa/**/*.parquet (
---   benchmark varchar, dataset varchar, condition varchar, model varchar, run integer, item_id varchar, position integer,
---   kind varchar, target varchar, answer varchar, confidence tinyint, correct tinyint, status varchar, reason varchar,
---   choice_probs double[], confidence_probs double[], off_menu_mass double, latency_s double, cost_usd double,
---   input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[], source varchar, tags varchar[],
---   meta_info varchar, source_target varchar)
+--   benchmark varchar, dataset varchar, task varchar, condition varchar, model varchar, run integer, item_id varchar,
+--   cluster varchar, position integer, status varchar, reason varchar, mode varchar, answer_ids varchar[],
+--   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, source varchar, kind varchar,
+--   target varchar, answer varchar, confidence tinyint, correct tinyint, choice_probs double[],
+--   confidence_probs double[], off_menu_mass double, tags varchar[], meta_info varchar, source_target varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, kind, target, status)
 -- #SET{target: A|B|C|D|E|F}

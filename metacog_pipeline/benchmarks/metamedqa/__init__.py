@@ -132,10 +132,3 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
     def stream(self, *names: object) -> int:
         """Return the seed of the random numbers that belong to ``names``."""
         return resampling.stream(self.context.seed, [self.name, *names])
-
-    @classmethod
-    def legacy(cls) -> Any:
-        """Return the functions today's stages call."""
-        from metacog_pipeline.benchmarks.legacy import legacy
-
-        return legacy(cls)
