@@ -227,7 +227,7 @@ def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Comp
     scored = pl.concat([read_frame(scored_path(each)) for each in present], how="diagonal_relaxed")
     judged = [found for each in present if (found := kept_judgements(benchmark, each)) is not None]
     groups = groups_of(benchmark, scored, by_run=False)
-    pooled = sorted((_estimates(benchmark) / "models").glob("*.parquet"))
+    pooled = sorted((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet"))
     everything = Scored(
         scored,
         groups,

@@ -14,9 +14,10 @@ _OURS = "tasks written for this project; those of the paper are not public, so i
 def _judges(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
     """Yield one line per judge: how far each tier would move, and how far judge and rules agree."""
     found = read(
-        "select source, judge, relation, tier, difference, kappa from detail.metacogbench_judges "
-        "where model is null and condition = 'free' and rule = 'headline' and n > 0 "
-        "order by source, judge, relation, tier"
+        "select source, judge, relation, dimension, "
+        "max(estimate) filter (measure = 'difference'), max(estimate) filter (measure = 'kappa') "
+        "from detail.judge_agreement where benchmark = 'metacogbench' and model is null and condition = 'free' "
+        "and b = 'headline' and n > 0 group by all order by source, judge, relation, dimension"
     )
     lines: dict[tuple[object, ...], list[str]] = {}
     for source, judge, relation, tier, difference, kappa in found:
