@@ -28,7 +28,7 @@ def respondents(study: Study) -> Mapping[str, Respond]:
     StudyError
         If the study has nobody who is simulated.
     """
-    listed = (*study.models, *study.judges, *study.analysts)
+    listed = (*study.models, *study.judges, *study.authors)
     found = {}
     for spec in listed:
         known = list(_observers(study, spec)) if spec.provider == "simulated" else []

@@ -37,7 +37,7 @@ def respondents(study: Study) -> Mapping[str, Respond]:
         for spec in study.models
         if spec.provider == "simulated"
     }
-    for spec in (*study.judges, *study.analysts):
+    for spec in (*study.judges, *study.authors):
         voices = [helpers.respondent(study, spec) for helpers in _helpers(study)]
         if spec in study.judges:
             voices = [*(judging.respondent(study, spec) for judging in _judging(study)), *voices]

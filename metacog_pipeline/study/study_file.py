@@ -18,7 +18,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.sections import Section, Settings, TrainingSection, suggestion
 
-ASKED = ("models", "judges", "analysts")  # the tables whose rows are models that can be asked
+ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
 _SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
@@ -43,14 +43,14 @@ class StudySection(Section):
 class Study(Section):
     """A validated study. ``path`` is the file it came from; relative paths in it start there.
 
-    ``judges`` are models that grade answers, ``analysts`` models that help to make items; neither are measured.
+    ``judges`` are models that grade answers, ``authors`` models that help to make items; neither are measured.
     ``benchmarks`` are the tables ``[benchmarks.NAME]`` in the order of the file, which is the order of asking.
     """
 
     study: StudySection
     models: tuple[ModelSpec, ...]
     judges: tuple[ModelSpec, ...] = ()
-    analysts: tuple[ModelSpec, ...] = ()
+    authors: tuple[ModelSpec, ...] = ()
     benchmarks: dict[str, SerializeAsAny[Settings]]
     training: TrainingSection | None = None
     path: Path
@@ -103,6 +103,8 @@ def load_study(path: Path) -> Study:
         raise StudyError(
             f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
         )
+    if "analysts" in data:
+        raise StudyError(f"{shown}: [[analysts]] is now [[authors]]; rename its tables")
     _refuse_same_names(shown, data)
     placed = _with_folders(data, path.resolve().parent)
     tables = _benchmarks(shown, data)
@@ -111,8 +113,8 @@ def load_study(path: Path) -> Study:
     except ValidationError as error:
         raise StudyError(_explain(shown, error, Study)) from None
     _check_home(shown, study)
-    for key, specs in (("models", study.models), ("judges", study.judges), ("analysts", study.analysts)):
-        for index, spec in enumerate(specs):
+    for key in ASKED:
+        for index, spec in enumerate(getattr(study, key)):
             _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
     _refuse_no_opinion(shown, study)
     for settings in study.benchmarks.values():
@@ -167,7 +169,7 @@ def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
         folder = row.get("model") if isinstance(row, dict) and row.get("provider") == "transformers" else None
         return {**row, "model": str(beside / folder)} if isinstance(folder, str) and folder else row
 
-    tables = {key: data[key] for key in ("models", "judges", "analysts") if isinstance(data.get(key), list)}
+    tables = {key: data[key] for key in ASKED if isinstance(data.get(key), list)}
     return {**data, **{key: [placed(row) for row in rows] for key, rows in tables.items()}}
 
 

@@ -20,7 +20,7 @@ class Generator(sections.Section):
     """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
 
     ``seed_file`` is a TOML or JSON file, relative to the study file. ``designers`` and ``analysts`` name rows of
-    ``[[analysts]]``, ``verifiers`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the
+    ``[[authors]]``, ``verifiers`` three rows of ``[[judges]]``: the first write the cases, the second judge them, the
     third say whether what most of the analysts think is right. With ``allow_incomplete`` the instances are made although
     somebody has not answered everything.
     """
@@ -46,8 +46,8 @@ class Generator(sections.Section):
     def check(self, study: Study) -> Iterator[str]:
         """Yield what is wrong: whoever makes instances must be listed, able to answer, and of one opinion and family."""
         for key, table, names in (
-            ("designers", "analysts", self.designers),
-            ("analysts", "analysts", self.analysts),
+            ("designers", "authors", self.designers),
+            ("analysts", "authors", self.analysts),
             ("verifiers", "judges", self.verifiers),
         ):
             where = f"benchmarks.medley.generator.{key}"

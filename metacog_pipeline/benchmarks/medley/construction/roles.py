@@ -64,8 +64,8 @@ def roles_of(settings: Settings, context: Context) -> Roles:
         return sample_roles(context.seed)
     read = tuple(read_seeds(context.beside(named.seed_file)))
     people = {
-        DESIGNERS: _with_room(DESIGNERS, study.analysts, named.designers),
-        ANALYSTS: _with_room(ANALYSTS, study.analysts, named.analysts),
+        DESIGNERS: _with_room(DESIGNERS, study.authors, named.designers),
+        ANALYSTS: _with_room(ANALYSTS, study.authors, named.analysts),
         VERIFIERS: _with_room(VERIFIERS, study.judges, named.verifiers),
     }
     return Roles("custom", read, seeds_digest(read), people, {})
