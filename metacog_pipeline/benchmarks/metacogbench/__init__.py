@@ -139,11 +139,12 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         return (prompts.TURN_1, prompts.TURN_2) if condition == prompts.TWO_TURN else (prompts.ANSWER,)
 
     def worded_by(self, condition: str) -> str:
-        """Return the digest of the prompts' words; cues that cannot be used stop a study before a cent is spent."""
+        """Return the digests of the prompts' words and of the cues, so that answers are read again with other cues."""
         return f"{self.wording.digest} {self.lexicon.digest}"
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         """Ask one item: one call, or two turns in one conversation."""
+        _ = self.lexicon  # cues that cannot be used stop a study before a cent is spent
         await asking.ask_item(item, condition, chat, self.wording)
 
     def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
