@@ -30,8 +30,9 @@ def notes(read: Callable[[str], Sequence[tuple[Any, ...]]]) -> Iterator[str]:
         yield "  " + one_line(f"{task}, {model}{whose}: {'; '.join(pairs)}")
 
 
-def _word(value: object) -> str:
-    return {"risk_none": "no risk", None: "untested"}.get(value, str(value).replace("_", " "))  # type: ignore[call-overload, no-any-return]
+def _word(name: str | None) -> str:
+    known = {"risk_none": "no risk", "not_significant": "not significant"}
+    return "untested" if name is None else known.get(name, name)
 
 
 BOARD = Board(
@@ -50,8 +51,7 @@ BOARD = Board(
         'Below each value its 95 % interval. A: sentiment, B: oral or written, C: was one "the" deleted.\n'
         "d′: how well the two labels are told apart; c: which one is leant to (below 0: label 1); meta-d′: what the\n"
         "confidence knows of that, in the unit of d′; M-ratio: meta-d′ / d′, 1 is optimal; posterior: its posterior mean.\n"
-        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table signaldetection_estimates\n"
-        "says why.\n"
+        "risk_s1, risk_s2: wrongly saying label 0, label 1 is punished. N/A: no value, table estimates says why.\n"
     ),
     stands_in="*: a posterior mean; the paper prints no other.\n",
     about={
