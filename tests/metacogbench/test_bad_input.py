@@ -42,8 +42,8 @@ def study(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('set = "metacog99"', "metacog147"),
-        ("set = 147", "metacog41"),
+        ('dataset = "metacog99"', "metacog147"),
+        ("dataset = 147", "metacog41"),
         ("limit = -3", "limit"),
         ('conditions = ["free", "jsn"]', "json_notes"),
         ('lexicon = "none.toml"', "cannot be read"),

@@ -41,7 +41,7 @@ def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path: P
     mark = asked_from(first)
     assert construction.items_current(first)
     assert not construction.items_current(bench(tmp_path, "limit = 3"))
-    assert not construction.items_current(bench(tmp_path, 'limit = 2\nset = "metacog41"'))
+    assert not construction.items_current(bench(tmp_path, 'limit = 2\ndataset = "metacog41"'))
     own = "extends = true\n[[caution]]\nid = \"own.hm\"\nregex = '\\bhm\\b'\n"
     (tmp_path / "cues.toml").write_text(own, "utf-8")
     other = bench(tmp_path, 'limit = 2\nlexicon = "cues.toml"')
@@ -62,7 +62,8 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ('set = "metacog99"', "metacog147"),
+        ('dataset = "metacog99"', "metacog147"),
+        ('set = "metacog41"', "set is now dataset"),
         ('conditions = ["free", "jsn"]', "json_notes"),
         ('conditions = ["free", "free"]', "twice"),
         ("limit = 0", "limit"),

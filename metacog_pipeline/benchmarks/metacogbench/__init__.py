@@ -98,7 +98,11 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     judging = JUDGING
     published = PUBLISHED
     board = BOARD
-    trial_settings: ClassVar = {"set": "metacog41", "limit": 4, "conditions": ["free", "json", "two_turn"]}
+    trial_settings: ClassVar = {
+        "dataset": "metacog41",
+        "limit": 4,
+        "conditions": ["free", "json", "two_turn"],
+    }
     preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
 
     @cached_property

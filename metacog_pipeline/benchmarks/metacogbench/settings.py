@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting, suggestion
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Settings(sections.Settings):
-    """``[benchmarks.metacogbench]``: which set of tasks, under which conditions.
+    """``[benchmarks.metacogbench]``: which tasks, under which conditions.
 
-    ``conditions``: ``free`` asks all tiers; ``json`` and ``json_notes`` ask the ecological-validity tasks again in another
+    ``dataset`` is the large or the small set. ``conditions``: ``free`` asks all tiers; ``json`` and ``json_notes`` ask the ecological-validity tasks again in another
     format, ``two_turn`` the predictions before the question is seen. ``limit`` draws that many tasks of every tier by
     the study's seed. ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with
     another list of cues; both relative to the study file. ``judges`` names rows of ``[[judges]]`` that give their own
@@ -26,13 +26,18 @@ class Settings(sections.Settings):
     three runs at temperature 0.7.
     """
 
-    set: Literal["metacog147", "metacog41"] = setting(Stage.ITEMS, "metacog147")
+    dataset: Literal["metacog147", "metacog41"] = setting(Stage.ITEMS, "metacog147")
     conditions: Annotated[
         tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
     ] = setting(Stage.ASKING, ("free",))
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     lexicon: Path | None = setting(Stage.PARSING, None)
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        return sections.refuse_renamed(given, {"set": "dataset"})
 
     @field_validator("conditions", "judges")
     @classmethod

@@ -49,11 +49,11 @@ def violations(item_set: str) -> tuple[str, ...]:
 
 def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
     settings = bench.settings
-    items = chosen_items(settings.set, bench.context.seed, settings.limit)
+    items = chosen_items(settings.dataset, bench.context.seed, settings.limit)
     counts = {tier: sum(item.tier == tier for item in items) for tier in TIERS}
-    broken = violations(settings.set)
+    broken = violations(settings.dataset)
     held = Checked(not broken, {f"violation {n}": line for n, line in enumerate(broken[:_SHOWN], 1)})
-    return Made(items, facts={"set": settings.set, **counts}, checks={"invariants_hold": held})
+    return Made(items, facts={"dataset": settings.dataset, **counts}, checks={"invariants_hold": held})
 
 
 STEPS = (
