@@ -162,13 +162,9 @@ def counts(n_s1: ArrayLike, n_s2: ArrayLike) -> Counts:
 
 
 def counts_from_trials(
-    stimulus: ArrayLike,
-    response: ArrayLike,
-    confidence: ArrayLike,
-    ratings: int,
-    groups: ArrayLike | None = None,
-    cells: int | None = None,
-) -> Counts:
+    stimulus: ArrayLike, response: ArrayLike, confidence: ArrayLike, ratings: int,
+    groups: ArrayLike | None = None, cells: int | None = None,
+) -> Counts:  # fmt: skip
     """Count trials, in time linear in their number.
 
     Parameters

@@ -206,10 +206,10 @@ def test_a_shift_is_tested_in_each_family_with_its_number_of_pairs():
 
 def test_unadjusted_verdicts_are_those_of_single_tests():
     args = ("d", np.array([0, 0]), np.array([1, 2]), [0.25, 0.06], [0.11, 0.05])
-    adjusted, single = contrasts(*args, family_size=20), contrasts(*args, family_size=20, adjust=False)
+    adjusted, single = contrasts(*args, family_size=20), contrasts(*args, family_size=1)
     assert adjusted.verdict.tolist() == ["not_significant"] * 2
     assert single.verdict.tolist() == ["inconclusive", "not_significant"]
-    np.testing.assert_allclose(single.test.low_adjusted, adjusted.test.low_adjusted)
+    np.testing.assert_allclose(single.test.low_adjusted, adjusted.test.low)
 
 
 def test_cells_without_a_criterion_give_a_reason_and_no_number():

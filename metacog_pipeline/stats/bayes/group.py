@@ -126,17 +126,9 @@ class GroupPosterior:
 
 
 def bayes_metad_group(
-    table: Counts,
-    *,
-    estimate_dprime: bool = True,
-    seed: int,
-    label: str = "",
-    draws: int = DRAWS,
-    chains: int = CHAINS,
-    warmup: int = WARMUP,
-    rounds: int = ROUNDS,
-    least_ess: float = LEAST_ESS,
-) -> GroupPosterior:
+    table: Counts, *, estimate_dprime: bool = True, seed: int, label: str = "", draws: int = DRAWS,
+    chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS, least_ess: float = LEAST_ESS,
+) -> GroupPosterior:  # fmt: skip
     """Return the posterior of a group.
 
     Parameters
@@ -191,9 +183,7 @@ def bayes_metad_group(
     )  # fmt: skip
     if not found.reason:
         return GroupPosterior(CONVERGED, "", found.draws, found.diagnostics, *about)
-    return GroupPosterior(
-        NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, unconverged_draws=found.draws
-    )
+    return GroupPosterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)
 
 
 def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:

@@ -158,18 +158,10 @@ class Posterior:
 
 
 def bayes_metad(
-    table: Counts,
-    *,
-    estimate_dprime: bool = True,
-    conditional: bool = False,
-    seed: int,
-    label: str = "",
-    draws: int = DRAWS,
-    chains: int = CHAINS,
-    warmup: int = WARMUP,
-    rounds: int = ROUNDS,
+    table: Counts, *, estimate_dprime: bool = True, conditional: bool = False, seed: int, label: str = "",
+    draws: int = DRAWS, chains: int = CHAINS, warmup: int = WARMUP, rounds: int = ROUNDS,
     least_ess: float = LEAST_ESS,
-) -> Posterior:
+) -> Posterior:  # fmt: skip
     """Return the posterior of one cell.
 
     Parameters
@@ -220,14 +212,11 @@ def bayes_metad(
     stream = random_stream(seed, label, kind, model.ratings_given)
     found = sample_until_sure(
         model, _starts(model, chains, stream), stream, read=lambda kept: with_ratios(model.parameters(kept)),
-        diagnose=diagnose, draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess,
-        most_calls=MOST_CALLS,
+        diagnose=diagnose, draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess, most_calls=MOST_CALLS,
     )  # fmt: skip
     if not found.reason:
         return Posterior(CONVERGED, "", found.draws, found.diagnostics, *about)
-    return Posterior(
-        NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, unconverged_draws=found.draws
-    )
+    return Posterior(NOT_CONVERGED, found.reason, {}, found.diagnostics, *about, found.draws)
 
 
 def _hopeless(n_s1: Floats, n_s2: Floats) -> tuple[str, str]:

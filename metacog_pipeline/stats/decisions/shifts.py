@@ -46,8 +46,8 @@ class Contrasts:
         Whether the row is one to interpret: for c′ where d′ differs significantly, elsewhere always.
     status
         ``"ok"`` or the reason there is no test.
-    rope, adjusted
-        Half width of the region of practical equivalence; whether test and verdict are corrected for the family.
+    rope
+        Half width of the region of practical equivalence.
     """
 
     quantity: str
@@ -60,7 +60,6 @@ class Contrasts:
     examined: NDArray[np.bool_]
     status: NDArray[np.str_]
     rope: float
-    adjusted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,6 @@ def criterion_shift(
     order: Sequence[str] = CONDITIONS,
     family_size: int | None = None,
     rope: float = 0.1,
-    adjust: bool = True,
     level: float = 0.95,
 ) -> CriterionShifts:
     """Compare the conditions of each group (a task × model).
@@ -98,8 +96,6 @@ def criterion_shift(
         Tests per family; by default the number of pairs in the table.
     rope
         Half width of the region of practical equivalence, in the unit of each quantity.
-    adjust
-        Whether p and the interval behind the verdict are Bonferroni-adjusted.
     level
         Confidence of the plain interval, and 1 - the familywise error.
 
@@ -115,7 +111,6 @@ def criterion_shift(
     if len(groups) != len(table.d):
         raise ValueError(f"{len(groups)} groups for {len(table.d)} cells")
     size = (len(first) or 1) if family_size is None else family_size
-
     # A correction gives an empty class a rate; it is no measurement.
     measured = np.isin(table.status, ("ok", "zero_dprime"))
 
@@ -127,8 +122,7 @@ def criterion_shift(
             delta, spread = value[second] - value[first], variance[first] + variance[second]
         spread = np.where(spread >= 0, spread, np.nan)
         return contrasts(
-            name, first, second, delta, np.sqrt(spread), family_size=size, rope=rope, adjust=adjust,
-            level=level, examined=examined,
+            name, first, second, delta, np.sqrt(spread), family_size=size, rope=rope, level=level, examined=examined,
         )  # fmt: skip
 
     d = family("d", table.d, table.var_d)
@@ -183,14 +177,12 @@ def contrasts(
     *,
     family_size: int | None = None,
     rope: float = 0.1,
-    adjust: bool = True,
     level: float = 0.95,
     examined: NDArray[np.bool_] | None = None,
 ) -> Contrasts:
     """Test one family of differences and give each its verdict; parameters as in :func:`criterion_shift`.
 
-    The intervals are at the plain and the Bonferroni level either way; with ``adjust`` off the family size is kept
-    for them but p, significance and verdict are those of a single test.
+    A family size of 1 corrects for nothing: plain and adjusted intervals, p and verdict are those of a single test.
 
     >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
     ['significant']
@@ -201,13 +193,6 @@ def contrasts(
     tested = status == OK
     delta, error = np.where(finite, delta, np.nan), np.where(finite, error, np.nan)
     test = z_test(delta, np.where(tested, error, np.nan), family_size, level)
-    if not adjust:
-        alone = z_test(delta, np.where(tested, error, np.nan), 1, level)
-        test = ZTest(
-            alone.z, alone.p, alone.p, alone.significant, alone.low, alone.high,
-            test.low_adjusted, test.high_adjusted, test.family_size, level,
-        )  # fmt: skip
-    ends = (test.low_adjusted, test.high_adjusted) if adjust else (test.low, test.high)
-    verdict = verdicts(*ends, rope, test.significant)
+    verdict = verdicts(test.low_adjusted, test.high_adjusted, rope, test.significant)
     seen = np.ones(len(delta), dtype=np.bool_) if examined is None else examined
-    return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status, rope, adjust)
+    return Contrasts(quantity, first, second, delta, error, test, verdict, seen, status, rope)
