@@ -10,7 +10,7 @@ from metacog_assets.partitions import MODEL_RUNS
 from metacog_assets.reporting import ROWS, one_line_failure
 from metacog_assets.step_assets import items_name
 from metacog_assets.study_file import Bound, bound
-from metacog_assets.work import answer, estimate, judge, read
+from metacog_assets.work import ANSWERED, READABLE, SOUND, answer, estimate, judge, read
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.benchmark.contract import Condition, Stage
 from metacog_pipeline.scoring import choices
@@ -49,7 +49,7 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDe
         automation_condition=FILL_MISSING,
         description="What was asked and answered. Asks only for what is missing or changed; never deletes an answer.",
         check_specs=[
-            AssetCheckSpec("answered", asset=name, description=f"{what} has its answers; few calls failed.")
+            AssetCheckSpec(ANSWERED, asset=name, description=f"{what} has its answers; few calls failed.")
         ],
         owners=owners(),
         tags=tags("answers", paid=True, benchmark=owner, arm=None if arm is None else "later"),
@@ -104,19 +104,18 @@ def _responses(benchmark: Bound, later: list[Condition]) -> AssetsDefinition:
         metadata=schema_of_rows(response_schema(benchmark), benchmark.Response),
         check_specs=[
             AssetCheckSpec(
-                "one_row_per_item_and_condition",
+                READABLE,
                 asset=name,
                 blocking=True,
-                description="No question is lost or counted twice.",
-            ),
-            AssetCheckSpec("readable", asset=name, description="Few answers are unreadable."),
+                description="No question is lost or counted twice (blocks); few answers are unreadable (warns).",
+            )
         ],
         owners=owners(),
         tags=tags("scores", benchmark=owner),
     )
     def responses(context: AssetExecutionContext) -> MaterializeResult:
         with one_line_failure():
-            return each_partition(context, owner, read, ["one_row_per_item_and_condition"])
+            return each_partition(context, owner, read)
 
     return responses
 
@@ -138,7 +137,7 @@ def _judgements(benchmark: Bound) -> AssetsDefinition:
         pool="models",
         automation_condition=FOLLOW,
         description="What judges say of the answers: models the study names; asked only for what is missing.",
-        check_specs=[AssetCheckSpec("answered", asset=name, description="Every answer has its judgements.")],
+        check_specs=[AssetCheckSpec(ANSWERED, asset=name, description="Every answer has its judgements.")],
         owners=owners(),
         tags=tags("judgements", paid=True, benchmark=owner),
     )
@@ -164,18 +163,18 @@ def _estimates(benchmark: Bound, judged: bool) -> AssetsDefinition:
         metadata=schema_of_rows(ESTIMATE),
         check_specs=[
             AssetCheckSpec(
-                "numbers_make_sense",
+                SOUND,
                 asset=name,
                 blocking=True,
-                description="No NaN, no half or reversed interval, nothing outside the range of its measure.",
-            ),
-            AssetCheckSpec("covered", asset=name, description="Nearly every question has a valid answer."),
+                description="No NaN, no half or reversed interval, nothing outside the range of its measure (blocks); "
+                "nearly every question has a valid answer (warns).",
+            )
         ],
         owners=owners(),
         tags=tags("scores", benchmark=owner),
     )
     def estimates(context: AssetExecutionContext) -> MaterializeResult:
         with one_line_failure():
-            return each_partition(context, owner, estimate, ["numbers_make_sense"])
+            return each_partition(context, owner, estimate)
 
     return estimates

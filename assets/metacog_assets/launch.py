@@ -18,7 +18,6 @@ from metacog_assets.answer_assets import later_arms
 from metacog_assets.benchmark_assets import asking_names
 from metacog_assets.rectangles import Rectangle, rectangles
 from metacog_assets.reporting import SOME_FAILED
-from metacog_assets.score_assets import COMPUTED
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, tasks
@@ -75,7 +74,7 @@ class Launcher:
         )
         if outcomes.was_interrupted(result):
             raise KeyboardInterrupt  # in the middle of something: nothing more is started
-        for each in (*outcomes.failures_of(result), *outcomes.left_empty(result, (COMPUTED, "tests"))):
+        for each in (*outcomes.failures_of(result), *outcomes.left_empty(result)):
             self.fail(each.what, each.reason, each.exit_code)
         return result
 

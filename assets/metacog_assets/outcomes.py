@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dagster import AssetKey, DagsterEvent, DagsterEventType, ExecuteInProcessResult
+from dagster import AssetCheckSeverity, AssetKey, DagsterEvent, DagsterEventType, ExecuteInProcessResult
 from dagster._core.errors import DagsterExecutionInterruptedError
 
-from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED
+from metacog_assets.reporting import EXIT_CODE, LEFT_EMPTY, PARTITIONS, SOME_FAILED
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
@@ -33,7 +33,7 @@ def failures_of(result: ExecuteInProcessResult) -> list[Failed]:
             UNKNOWN_FAULT,
         )
         for evaluation in result.get_asset_check_evaluations()
-        if not evaluation.passed and evaluation.blocking
+        if not evaluation.passed and evaluation.blocking and evaluation.severity is AssetCheckSeverity.ERROR
     ]
     blocked = {each.what for each in failed}
     failed += [
@@ -47,16 +47,14 @@ def failures_of(result: ExecuteInProcessResult) -> list[Failed]:
     return failed
 
 
-def left_empty(result: ExecuteInProcessResult, checks: tuple[str, ...]) -> list[Failed]:
-    """Return the assets that were published with a part empty because it failed, by the ``checks`` that say so."""
+def left_empty(result: ExecuteInProcessResult) -> list[Failed]:
+    """Return the assets that were published empty because they failed, as their checks say."""
     return [
-        Failed(
-            evaluation.asset_key.to_user_string(),
-            f"published without {_reasons(evaluation.metadata)}",
-            SOME_FAILED,
-        )
+        Failed(str(asset), f"published without it: {one_line(str(reason))}", SOME_FAILED)
         for evaluation in result.get_asset_check_evaluations()
-        if not evaluation.passed and evaluation.check_name in checks
+        if LEFT_EMPTY in evaluation.metadata
+        and isinstance(named := evaluation.metadata[LEFT_EMPTY].value, dict)
+        for asset, reason in named.items()
     ]
 
 
@@ -116,8 +114,3 @@ def _one(result: ExecuteInProcessResult, event: DagsterEvent, what: str) -> Fail
 
 def _step_failures(result: ExecuteInProcessResult) -> list[DagsterEvent]:
     return [event for event in result.all_events if event.is_step_failure]
-
-
-def _reasons(metadata: object) -> str:
-    found = metadata.get("reasons") if isinstance(metadata, dict) else None
-    return str(getattr(found, "value", found) or "a part of it")

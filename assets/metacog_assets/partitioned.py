@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from dagster import (
     AssetCheckResult,
@@ -28,12 +28,22 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a check of one partition ended, with its figures; one that ``blocks`` keeps later assets from running."""
+
+    check: str
+    passed: bool
+    facts: Mapping[str, Fact]
+    blocks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
-    """What was made of one partition: figures, the digest of the result, and by check whether it holds and figures."""
+    """What was made of one partition: figures, the digest of the result, and how its check ended."""
 
     facts: Mapping[str, Fact]
     version: str
-    checks: Mapping[str, tuple[bool, Mapping[str, Fact]]] = field(default_factory=dict)
+    verdict: Verdict | None = None
 
 
 class Stopped(MetacogError):
@@ -48,12 +58,10 @@ def each_partition(
     context: AssetExecutionContext,
     name: str,
     work: Callable[[Bound, Partition], Done],
-    blocking: Sequence[str] = (),
 ) -> MaterializeResult:
     """Do ``work`` on every partition of the run.
 
-    One that fails is named when the others are done; those are then materialized all the same. ``blocking`` are the
-    checks whose failure keeps later assets from running.
+    One that fails is named when the others are done; those are then materialized all the same.
     """
     asset, benchmark = context.asset_key, bound(name)
     done: dict[str, Done] = {}
@@ -77,7 +85,7 @@ def each_partition(
     return MaterializeResult(
         asset_key=asset,
         data_version=DataVersion(_version(done)),
-        check_results=_checks(done, blocking),
+        check_results=_checks(done),
     )
 
 
@@ -120,24 +128,28 @@ def _version(done: Mapping[str, Done]) -> str:
     return versions[0] if len(versions) == 1 else sha256_hex(canonical_json(versions))
 
 
-def _checks(done: Mapping[str, Done], blocking: Sequence[str]) -> list[AssetCheckResult]:
-    """Return one result per check over all partitions; those where it does not hold are named."""
-    names = dict.fromkeys(name for each in done.values() for name in each.checks)
-    found = []
-    for name in names:
-        broken = {key: each.checks[name][1] for key, each in done.items() if not each.checks[name][0]}
-        shown = broken or {key: each.checks[name][1] for key, each in done.items()}
-        facts = {
-            f"{key} {what}" if len(shown) > 1 else what: value
-            for key, values in list(shown.items())[:MOST_NAMED]
-            for what, value in values.items()
-        }
-        found.append(
-            AssetCheckResult(
-                check_name=name,
-                passed=not broken,
-                severity=AssetCheckSeverity.ERROR if name in blocking else AssetCheckSeverity.WARN,
-                metadata={"partitions": len(done), "not passed": len(broken), **facts},
-            )
+def _checks(done: Mapping[str, Done]) -> list[AssetCheckResult]:
+    """Return one result over all partitions; those in which something does not hold are named."""
+    named = [each.verdict for each in done.values() if each.verdict is not None]
+    if not named:
+        return []
+    broken = {
+        key: each.verdict
+        for key, each in done.items()
+        if each.verdict is not None and not each.verdict.passed
+    }
+    shown = broken or {key: each.verdict for key, each in done.items() if each.verdict is not None}
+    facts = {
+        f"{key} {what}" if len(shown) > 1 else what: value
+        for key, verdict in list(shown.items())[:MOST_NAMED]
+        for what, value in verdict.facts.items()
+    }
+    blocks = any(verdict.blocks for verdict in broken.values())
+    return [
+        AssetCheckResult(
+            check_name=named[0].check,
+            passed=not broken,
+            severity=AssetCheckSeverity.ERROR if blocks else AssetCheckSeverity.WARN,
+            metadata={"partitions": len(done), "not passed": len(broken), **facts},
         )
-    return found
+    ]

@@ -29,6 +29,7 @@ ROWS = "dagster/row_count"  # the name under which Dagster shows and plots a num
 EXIT_CODE = "exit code"
 PARTITIONS = "partitions that failed"  # {key: [reason, exit code]}
 SOME_FAILED = 7
+LEFT_EMPTY = "left empty"  # {asset: why it has no rows}
 
 Fact = int | float | str | MetadataValue
 

@@ -4,6 +4,7 @@ blocked."""
 from collections.abc import Iterator, Mapping, Sequence
 
 from dagster import (
+    AssetCheckKey,
     AssetCheckResult,
     AssetCheckSeverity,
     AssetCheckSpec,
@@ -12,13 +13,14 @@ from dagster import (
     AssetsDefinition,
     AssetSpec,
     MaterializeResult,
+    MetadataValue,
     asset,
     multi_asset,
 )
 
 from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
 from metacog_assets.marking import LINEAGE, ROWS, SCHEMA, URI, lineage, owners, table_schema, tags
-from metacog_assets.reporting import one_line_failure
+from metacog_assets.reporting import LEFT_EMPTY, one_line_failure
 from metacog_assets.study_file import current_study
 from metacog_pipeline.leaderboard.build import BuildReport, build
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
@@ -26,7 +28,7 @@ from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import columns_of
 from metacog_pipeline.leaderboard.status import note_board, write_status
 
-TESTED = "tests"
+TESTED, BOARD = "tests", "leaderboard"
 POOL = "board"  # one process writes; a second board waits for its turn
 _COMPLETE = ("_transcripts", "_run_estimates")  # what the official board waits for
 _VIEWS = {"kept_items": "stg_items"}  # made before the tables, from a dataset of its own
@@ -64,15 +66,15 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
         check_specs=[
             AssetCheckSpec(
                 TESTED,
-                asset=key,
-                description="Tested before the new file replaces the old; not empty by failure.",
+                asset=key_of(BOARD),
+                description="Keys, allowed values and zero-row queries of every table hold: a failed one replaces nothing. "
+                "No table is empty because its SQL failed.",
             )
-            for key in by_key
         ],
         can_subset=True,
         pool=POOL,
     )
-    def leaderboard(context: AssetExecutionContext) -> Iterator[MaterializeResult]:
+    def leaderboard(context: AssetExecutionContext) -> Iterator[MaterializeResult | AssetCheckResult]:
         study = current_study()
         with one_line_failure():
             write_status(study)
@@ -82,6 +84,8 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
         for key, model in by_key.items():
             if key in context.selected_asset_keys:
                 yield _result(report, project, model, columns)
+        if AssetCheckKey(key_of(BOARD), TESTED) in context.selected_asset_check_keys:
+            yield _tested(report)
 
     return leaderboard
 
@@ -123,7 +127,6 @@ def _result(
     read = {
         key_of(name): columns[name] for name in tables_behind(model.reads, project.parts) if name in columns
     }
-    reason = facts.get("reason")
     return MaterializeResult(
         asset_key=key_of(model.name),
         metadata={
@@ -132,16 +135,20 @@ def _result(
             URI: f"{report.path.as_uri()}#{model.schema}.{model.name}",
             SCHEMA: table_schema(own, model.header.columns),
             LINEAGE: lineage(own, read),
+            "tests": _tests(project, model),
         },
-        check_results=[
-            AssetCheckResult(
-                asset_key=key_of(model.name),
-                check_name=TESTED,
-                passed=reason is None,
-                severity=AssetCheckSeverity.WARN,  # a failed test raises in the build, and replaces nothing
-                metadata={"tests": _tests(project, model), **({"reasons": str(reason)} if reason else {})},
-            )
-        ],
+    )
+
+
+def _tested(report: BuildReport) -> AssetCheckResult:
+    """Return that the tests held (a failed one has raised), and which tables are empty because they could not be built."""
+    failed = {"/".join(key_of(table.name).path): table.reason or "" for table in report.failures}
+    return AssetCheckResult(
+        asset_key=key_of(BOARD),
+        check_name=TESTED,
+        passed=not failed,
+        severity=AssetCheckSeverity.WARN,
+        metadata={"tests": report.tests, **({LEFT_EMPTY: MetadataValue.json(failed)} if failed else {})},
     )
 
 

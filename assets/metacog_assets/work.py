@@ -8,7 +8,7 @@ import polars as pl
 from dagster import AssetExecutionContext
 
 from metacog_assets.marking import ROWS, URI
-from metacog_assets.partitioned import Done, Stopped
+from metacog_assets.partitioned import Done, Stopped, Verdict
 from metacog_assets.reporting import Fact, answering_models, asked, progress_of
 from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound
@@ -24,6 +24,7 @@ from metacog_pipeline.study.frames import mark_of, read_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import read_partition
 
+ANSWERED, READABLE, SOUND = "answered", "complete_and_readable", "sound_and_covered"
 WARN_FAILED_SHARE = 0.01
 WARN_UNREADABLE_SHARE = 0.05
 WARN_COVERAGE = 0.95
@@ -61,6 +62,7 @@ def read(benchmark: Bound, partition: Partition) -> Done:
     found = files.read(benchmark, partition)
     by_status = dict(found.frame["status"].value_counts(sort=True).iter_rows())
     path = files.responses_path(partition)
+    missing = found.frame.height != found.expected
     return Done(
         {
             **by_status,
@@ -69,16 +71,17 @@ def read(benchmark: Bound, partition: Partition) -> Done:
             "preview": preview(found.frame, benchmark.preview or None),
         },
         _version(mark_of(path)),
-        {
-            "one_row_per_item_and_condition": (
-                found.frame.height == found.expected,
-                {"rows": found.frame.height, "expected": found.expected},
-            ),
-            "readable": (
-                found.unreadable_share <= WARN_UNREADABLE_SHARE,
-                {"share unreadable": round(found.unreadable_share, 6), "warn above": WARN_UNREADABLE_SHARE},
-            ),
-        },
+        Verdict(
+            READABLE,
+            not missing and found.unreadable_share <= WARN_UNREADABLE_SHARE,
+            {
+                "rows": found.frame.height,
+                "expected": found.expected,
+                "share unreadable": round(found.unreadable_share, 6),
+                "warn above": WARN_UNREADABLE_SHARE,
+            },
+            blocks=missing,
+        ),
     )
 
 
@@ -86,7 +89,7 @@ def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition
     """Ask the judges of a partition what is not judged yet."""
     declared = judging.wanted(benchmark)
     if declared is None:  # the study file has changed since the definitions were loaded
-        return Done({"judges": "none named"}, "", {"answered": (True, {})})
+        return Done({"judges": "none named"}, "", Verdict(ANSWERED, True, {}))
     kept = judging.judged_as(partition)
     responses = read_frame(files.responses_path(partition))
     expected = judging.expected(benchmark, declared, partition, responses)
@@ -120,13 +123,17 @@ def estimate(benchmark: Bound, partition: Partition) -> Done:
             "preview": preview(frame, _ESTIMATES_SHOWN),
         },
         _version(mark_of(path)),
-        {
-            "numbers_make_sense": (broken.is_empty(), {"rows": broken.height, **facts}),
-            "covered": (
-                coverage >= WARN_COVERAGE,
-                {"lowest coverage": round(coverage, 6), "warn below": WARN_COVERAGE},
-            ),
-        },
+        Verdict(
+            SOUND,
+            broken.is_empty() and coverage >= WARN_COVERAGE,
+            {
+                "rows that make no sense": broken.height,
+                "lowest coverage": round(coverage, 6),
+                "warn below": WARN_COVERAGE,
+                **facts,
+            },
+            blocks=not broken.is_empty(),
+        ),
     )
 
 
@@ -142,12 +149,11 @@ def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition)
     return Done(
         facts,
         _answers_version(outcome.tally.current) or _version(str(partition.manifest().get("finished_at"))),
-        {
-            "answered": (
-                outcome.complete and failed <= WARN_FAILED_SHARE,
-                {"answered": outcome.answered, "of": outcome.tasks, "failed": outcome.failed},
-            )
-        },
+        Verdict(
+            ANSWERED,
+            outcome.complete and failed <= WARN_FAILED_SHARE,
+            {"answered": outcome.answered, "of": outcome.tasks, "failed": outcome.failed},
+        ),
     )
 
 

@@ -193,7 +193,7 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(
     bench.write(simulated("first"))
     assert bench.launch() == 1
     err = capfd.readouterr().err
-    assert "check one_row_per_item_and_condition of metamedqa_responses failed" in err
+    assert "check complete_and_readable of metamedqa_responses failed" in err
     assert "Traceback" not in err
     assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
     before = bench.runs()
