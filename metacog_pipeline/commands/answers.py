@@ -64,7 +64,7 @@ def import_command(
 
 def report_import(done: object, name: str, model: str, run: int, quiet: bool) -> None:
     """Print what was taken of a file called ``name``; end with exit code 8 where something was not."""
-    from metacog_pipeline.benchmarks.common.importing import Imported
+    from metacog_pipeline.asking.importing import Imported
 
     assert isinstance(done, Imported)
     for rejected in done.rejected:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
-from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY, instances
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
+
+from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import kept_records
 

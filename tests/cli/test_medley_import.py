@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
+from metacog_pipeline.benchmarks.medley.stages.construction import asked
 
 from metacog_pipeline.benchmarks.medley import stages
-from metacog_pipeline.benchmarks.medley.stages.construction import asked
 from metacog_pipeline.study import load_study
 
 STUDY = """

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from metacog_pipeline.benchmarks.medley.stages import judging
+from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording
 
 from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.judging.prompts import load_judge_wording, messages
 from metacog_pipeline.benchmarks.medley.parsing import parse_judgement
-from metacog_pipeline.benchmarks.medley.stages import judging
-from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording
 from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
 from metacog_pipeline.benchmarks.serving import respondents
 from metacog_pipeline.errors import StudyError

@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.medley.stages.construction import stripped_ids
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
 
 from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.common.files import read_frame
+from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import (
     authoring,
@@ -317,7 +317,9 @@ def test_the_draw_does_not_depend_on_items_not_drawn(parents, edits):
     for seed in (0, 1, 2):
         drawn = authoring.sample(ids, size, seed)
         undrawn = next(name for name in ids if name not in set(drawn))
-        assert draw([name for name in reversed(ids) if name != undrawn], size, seed, "modify") == drawn
+        assert (
+            seeded_sample([name for name in reversed(ids) if name != undrawn], size, seed, "modify") == drawn
+        )
         ranked = sorted(ids, key=lambda name: hashlib.sha256(f"{seed}:modify:{name}".encode()).hexdigest())
         assert drawn == ranked[:size]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 from metacog_pipeline.querying.types import Answer

@@ -8,10 +8,10 @@ import pytest
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS, abilities, dominant_ability
 from metacog_pipeline.benchmarks.medley.aggregate import JUDGED
 from metacog_pipeline.benchmarks.medley.known_answers import outcome
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.table import judged_table
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 
 GRADES = {name: place / 10 for place, name in enumerate(JUDGE_DIMENSIONS)}
 

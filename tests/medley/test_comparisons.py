@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from metacog_pipeline.benchmarks.medley.scoring import estimates
 
 from metacog_pipeline.benchmarks.medley.contrasts import COMPARISON_SCHEMA, compare_scored
 from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS, PROFILES, character, profile, quadrant
-from metacog_pipeline.benchmarks.medley.scoring import estimates
 
 N = 30
 

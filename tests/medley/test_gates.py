@@ -245,9 +245,7 @@ def test_gates_on_judges_of_answers_are_decided_once_there_are_judgements(
 def test_judges_of_the_consensus_who_contradict_each_other_are_told(
     instances: list[Instance], evidence: Evidence
 ) -> None:
-    split = {
-        each.item_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances
-    }
+    split = {each.item_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances}
     gate = evaluate(instances, replace(evidence, verdicts=split))[-1]
     assert (gate.name, gate.status, gate.severity) == ("X7", "failed", "informs") and "-0.50" in gate.found
     unknown = evaluate(instances, replace(evidence, verdicts={}))[-1]

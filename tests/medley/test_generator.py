@@ -13,6 +13,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
+from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited, make_sample
+from metacog_pipeline.benchmarks.medley.stages.generator_asking import texts_of
 
 from metacog_pipeline.benchmarks.medley.construction import (
     construct,
@@ -30,9 +33,7 @@ from metacog_pipeline.benchmarks.medley.construction.designs import (
     read_seeds,
 )
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited, make_sample
 from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, pool_tasks, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
@@ -45,7 +46,6 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance, KnownAnswer
-from metacog_pipeline.benchmarks.medley.stages.generator_asking import texts_of
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task

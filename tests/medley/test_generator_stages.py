@@ -17,10 +17,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from metacog_pipeline.benchmarks.medley.construction.pipeline import make_sample
+from metacog_pipeline.benchmarks.medley.stages import construction, gates, generator
 
 from metacog_pipeline.benchmarks.medley.construction import construct
 from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
-from metacog_pipeline.benchmarks.medley.construction.pipeline import make_sample
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
@@ -30,7 +31,6 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
 )
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA
-from metacog_pipeline.benchmarks.medley.stages import construction, gates, generator
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server.faults import FaultPlan

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from metacog_pipeline.benchmarks.medley.scoring import pool
 
 from metacog_pipeline.benchmarks.medley.importing import (
     analyst_answers,
@@ -17,7 +18,6 @@ from metacog_pipeline.benchmarks.medley.importing import (
     to_replay,
 )
 from metacog_pipeline.benchmarks.medley.responses import ALONE, observe
-from metacog_pipeline.benchmarks.medley.scoring import pool
 from metacog_pipeline.errors import StudyError
 
 

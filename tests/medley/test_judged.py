@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.judged import NO_JUDGE, OK, SINGLE_JUDGE, combine
-from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
 
 FAMILIES = ("gpt", "claude", "gemini")
 GRADE = st.none() | st.integers(0, 9).map(lambda n: n / 9)

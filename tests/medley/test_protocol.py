@@ -8,12 +8,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.medley.asking import ANSWER_TOKENS, MODES, ask_item, constraint, steps
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, STEPS
-from metacog_pipeline.benchmarks.medley.responses import observe
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, applicable, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.asking import ANSWER_TOKENS, MODES, ask_item, constraint, steps
+from metacog_pipeline.benchmarks.medley.responses import observe
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, score_triples
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
+from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
-from metacog_pipeline.benchmarks.medley.parsing import parse_reply
-from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, score_triples
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
 SCALARS = (

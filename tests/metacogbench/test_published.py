@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
+from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables, triples
 from metacog_pipeline.files import shipped

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark import item_files
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.build import (
     Options,
@@ -148,7 +148,7 @@ def test_a_limit_keeps_order_and_positions_and_grows_by_adding(parts):
 )
 def test_draws_are_those_stored(seed, drawn):
     # Stored from `printf SEED:modify:ID | sha256sum`, sorted, not from this code.
-    assert draw([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == drawn
+    assert seeded_sample([f"item-{i:02d}" for i in range(20)], 5, seed, "modify") == drawn
 
 
 @settings(max_examples=100)
@@ -156,12 +156,12 @@ def test_draws_are_those_stored(seed, drawn):
     st.sets(st.text(max_size=6), min_size=2, max_size=30), st.integers(0, 20), st.integers(0, 5), st.data()
 )
 def test_removing_an_undrawn_id_or_shuffling_leaves_the_draw_unchanged(ids, k, seed, data):
-    drawn = draw(ids, k, seed, "modify")
+    drawn = seeded_sample(ids, k, seed, "modify")
     assert len(drawn) == min(k, len(ids)) == len(set(drawn))
     rest = sorted(ids - set(drawn))
     if rest:
         gone = data.draw(st.sampled_from(rest))
-        assert draw(sorted(ids - {gone}, reverse=True), k, seed, "modify") == drawn
+        assert seeded_sample(sorted(ids - {gone}, reverse=True), k, seed, "modify") == drawn
 
 
 def test_fictional_rows_are_drawn_by_language_in_pool_order():

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.common.importing import parse_mapping
+from metacog_pipeline.asking.importing import parse_mapping
 from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
 from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, read_answers
 from metacog_pipeline.benchmarks.metamedqa.items import Item

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from metacog_pipeline.benchmarks.medley.stages import MEDLEY
 
 from metacog_pipeline.benchmarks.common import scoring
-from metacog_pipeline.benchmarks.common.files import write_frame
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.published import audit_published
-from metacog_pipeline.benchmarks.medley.stages import MEDLEY
+from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
 from metacog_pipeline.leaderboard import build, run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.frames import write_frame
 
 pytestmark = pytest.mark.bench
 

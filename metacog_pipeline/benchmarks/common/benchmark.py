@@ -10,7 +10,7 @@ from typing import Protocol
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.sources import Fetched
+from metacog_pipeline.benchmark.source_files import Fetched
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.partition import Progress, SessionResult

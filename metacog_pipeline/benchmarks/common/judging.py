@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark, Judging
-from metacog_pipeline.benchmarks.common.files import mark_of, read_frame, write_frame
 from metacog_pipeline.benchmarks.common.observing import Call, calls_in_order, partition_rows
 from metacog_pipeline.benchmarks.common.scoring import observations_path
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -20,6 +19,7 @@ from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 
 def judged_partition(judging: Judging, partition: Partition) -> Partition:

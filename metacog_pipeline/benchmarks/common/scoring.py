@@ -9,12 +9,12 @@ import polars as pl
 
 from metacog_pipeline.benchmarks.common.asking import asked_now
 from metacog_pipeline.benchmarks.common.benchmark import Benchmark
-from metacog_pipeline.benchmarks.common.files import Shown, mark_of, read_frame, write_frame
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import Shown, mark_of, read_frame, write_frame
 
 UNPARSABLE = ("answer_unparsed", "confidence_unparsed", "meta_invalid")
 

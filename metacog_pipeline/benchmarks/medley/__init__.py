@@ -38,7 +38,7 @@ from metacog_pipeline.benchmark.contract import (
     Stage,
     Step,
 )
-from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.medley import asking, importing, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
 from metacog_pipeline.benchmarks.medley.construction import authored, given

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.tasks import chosen_items
-from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
-from metacog_pipeline.benchmarks.common.importing import (
+from metacog_pipeline.asking.answer_files import FileRow, read_rows
+from metacog_pipeline.asking.importing import (
     Imported,
     Rejected,
     RowError,
@@ -28,7 +26,9 @@ from metacog_pipeline.benchmarks.common.importing import (
     imported_record,
     replayed_partition,
 )
-from metacog_pipeline.benchmarks.common.importing import parse_mapping as parse_mapping_of
+from metacog_pipeline.asking.importing import parse_mapping as parse_mapping_of
+from metacog_pipeline.asking.tasks import chosen_items
+from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply

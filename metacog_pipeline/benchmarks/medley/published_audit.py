@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check
+from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
 from metacog_pipeline.benchmarks.medley.aggregate import letter, mms, rule_based_share
 from metacog_pipeline.benchmarks.medley.items import DOMAINS

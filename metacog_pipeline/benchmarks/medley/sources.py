@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 
-from metacog_pipeline.benchmarks.common.sources import (
+from metacog_pipeline.benchmark.source_files import (
     Fetched,
     Progress,
     downloaded,

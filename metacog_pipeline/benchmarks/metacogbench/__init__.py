@@ -32,7 +32,7 @@ from metacog_pipeline.benchmark.contract import (
     Step,
     Table,
 )
-from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts
 from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD

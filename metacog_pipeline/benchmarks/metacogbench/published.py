@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
-from metacog_pipeline.benchmarks.common.published_rows import Tables, audited, hundredth, long
+from metacog_pipeline.benchmark.published_rows import Tables, audited, hundredth, long
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables
 from metacog_pipeline.files import shipped

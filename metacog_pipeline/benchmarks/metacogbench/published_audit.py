@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check
+from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
 from metacog_pipeline.benchmarks.metacogbench.composites import (
     COMPOSITES,
     PARTS,

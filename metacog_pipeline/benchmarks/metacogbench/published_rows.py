@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.published_rows import Computed, Tables
+from metacog_pipeline.benchmark.published_rows import Computed, Tables
 from metacog_pipeline.benchmarks.metacogbench import published
 
 

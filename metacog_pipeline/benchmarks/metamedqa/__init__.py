@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
-from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.metamedqa import items
 from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
 from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps

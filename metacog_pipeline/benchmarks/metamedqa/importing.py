@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.asking import construction
+from metacog_pipeline.asking import construction, importing
+from metacog_pipeline.asking.answer_files import FileRow, read_rows
+from metacog_pipeline.asking.importing import Imported, Rejected, RowError, absent, first_named
 from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.benchmarks.common import importing
-from metacog_pipeline.benchmarks.common.answer_files import FileRow, read_rows
-from metacog_pipeline.benchmarks.common.importing import Imported, Rejected, RowError, absent, first_named
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.common.wording import read_words, require_known, require_text, suggestion
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, suggestion
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped

@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.common.sources import (
+from metacog_pipeline.benchmark.source_files import (
     Fetched,
     Progress,
     downloaded,

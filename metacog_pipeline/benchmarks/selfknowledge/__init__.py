@@ -29,7 +29,7 @@ from metacog_pipeline.benchmark.contract import (
     Source,
     Step,
 )
-from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.selfknowledge import items, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO

@@ -12,7 +12,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
-from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.logprobs import decode_logprobs

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
 
 YesNoRule = Literal["default", "reference", "strict"]

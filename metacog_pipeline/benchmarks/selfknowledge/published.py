@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from metacog_pipeline.benchmarks.common.auditing import Check, audit_frame, check, computed_from_published
+from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check, computed_from_published
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
 from metacog_pipeline.benchmarks.selfknowledge.measures import log_linear

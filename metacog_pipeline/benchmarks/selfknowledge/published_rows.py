@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.published_rows import Computed, Tables, audited, long
+from metacog_pipeline.benchmark.published_rows import Computed, Tables, audited, long
 
 _SUFFIX = {
     "original": "", "esma": " ESMA", "sft": " SFT on yes and no", "fictional_sft": " taught the facts",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag
-from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item

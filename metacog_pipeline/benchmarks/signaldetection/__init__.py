@@ -19,7 +19,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Step
-from metacog_pipeline.benchmarks.common.wording import words_of
+from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS

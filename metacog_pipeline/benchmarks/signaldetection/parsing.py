@@ -27,7 +27,7 @@ from typing import Annotated, Literal, cast
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Call, Flag
-from metacog_pipeline.benchmarks.common.thinking import without_thinking
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 
 ParseStatus = Literal["ok", "answer_unparsed", "confidence_unparsed"]

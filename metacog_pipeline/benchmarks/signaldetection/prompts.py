@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.common.wording import (
+from metacog_pipeline.benchmark.wording import (
     read_words,
     require_known,
     require_text,

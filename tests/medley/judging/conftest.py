@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash, load_judge_wording
-from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.llm.spec import ModelSpec

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
 from metacog_pipeline.benchmarks.medley.judging.asking import (
     JUDGE_TOKENS,
     MODES,
@@ -20,6 +19,7 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     panel,
     steps,
 )
+from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.benchmarks.medley.presentation import Masking
 from metacog_pipeline.errors import StudyError

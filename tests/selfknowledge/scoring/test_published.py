@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
+from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
 from metacog_pipeline.benchmarks.selfknowledge.published import (
     FILES,

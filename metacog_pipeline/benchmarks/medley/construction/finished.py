@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Made
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.medley.construction import invariants, steps
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 
@@ -42,7 +42,7 @@ def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tupl
     """Return at most ``limit`` instances, drawn by their ids, in their order and newly numbered; a larger one only adds."""
     if limit is None:
         return tuple(instances)
-    kept = set(draw([instance.item_id for instance in instances], limit, seed, _PURPOSE))
+    kept = set(seeded_sample([instance.item_id for instance in instances], limit, seed, _PURPOSE))
     chosen = [instance for instance in instances if instance.item_id in kept]
     return tuple(instance.changed(position=place) for place, instance in enumerate(chosen))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 
 #: Probe → how many of each domain, or of the whole set.
@@ -25,10 +25,10 @@ def draw_probes(instances: Sequence[Instance], seed: int) -> dict[str, tuple[str
         left = [instance.item_id for instance in ordinary if instance.domain == domain]
         taken: list[str] = []
         for name, number in PER_DOMAIN.items():
-            chosen = draw(left, number, seed, name)
-            chosen += draw(taken, number - len(chosen), seed, name)
+            chosen = seeded_sample(left, number, seed, name)
+            chosen += seeded_sample(taken, number - len(chosen), seed, name)
             drawn[name] += chosen
             left, taken = [each for each in left if each not in chosen], taken + chosen
     for name, number in OVERALL.items():
-        drawn[name] = draw([instance.item_id for instance in ordinary], number, seed, name)
+        drawn[name] = seeded_sample([instance.item_id for instance in ordinary], number, seed, name)
     return {name: tuple(ids) for name, ids in drawn.items()}

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metacogbench.construction import invariants, shipped
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item, changed
 
@@ -33,7 +33,9 @@ def _limited(items: Sequence[Item], seed: int, limit: int) -> list[Item]:
     """Return so many items of each tier; a larger number only adds."""
     kept: set[str] = set()
     for tier in TIERS:
-        kept |= {*draw((i.item_id for i in items if i.tier == tier), limit, seed, f"metacogbench:{tier}")}
+        kept |= {
+            *seeded_sample((i.item_id for i in items if i.tier == tier), limit, seed, f"metacogbench:{tier}")
+        }
     return [item for item in items if item.item_id in kept]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import infer_kind
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import apply_edit, item_id, missing_provenance
@@ -42,7 +42,7 @@ def sample(ids: Sequence[str], k: int = SAMPLE_SIZE, seed: int = 0, purpose: str
     """Draw ``k`` of the eligible ids by SHA-256 rank, in rank order; SourceError when there are fewer."""
     if k > len(ids):
         raise SourceError(f"{k} items asked for, {len(ids)} are eligible; lower the number")
-    return draw(ids, k, seed, purpose)
+    return seeded_sample(ids, k, seed, purpose)
 
 
 def worksheet(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import metacog_pipeline
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import kind_by_key
@@ -135,7 +135,7 @@ def limit_items(items: Sequence[Item], limit: int | None, seed: int) -> list[Ite
     """Return at most ``limit`` items, drawn by SHA-256 rank (purpose ``limit``); order and positions stay."""
     if limit is None or limit >= len(items):
         return list(items)
-    chosen = set(draw([item.item_id for item in items], limit, seed, "limit"))
+    chosen = set(seeded_sample([item.item_id for item in items], limit, seed, "limit"))
     return [item for item in items if item.item_id in chosen]
 
 

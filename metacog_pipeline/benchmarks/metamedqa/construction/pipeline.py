@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import build, edit_table, invariants, records
 from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import item_tags
@@ -76,7 +76,7 @@ def select_fictional(
             f"fictional pool: {count} questions asked for, {len(fitting)} of {len(pool)} rows have a language "
             "starting with 'en'; lower the count or add rows"
         )
-    chosen = set(draw([row.item_id for row in fitting], count, seed, "fictional"))
+    chosen = set(seeded_sample([row.item_id for row in fitting], count, seed, "fictional"))
     return [row for row in fitting if row.item_id in chosen]
 
 

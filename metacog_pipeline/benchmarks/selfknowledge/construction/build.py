@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.selfknowledge.construction.rows import Row
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item
 
@@ -50,7 +50,7 @@ def build(
         for part in parts
         for row in select(part.rows, dataset, split)
     }
-    drawn = draw(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
+    drawn = seeded_sample(chosen, len(chosen) if limit is None else limit, seed, BENCHMARK)
     return [_item(name, dataset, split, place, *chosen[name]) for place, name in enumerate(drawn)]
 
 
@@ -75,7 +75,7 @@ def _train_events(events: Sequence[str]) -> set[str]:
 
 
 def _train_half(names: Sequence[str]) -> set[str]:
-    return set(draw(names, len(names) // 2, SPLIT_SEED, f"{BENCHMARK}-train"))
+    return set(seeded_sample(names, len(names) // 2, SPLIT_SEED, f"{BENCHMARK}-train"))
 
 
 def _item(name: str, dataset: str, split: str, position: int, part: Part, row: Row) -> Item:

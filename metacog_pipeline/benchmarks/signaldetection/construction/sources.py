@@ -24,8 +24,8 @@ from pathlib import Path
 import httpx
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmarks.common import sources as common
-from metacog_pipeline.benchmarks.common.sources import Fetched, Progress
+from metacog_pipeline.benchmark import source_files as common
+from metacog_pipeline.benchmark.source_files import Fetched, Progress
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, cast
 
-from metacog_pipeline.benchmarks.common.draw import draw
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
 from metacog_pipeline.benchmarks.signaldetection.construction import deletion
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item, Task
@@ -97,7 +97,7 @@ def _drawn(task: Task, rows: Iterable[int], trials: int, seed: int, dataset: str
     """Return (item id, row) of the rows drawn, in the order of the draw."""
     prefix = PREFIXES.get(dataset, dataset)
     by_name = {f"{prefix}-{task}-{row:06d}": row for row in rows}
-    return [(name, by_name[name]) for name in draw(by_name, trials, seed, f"signaldetection-{task}")]
+    return [(name, by_name[name]) for name in seeded_sample(by_name, trials, seed, f"signaldetection-{task}")]
 
 
 def _uniform(seed: int, purpose: str, name: str) -> float:

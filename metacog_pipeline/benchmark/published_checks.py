@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import computed_once
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.study.frames import computed_once
 
 AUDIT_SCHEMA = pl.Schema(
     {

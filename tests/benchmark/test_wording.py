@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.common.wording import (
+from metacog_pipeline.benchmark.wording import (
     read_words,
     require_known,
     require_text,

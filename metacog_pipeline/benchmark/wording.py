@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metacog_pipeline.benchmarks.common.files import beside
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import beside
 
 WordsT = TypeVar("WordsT")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from metacog_pipeline.benchmarks.common.sources import (
+from metacog_pipeline.benchmark.source_files import (
     Fetched,
     downloaded,
     fetch_each,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.common.auditing import (
+from metacog_pipeline.benchmark.published_checks import (
     AUDIT_SCHEMA,
     audit_frame,
     check,
     computed_from_published,
 )
-from metacog_pipeline.benchmarks.common.files import computed_once
+from metacog_pipeline.study.frames import computed_once
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.benchmarks.common.files import mark_of, write_frame
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.study.frames import mark_of, write_frame
 
 VERSION = "1"
 MARK = "rows:"  # of files that were written here

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.common.meta_d import meta_d_estimates
+from metacog_pipeline.scoring.two_choice_equivalent import meta_d_estimates
 from metacog_pipeline.stats.folded import fold
 from metacog_pipeline.stats.observers import criteria_around, expected_counts
 from metacog_pipeline.stats.resampling import Patterns
