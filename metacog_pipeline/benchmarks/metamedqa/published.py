@@ -50,7 +50,7 @@ def _table(stem: str) -> pl.DataFrame:
 
 
 def _joined(*parts: pl.Expr) -> pl.Expr:
-    text = pl.concat_str(parts, separator="; ", ignore_nulls=True)
+    text = pl.concat_str(parts, separator=" | ", ignore_nulls=True)
     return pl.when(text != "").then(text)
 
 
