@@ -17,7 +17,6 @@ from metacog_pipeline.benchmarks.medley.stages.construction import stripped_ids
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
 
 from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
@@ -26,6 +25,7 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.frames import read_frame
 
 pytestmark = pytest.mark.proof
 

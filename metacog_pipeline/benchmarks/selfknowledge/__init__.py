@@ -50,6 +50,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     load_wording,
     messages,
 )
+from metacog_pipeline.benchmarks.selfknowledge.published import PUBLISHED
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -89,6 +90,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     measures = MEASURES
     contrasts = CONTRASTS
     tables = (CURVES,)
+    published = PUBLISHED
     board = BOARD
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}

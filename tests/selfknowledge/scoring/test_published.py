@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.selfknowledge.implied import Answers, implied_rates, whole_answers
-from metacog_pipeline.benchmarks.selfknowledge.published import (
+from metacog_pipeline.benchmarks.selfknowledge.published_audit import (
     FILES,
     RATES_SCHEMA,
-    audit_published,
     audit_tables,
     derived,
     rates_behind,
@@ -101,14 +100,6 @@ def test_a_changed_figure_is_found(tmp_path: Path) -> None:
     assert ("table 1", "OpenAI GPT 5.2", "d_prime") in set(
         odd.select("place", "subject", "quantity").iter_rows()
     )
-
-
-def test_the_audit_is_computed_once_per_home(tmp_path: Path) -> None:
-    first = audit_published(tmp_path)
-    path = tmp_path / "estimates" / "selfknowledge" / "published" / "rates.parquet"
-    at = path.stat().st_mtime_ns
-    assert audit_published(tmp_path).equals(first)
-    assert path.stat().st_mtime_ns == at
 
 
 @settings(max_examples=40, deadline=None)
