@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class CountTable:
-    """CountTable of one K to be fitted.
+    """Cells of one K to be fitted.
 
     Attributes
     ----------

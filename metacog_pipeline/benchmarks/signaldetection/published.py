@@ -172,7 +172,7 @@ def _sensitivity(
     fits: list[Fitted] = []
     found: list[Claim] = []
     for place, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
-        fit = fitted_counts(raw.take(place), DATASET, SOURCE, task, model, seed, posteriors, KEEP)
+        fit = fitted_counts(raw.take(place), (DATASET, SOURCE, task, model), seed, posteriors, KEEP)
         fits.append(fit)
         row = values.get((task, model), {})
         stated = {quantity: row.get(column) for quantity, column in _PRINTED.items()}

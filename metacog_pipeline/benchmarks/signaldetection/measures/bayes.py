@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAW
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
+Bound = Benchmark[Any, Any, Any]
 # Measure -> parameter of the posterior.
 BAYES = {
     "d_bayes": "d1",
@@ -51,48 +52,30 @@ class Fitted:
         return -math.inf if value is None else value
 
 
-def folder_of(benchmark: Benchmark[Any, Any, Any]) -> Path:
+def folder_of(benchmark: Bound) -> Path:
     """Return where the posteriors of a study are kept; whoever deletes it loses time, nothing else."""
     return benchmark.context.cache("posteriors")
 
 
-def fitted(benchmark: Benchmark[Any, Any, Any], group: Group) -> Fitted:
+def fitted(benchmark: Bound, group: Group) -> Fitted:
     """Return the posterior of a group, or the reason its counts have none."""
-    counts, task = counts_of(group), group.task or ""
+    counts, names = counts_of(group), (group.dataset, group.source, group.task or "", group.model)
     why = no_meta_d(counts)
     if why is not None:
-        return Fitted(group.dataset, group.source, task, group.model, counts.n_rated, None, why)
-    return fitted_counts(
-        counts.rated,
-        group.dataset,
-        group.source,
-        task,
-        group.model,
-        benchmark.context.seed,
-        folder_of(benchmark),
-    )
+        return Fitted(*names, counts.n_rated, None, why)
+    return fitted_counts(counts.rated, names, benchmark.context.seed, folder_of(benchmark))
 
 
 def fitted_counts(
-    table: stats_counts.Counts,
-    dataset: str,
-    source: str,
-    task: str,
-    model: str,
-    seed: int,
-    folder: Path,
-    keep: int = DRAWS,
+    table: stats_counts.Counts, names: tuple[str, str, str, str], seed: int, folder: Path, keep: int = DRAWS
 ) -> Fitted:
-    """Return the posterior of raw counts of one model and task, ``keep`` draws of it kept in ``folder``."""
-    label = "/".join((dataset, source, task, model))
-    kept = posterior(table, seed=seed, label=label, folder=folder, keep=keep)
+    """Return the posterior of raw counts of one data set, source, task and model; ``keep`` draws are kept in ``folder``."""
+    kept = posterior(table, seed=seed, label="/".join(names), folder=folder, keep=keep)
     why = None if kept.converged else f"posterior {kept.status}: {kept.reason}"
-    return Fitted(dataset, source, task, model, int(table.n[0]), kept, why)
+    return Fitted(*names, int(table.n[0]), kept, why)
 
 
-def bayes_estimates(
-    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]
-) -> list[dict[str, Estimate]]:
+def bayes_estimates(benchmark: Bound, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Return the posterior means of every group."""
     return [_estimates(fitted(benchmark, group), counts_of(group)) for group in groups]
 
