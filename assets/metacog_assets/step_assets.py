@@ -21,8 +21,10 @@ from metacog_assets.showing import preview
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.roles import RoleResult
-from metacog_pipeline.benchmark.contract import Check, Checked, Stage, Step
+from metacog_pipeline.benchmark.contract import Checked, Stage, Step
 from metacog_pipeline.benchmark.schema import arrow_schema_of
+
+HOLDS = "holds"
 
 
 def step_assets(benchmark: Bound) -> list[AssetsDefinition]:
@@ -50,10 +52,7 @@ def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
         automation_condition=FILL_MISSING if step.asks is not None else FOLLOW,
         description=step.says,
         metadata=_columns(step),
-        check_specs=[
-            AssetCheckSpec(check, asset=name, description=each.says, blocking=each.blocking)
-            for check, each in step.checks.items()
-        ],
+        check_specs=_specs(name, step),
         owners=owners(),
         tags=tags("items", paid=step.asks is not None, benchmark=owner),
     )
@@ -72,7 +71,7 @@ def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
                 "preview": preview(found.frame),
             },
             data_version=DataVersion(found.digest),
-            check_results=[_checked(check, each, found.checks) for check, each in wanted.checks.items()],
+            check_results=_checked(wanted, found.checks),
         )
 
     return made
@@ -92,10 +91,22 @@ def _columns(step: Step) -> dict[str, Any]:
     return schema_of_rows({each.name: each.type for each in schema}, step.writes)
 
 
-def _checked(name: str, check: Check, results: Mapping[str, Checked]) -> AssetCheckResult:
-    return AssetCheckResult(
-        check_name=name,
-        passed=results[name].passed,
-        severity=AssetCheckSeverity.ERROR if check.blocking else AssetCheckSeverity.WARN,
-        metadata=dict(results[name].facts),
-    )
+def _specs(asset: str, step: Step) -> list[AssetCheckSpec]:
+    """Return one check that sums up those of the step; a blocking one that fails has ended the step already."""
+    said = "; ".join(f"{name}: {check.says.rstrip('.')}" for name, check in step.checks.items())
+    return [AssetCheckSpec(HOLDS, asset=asset, description=f"{said}.")] if step.checks else []
+
+
+def _checked(step: Step, results: Mapping[str, Checked]) -> list[AssetCheckResult]:
+    if not step.checks:
+        return []
+    facts = {f"{name}: {what}": value for name in step.checks for what, value in results[name].facts.items()}
+    failed = [name for name in step.checks if not results[name].passed]
+    return [
+        AssetCheckResult(
+            check_name=HOLDS,
+            passed=not failed,
+            severity=AssetCheckSeverity.WARN,
+            metadata={"passed": len(step.checks) - len(failed), "failed": ", ".join(failed), **facts},
+        )
+    ]
