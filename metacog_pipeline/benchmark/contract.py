@@ -161,6 +161,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         How answers collected elsewhere are kept; None where a replayed model cannot be scored.
     preview
         Columns of the responses worth showing.
+    training
+        Steps that train a model on the benchmark's task, where the study has ``[training]``.
     trial_settings
         Keys of its table that need no download and few items: what `check_benchmark` tries it with.
     """
@@ -188,6 +190,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     board: ClassVar[Board] = PLAIN
     importer: ClassVar[Importer | None] = None
     preview: ClassVar[tuple[str, ...]] = ()
+    training: ClassVar[tuple[TrainingStep, ...]] = ()
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __init__(self, settings: SettingsT, context: Context) -> None:

@@ -12,8 +12,8 @@ from metacog_pipeline.benchmarks.common.judging import judged_partition
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.judging.prompts import load_judge_wording, messages
 from metacog_pipeline.benchmarks.medley.parsing import parse_judgement
-from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
-from metacog_pipeline.benchmarks.serving import respondents
+from metacog_pipeline.asking.planning import PlanRow, plan_study
+from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.types import ChatRequest, Sampling

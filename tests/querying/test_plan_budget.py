@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.planning import plan_study
+from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.llm.ledger import FOLDER, NANO
 from metacog_pipeline.llm.ledger_records import Record, boot_id, line_of
 from metacog_pipeline.study import load_study

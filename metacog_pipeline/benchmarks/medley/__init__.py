@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -75,9 +75,6 @@ from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-
-if TYPE_CHECKING:
-    from metacog_pipeline.benchmarks.common.benchmark import Benchmark as Legacy
 
 _SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition
 
@@ -135,14 +132,6 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
     }
     preview = ("item_id", "condition", "status", "failed_step", "changed_private", "changed_social")
 
-    @classmethod
-    def legacy(cls) -> Legacy:
-        """Return the benchmark as what is not ported yet takes it."""
-        from metacog_pipeline.benchmarks.legacy import legacy
-
-        return legacy(cls)
-
-    # --- what the study file says -----------------------------------------------------------------------------------
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
         """The way the study scores."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -172,10 +172,3 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     def observer(self, parameters: ObserverSpec) -> Respondent:
         """Return the simulated respondent with these parameters."""
         return SimulatedRespondent(self.items, parameters, self.wording)
-
-    @classmethod
-    def legacy(cls) -> Any:
-        """Return the functions today's stages call."""
-        from metacog_pipeline.benchmarks.legacy import legacy
-
-        return legacy(cls)

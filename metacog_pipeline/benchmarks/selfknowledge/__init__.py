@@ -208,10 +208,3 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         return dual.with_columns(
             correct=pl.col("correct").cast(pl.Float64), n_alternatives=pl.lit(None, pl.Int32)
         )
-
-    @classmethod
-    def legacy(cls) -> Any:
-        """Return the functions today's stages call."""
-        from metacog_pipeline.benchmarks.legacy import legacy
-
-        return legacy(cls)

@@ -53,13 +53,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
-    @classmethod
-    def legacy(cls) -> Any:
-        """Return the functions of today's planner, server and launcher."""
-        from metacog_pipeline.benchmarks.legacy import legacy
-
-        return legacy(cls)
-
     def construction(self) -> tuple[Step, ...]:
         """Return the two steps: sources, items."""
         return STEPS
