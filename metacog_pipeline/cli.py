@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 
 
 #: Commands of version 0.1 to what they are called now.
-RENAMED: Mapping[str, str] = {"simulate-server": "serve", "audit": "metacogbench audit"}
+RENAMED: Mapping[str, str] = {"simulate-server": "serve"}
 
 
 class Commands(click.Group):
@@ -59,7 +59,7 @@ class Commands(click.Group):
         elif cmd_name in RENAMED:
             raise click.UsageError(f"`{cmd_name}` is now `{RENAMED[cmd_name]}`")
         else:
-            return None
+            return _of_a_benchmark(cmd_name)
         assert isinstance(command, click.Command)
         return command
 
@@ -69,6 +69,14 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
         with formatter.section("Commands of benchmarks"):
             formatter.write_dl([(name, f"See metacog {name} --help.") for name in registry.commands()])
+
+
+def _of_a_benchmark(name: str) -> None:
+    """Raise UsageError where ``name`` is what a benchmark's own command calls a command of its."""
+    for benchmark in registry.commands():
+        group = registry.load_command(benchmark)
+        if isinstance(group, click.Group) and name in group.commands:
+            raise click.UsageError(f"`{name}` is a command of a benchmark: metacog {benchmark} {name}")
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

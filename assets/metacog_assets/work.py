@@ -61,7 +61,7 @@ def read(benchmark: Bound, partition: Partition) -> Done:
     """Read a partition's answers into responses."""
     found = files.read(benchmark, partition)
     by_status = dict(found.frame["status"].value_counts(sort=True).iter_rows())
-    path = files.responses_path(partition)
+    path = judging.responses_path(partition)
     missing = found.frame.height != found.expected
     return Done(
         {
@@ -91,7 +91,7 @@ def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition
     if declared is None:  # the study file has changed since the definitions were loaded
         return Done({"judges": "none named"}, "", Verdict(ANSWERED, True, {}))
     kept = judging.judged_as(partition)
-    responses = read_frame(files.responses_path(partition))
+    responses = read_frame(judging.responses_path(partition))
     expected = judging.expected(benchmark, declared, partition, responses)
     try:
         label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"

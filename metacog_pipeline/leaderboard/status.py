@@ -61,8 +61,9 @@ def _states(benchmark: Bound) -> Iterator[PartitionState]:
     for each in partitions:
         yield _state(each, tasks.expected(benchmark, each.spec), partial(tasks.fingerprint, benchmark, each))
     declared = judging.wanted(benchmark)
-    for each in partitions if declared is not None else ():
-        yield _judged(benchmark, declared, each)
+    if declared is not None:
+        for each in partitions:
+            yield _judged(benchmark, declared, each)
 
 
 def _judged(benchmark: Bound, declared: Judging, partition: Partition) -> PartitionState:
