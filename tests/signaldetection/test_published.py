@@ -26,6 +26,7 @@ def data(tmp_path: Path) -> Path:
     """A small table of the same grid: two models, one task, counts of some hundreds."""
     folder = tmp_path / "data"
     folder.mkdir()
+    shutil.copy(SHIPPED / "notes.csv", folder)
     n_s1 = {"one": "30;20;15;12;9;7;4;2;1;0", "two": "10;22;30;12;9;7;6;2;2;0"}
     n_s2 = {"one": "1;2;3;5;8;10;14;17;20;20", "two": "2;2;3;5;8;10;14;27;16;13"}
     size = {"n_ratings": 5, "n_S1": 100, "n_S2": 100}

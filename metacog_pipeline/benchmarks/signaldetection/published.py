@@ -141,6 +141,13 @@ def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
 
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return every printed number beside what the counts published with it give, by each method."""
+    given = pl.read_csv(folder() / "notes.csv")
+    remarks = {tuple(row[:-1]): row[-1] for row in given.iter_rows()}
+
+    def note(each: Claim) -> str | None:
+        cell = (each.place, each.task, each.model, each.condition, each.quantity)
+        return each.note or (remarks.get(cell) if each.method in (BAYES, RAW_RATES) else None)
+
     rows = [
         {
             **{name: getattr(each, name) for name in PUBLISHED_CLAIM if hasattr(each, name)},
@@ -148,6 +155,7 @@ def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
             "subject": f"{each.model}, task {each.task}, {each.condition}",
             "method": "as the paper" if each.method in (BAYES, RAW_RATES) else each.method,
             "tolerance": TOLERANCE[each.quantity],
+            "note": note(each),
         }
         for each in refit(benchmark).claims
     ]
