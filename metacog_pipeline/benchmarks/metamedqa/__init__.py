@@ -11,7 +11,7 @@ of a model, ``importing`` reads answers collected elsewhere, ``construction`` bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,15 +19,16 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.metamedqa import items
 from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
 from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps
 from metacog_pipeline.benchmarks.metamedqa.board import BOARD
+from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
 from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
 from metacog_pipeline.benchmarks.metamedqa.construction.steps import STEPS
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME
+from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
 from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_LEVELS, coded
 from metacog_pipeline.benchmarks.metamedqa.parsing import response
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
@@ -38,7 +39,7 @@ from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats import resampling
 
 
-class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
+class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
 
     name, title = NAME, "MetaMedQA"
@@ -49,7 +50,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",
     )
-    Settings, Item, Response = settings_of.Settings, items.Item, response.Response
+    Settings, Item, Response = settings_of.Settings, Question, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
@@ -66,6 +67,16 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
     def needed_sources(self) -> tuple[str, ...]:
         """Return the names of all sources: another data set of the same study file may read them."""
         return tuple(SOURCES)
+
+    @property
+    def built(self) -> Sequence[Question]:
+        """The whole question set; raises SourceError before it is built."""
+        return super().items
+
+    @property
+    def items(self) -> Sequence[Question]:
+        """The items of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
+        return limit_items(self.built, self.settings.limit, self.context.seed)
 
     @property
     def files(self) -> tuple[Path, Dataset, Path | None]:
@@ -104,7 +115,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
         words = self.wording
         return [words.instructions, words.confidence_request, words.system_message(condition)]
 
-    async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
+    async def ask(self, item: Question, condition: str, chat: Chat) -> None:
         """Ask letter and confidence of one item."""
         await ask_item(item, condition, chat, self.wording)
 
@@ -112,7 +123,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, items.Item, response.Response]):
         """Return the simulated observer with these parameters."""
         return SimulatedRespondent(self.items, parameters)
 
-    def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
+    def parse(self, item: Question, condition: str, calls: Calls) -> response.Response:
         """Read letter and confidence, or why there is none."""
         return response.read_response(item, calls)
 

@@ -226,7 +226,7 @@ def export_command(
             calls = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
             export.write_records(output, export.item_records(found, calls))
         elif layout == "samples":
-            write_text(output, json.dumps(export.samples(found, loaded.items), indent=1) + "\n")
+            write_text(output, json.dumps(export.samples(found, loaded.built), indent=1) + "\n")
         else:
             estimates = _of_condition(read_frame(run_estimates_path(partition)), condition, layout)
             write_text(output, json.dumps(export.summary(estimates), indent=1, sort_keys=True) + "\n")

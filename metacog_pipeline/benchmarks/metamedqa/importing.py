@@ -62,7 +62,7 @@ def import_answers(
     if not construction.items_current(benchmark):
         construction.build(benchmark)
     how: dict[str, Any] = {"model": model, "run": run, "mapping": mapping, "condition": condition}
-    found = read_answers(file, benchmark.items, wording=benchmark.wording, **how)
+    found = read_answers(file, benchmark.built, wording=benchmark.wording, **how)
     keep_imported(partition, found.records)
     return found
 

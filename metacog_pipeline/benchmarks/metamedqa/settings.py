@@ -18,7 +18,7 @@ class Settings(sections.Settings):
     ``wording`` is a TOML file with the exact texts of another study. Both are relative to the study file.
     """
 
-    limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
+    limit: int | None = setting(Stage.ASKING, None, ge=1, strict=True)
     dataset: Literal["published", "corrected", "sample", "custom"] = setting(Stage.ITEMS, "published")
     order: Literal["default", "published", "parent"] = setting(Stage.ITEMS, "default")
     conditions: Annotated[tuple[str, ...], Field(min_length=1)] = setting(Stage.ASKING, ("baseline",))

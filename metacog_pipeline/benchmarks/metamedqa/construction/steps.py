@@ -14,7 +14,6 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.files import sha256_hex, shipped
 
@@ -52,17 +51,17 @@ def fictional(benchmark: MetaMedQA, inputs: Inputs) -> Made:
 
 
 def items(benchmark: MetaMedQA, inputs: Inputs) -> Made:
-    """Build the items, all rules checked, and keep those the study asks: all, or ``limit`` drawn by its seed."""
+    """Build the items, all rules checked."""
     home, dataset, folder = benchmark.files
-    settings, seed = benchmark.settings, benchmark.context.seed
-    done = pipeline.construct(home, dataset, order=settings.order, seed=seed, folder=folder)
+    order, seed = benchmark.settings.order, benchmark.context.seed
+    done = pipeline.construct(home, dataset, order=order, seed=seed, folder=folder)
     anomalous = {note["item_id"] for note in done.manifest["anomalies"]}
     known = [v for v in done.violations if v.item_id in anomalous or v.advisory]
     unexpected = [v.render() for v in done.violations if v not in known]
     counts = {key: value for key, value in done.manifest.items() if "count" in key}
     return Made(
-        rows=limit_items(done.items, settings.limit, seed),
-        facts={"dataset": dataset, "built": len(done.items), **counts},
+        rows=done.items,
+        facts={"dataset": dataset, **counts},
         checks={
             "counts_add_up": Checked(not any(v.rule == "O4" for v in done.violations), counts),
             "invariants_hold": Checked(
