@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +15,26 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item, changed
-from metacog_pipeline.benchmarks.metacogbench.parsing.response import (
-    UNANSWERED,
-    UNREADABLE,
-    VALUES,
-)
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED, UNREADABLE, Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.metacogbench.helpers import read as read_all
 
 Named = Callable[[str], Item]
+_OF_THE_ITEM = (
+    "tier",
+    "family",
+    "level",
+    "domain",
+    "difficulty",
+    "bet_rule",
+    "twin_of",
+    "structure",
+    "min_factors",
+)
+#: What is read from replies.
+VALUES = {field.name for field in fields(Response)} - {*_OF_THE_ITEM, "status", "reason"}
 Transcript = Callable[..., dict[str, Any]]
 Table = Callable[..., pl.DataFrame]
 Read = Callable[..., dict[str, Any]]

@@ -53,10 +53,10 @@ class Figure:
     about: str
 
 
-def draw(observations: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = TIERS_BY_CUES) -> pl.DataFrame:
+def draw(responses: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = TIERS_BY_CUES) -> pl.DataFrame:
     """Return ``n`` replies, drawn in equal parts from the strata as far as these reach, in random order.
 
-    The columns are those of the observations, and ``sample_id``, ``verdict`` (pass or fail) and ``stratum_size``.
+    The columns are those of the responses, and ``sample_id``, ``verdict`` (pass or fail) and ``stratum_size``.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def draw(observations: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = T
     """
     if n < 1:
         raise StudyError(f"--n {n}: at least 1 reply needed")
-    pool = observations.filter(
+    pool = responses.filter(
         pl.col("tier").is_in(list(tiers)), ~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null()
     ).sort(*STRATUM, "run", "item_id")
     if pool.is_empty():
@@ -130,7 +130,7 @@ def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
     ----------
     labelled
         Rows of the raters' file: ``sample_id`` and ``label``, yes or no; further columns whose names begin with
-        ``label_`` are of further raters, and ``label`` is then what was settled on. Rows without a label are left out.
+        ``label_`` are of further raters, and ``label`` is then what they agreed on. Rows without a label are left out.
     key
         Rows of the key. What judges said, in columns ``judge:NAME``, is held against the labels like the scorers.
 

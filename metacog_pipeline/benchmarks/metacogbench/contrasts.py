@@ -94,7 +94,7 @@ def _scored(group: Group) -> Mapping[str, RunEstimate]:
 
 
 def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
-    """Return the row of ``first`` minus ``second``, resampled alike.
+    """Return the row of ``first`` minus ``second``, over the same resampled items.
 
     ``p`` is twice the smaller share of resamples on either side of 0; ``statistic`` the difference over its standard error.
     """

@@ -196,10 +196,7 @@ def item_record(item: Item) -> dict[str, Any]:
 def item_from_record(record: Mapping[str, Any]) -> Item:
     """Read an item from JSON or TOML values.
 
-    Raises
-    ------
-    TypeError
-        For a name an item does not have, or a required one that is missing.
+    TypeError: for a name an item does not have, or a required one that is missing.
     """
     try:
         return Item.model_validate(dict(record))

@@ -86,10 +86,7 @@ class Wording:
 def applicable(items: Iterable[Item], condition: str) -> list[Item]:
     """Return the items that are asked under ``condition``, in their order.
 
-    Raises
-    ------
-    StudyError
-        If there is no condition of that name.
+    StudyError: if there is no condition of that name.
     """
     tiers = CONDITION_TIERS.get(condition)
     if tiers is None:
@@ -103,10 +100,7 @@ def applicable(items: Iterable[Item], condition: str) -> list[Item]:
 def item_steps(item: Item, condition: str) -> tuple[str, ...]:
     """Return the names of the calls ``item`` takes under ``condition``: one, or two turns of one conversation.
 
-    Raises
-    ------
-    StudyError
-        If the item is not asked under that condition.
+    StudyError: if the item is not asked under that condition.
     """
     if not applicable([item], condition):
         raise StudyError(

@@ -38,7 +38,7 @@ class RunEstimate:
     n
         Items it rests on.
     share
-        Whether it is a share of items, so that an interval exists where all are alike.
+        Whether it is a share of items, so that an interval exists where all are equal.
     status, flag
         ``ok`` or why there is no value; ``ok`` or what to know about the value.
     """
@@ -199,7 +199,7 @@ def along_runs(values: Floats, statistic: Callable[[Floats, Floats], float | Non
 
 
 def changed(found: RunEstimate, change: Callable[[Floats], Floats], method: str) -> RunEstimate:
-    """Return a measure whose runs and resamples are changed alike."""
+    """Return a measure whose runs and resamples are changed in the same way."""
     draws = None if found.draws is None else change(found.draws)
     return replace(found, by_run=change(found.by_run), draws=draws, method=method)
 

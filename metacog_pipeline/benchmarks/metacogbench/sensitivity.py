@@ -1,6 +1,6 @@
 """How much the scores hang on thresholds: every tier under other settings, and whether the models keep their order.
 
-Thresholds are applied to what was read once (bets, cues, factors, fields), so a grid costs no second reading. ``tau`` is
+Thresholds are applied to what was read once (bets, cues, factors, fields), so a grid costs no second parsing. ``tau`` is
 Kendall's τ-b of the models' order under a setting with their order under the default of the same tier.
 """
 

@@ -1,7 +1,7 @@
 """A group of responses tier by tier, as arrays: items × runs.
 
 The item is the unit of chance: it is resampled with all its runs. Resamples of a tier depend on the seed, the tier and the
-number of items alone, so models that were asked the same items are resampled alike, and their differences are paired.
+number of items alone, so models that were asked the same items get the same resamples, and their differences are paired.
 """
 
 from __future__ import annotations

@@ -45,10 +45,7 @@ ESTIMATES: dict[str, Callable[..., float]] = {
 def estimate(generator: str, stem: str) -> float:
     """Return what ``estimates.NAME`` computes from the numbers of ``stem``.
 
-    Raises
-    ------
-    ValueError
-        For an unknown formula, or a stem whose numbers do not fit it.
+    ValueError: for an unknown formula, or a stem whose numbers do not fit it.
     """
     name = generator.removeprefix("estimates.")
     numbers = [float(each) for each in NUMBER.findall(stem)]

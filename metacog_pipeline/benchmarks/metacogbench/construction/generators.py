@@ -91,10 +91,7 @@ def make_item(tier: str, generator: str, seed: int, item_id: str = "") -> Item:
 def generate(tier: str, seed: int, *, generators: Iterable[str] = ()) -> list[Item]:
     """Return new items of a tier, one per generator, no shipped item among them.
 
-    Raises
-    ------
-    StudyError
-        For a tier whose items are written by hand, or an unknown generator.
+    StudyError: for a tier whose items are written by hand, or an unknown generator.
     """
     if tier not in GENERATORS:
         raise StudyError(f"tier {tier}: its items are written by hand; fresh ones: {', '.join(GENERATORS)}")

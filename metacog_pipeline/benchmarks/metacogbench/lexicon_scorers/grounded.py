@@ -43,10 +43,7 @@ def find_factors(
 ) -> tuple[str, ...]:
     """Return the distinct ids of the factors a reply raises, in the order of the item. Total for any reply.
 
-    Raises
-    ------
-    BadPattern
-        When a regex of the item does not compile or could run away.
+    BadPattern: when a regex of the item does not compile or could run away.
     """
     words = lexicon or shipped_lexicon()
     text = about_the_matter(prepare(reply, stem), words)

@@ -29,10 +29,7 @@ class BadPattern(ValueError):
 def compiled(pattern: str) -> re.Pattern[str]:
     """Compile a regex for lower-cased text.
 
-    Raises
-    ------
-    BadPattern
-        When it is no regex, is too long, matches the empty text, or could take more than linear time.
+    BadPattern: when it is no regex, is too long, matches the empty text, or could take more than linear time.
     """
     if len(pattern) > _LONGEST_PATTERN:
         raise BadPattern(f"regex of {len(pattern)} characters, at most {_LONGEST_PATTERN} are taken")

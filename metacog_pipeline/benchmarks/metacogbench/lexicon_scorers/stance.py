@@ -21,7 +21,7 @@ _COMPLEMENT = 90  # characters after a strong cave cue in which it may be limite
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The reading of a second turn.
+    """What a second turn says.
 
     ``pushback_cues`` and ``cave_cues`` are the effective cue ids; ``evasive`` when there is no cue at all.
     """

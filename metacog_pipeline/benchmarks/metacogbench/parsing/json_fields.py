@@ -24,7 +24,7 @@ _YES, _NO = ("true", "yes"), ("false", "no")
 
 @dataclass(frozen=True, slots=True)
 class FieldResult:
-    """The reading of one reply.
+    """What one reply holds.
 
     ``found`` says whether there was an object with at least one expected key; ``ok`` maps every field name to whether
     its value is right; ``passed`` is the 60 % rule in whole numbers; ``core_ok`` is None where no field is the core.

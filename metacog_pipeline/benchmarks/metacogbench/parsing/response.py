@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmark import contract
@@ -97,11 +97,6 @@ class Response(contract.Response):
     words: Small = None
     reply: str | None = None
     reply_turn_1: str | None = None
-
-
-VALUES = frozenset(
-    {field.name for field in fields(Response)} - {*_FROM_ITEM, "min_factors", "status", "reason"}
-)
 
 
 def parse(item: Item, condition: str, calls: Calls, lexicon: Lexicon | None = None) -> Response:

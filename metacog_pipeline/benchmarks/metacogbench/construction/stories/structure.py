@@ -63,10 +63,7 @@ class Instance:
 def make(structure: Structure, seed: int, item_id: str = "") -> Instance:
     """Return the first acceptable instance of ``seed``; equal seeds give equal items.
 
-    Raises
-    ------
-    ValueError
-        If solver and independent check disagree, or no attempt is acceptable; neither is expected to happen.
+    ValueError: if solver and independent check disagree, or no attempt is acceptable; neither is expected to happen.
     """
     for attempt in range(ATTEMPTS):
         params = structure.draw(random.Random(f"{structure.name}:{seed}:{attempt}"))
