@@ -82,10 +82,7 @@ class Fitted:
 def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
     """Fit a file of counts, or of trials where ``columns`` are given.
 
-    Raises
-    ------
-    StudyError
-        For a file, column, value or combination of options that cannot be fitted; one line, saying what to do.
+    Raises StudyError for a file, column, value or combination of options that cannot be fitted: what to do, in one line.
     """
     frame = read_table(path)
     if columns is None:

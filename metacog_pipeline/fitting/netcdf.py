@@ -22,10 +22,7 @@ ENGINE = "h5netcdf"
 def layout(posterior: Posterior) -> dict[str, Any]:
     """Return the draws as plain arrays with dims, coords and attrs, ready for ``arviz.from_dict``.
 
-    Raises
-    ------
-    MetacogError
-        When the posterior has no draws: it has not converged, or the data say nothing.
+    Raises MetacogError when the posterior has no draws: it has not converged, or the data say nothing.
     """
     if not posterior.converged:
         name = f" of {posterior.label}" if posterior.label else ""
@@ -45,10 +42,7 @@ def layout(posterior: Posterior) -> dict[str, Any]:
 def write_netcdf(posterior: Posterior, path: Path) -> None:
     """Write the draws to ``path``, whole or not at all.
 
-    Raises
-    ------
-    MetacogError
-        As :func:`layout`, and where the extra ``bayes`` is not installed or the file cannot be written.
+    Raises MetacogError as :func:`layout`, and where the extra ``bayes`` is not installed or the file cannot be written.
     """
     parts = layout(posterior)
     try:

@@ -91,10 +91,7 @@ class Columns:
 def read_table(path: Path) -> pl.DataFrame:
     """Return a CSV, TSV, JSON Lines, JSON or Parquet file as a frame; text files give text.
 
-    Raises
-    ------
-    StudyError
-        When the file is missing, of another kind, unreadable, or has no rows.
+    Raises StudyError when the file is missing, of another kind, unreadable, or has no rows.
     """
     kind = path.suffix.lower()
     if kind not in KINDS:
@@ -133,10 +130,7 @@ def has_counts(frame: pl.DataFrame) -> bool:
 def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[CountTable]:
     """Return the cells of a table of counts, those with equal K together, in the order of their first row.
 
-    Raises
-    ------
-    StudyError
-        Naming the row and column that holds no counts.
+    Raises StudyError naming the row and column that holds no counts.
     """
     sides, used = _count_columns(path, frame)
     ids = [name for name in frame.columns if name not in used]
@@ -162,10 +156,7 @@ def cells_from_counts(path: Path, frame: pl.DataFrame) -> list[CountTable]:
 def cells_from_trials(path: Path, frame: pl.DataFrame, columns: Columns) -> CountTable:
     """Return the cells of a table of trials, one per combination of the group columns.
 
-    Raises
-    ------
-    StudyError
-        For a column that is not there or holds nothing usable, or confidence whose scale cannot be told.
+    Raises StudyError for a column that is not there or holds nothing usable, or confidence whose scale cannot be told.
     """
     wanted = (columns.confidence, columns.stimulus, columns.correct, columns.response, *columns.groups)
     for name in wanted:

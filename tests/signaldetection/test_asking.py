@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking.tasks import ItemChat
-from metacog_pipeline.benchmarks.signaldetection.asking import MODES, ask, constraint
+from metacog_pipeline.benchmarks.signaldetection.asking import ask, constraint
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, Wording, messages
+from metacog_pipeline.benchmarks.signaldetection.prompts import Wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, Status
@@ -31,17 +31,6 @@ def asked(item: Item, condition: str, mode: str, wording: Wording) -> list[Call]
 
     asyncio.run(ask(item, condition, ItemChat(kept, mode, SPEC), wording))
     return calls
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("condition", CONDITIONS)
-def test_one_call_with_the_worded_messages(
-    mode: str, condition: str, items: list[Item], wording: Wording
-) -> None:
-    for item in items[::20]:
-        ((step, sent, options),) = asked(item, condition, mode, wording)
-        assert step == "answer" and sent == messages(item, condition, wording)
-        assert options["constraint"] == constraint(mode, condition, wording.ratings)
 
 
 def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked() -> None:

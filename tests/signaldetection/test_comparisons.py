@@ -24,7 +24,7 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
-from tests.signaldetection.scored import RESPONSES, bound, compare, fewer, groups, pool, responses, table
+from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
 VERDICTS = {"not_significant", "significant", "negligible", "inconclusive", None}
@@ -387,11 +387,6 @@ def test_comparisons_repeat_byte_for_byte(folder: Path) -> None:
     first = compare(frame, seed=3, home=folder, n_boot=60)
     again = compare(frame.sample(fraction=1.0, shuffle=True, seed=2), seed=3, home=folder, n_boot=60)
     assert_frame_equal(first, again)
-
-
-def test_nothing_to_compare_gives_an_empty_table(folder: Path) -> None:
-    found = compare(pl.DataFrame(schema=RESPONSES), seed=1, home=folder)
-    assert found.schema == COMPARISON and found.is_empty()
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.signaldetection import SignalDetection
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.parsing import read
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS
@@ -56,10 +55,6 @@ def test_scale_is_the_studys(items: list[Item]) -> None:
     call = {"answer": Call("ok", '{"decision":"0","confidence":4}')}
     assert bound(ratings=3).parse(items[0], "confidence", call).status == "confidence_unparsed"
     assert bound(ratings=4).parse(items[0], "confidence", call).confidence == 4
-
-
-def test_no_status_is_both_unanswered_and_unreadable() -> None:
-    assert not set(SignalDetection.unanswered) & set(SignalDetection.unreadable)
 
 
 def test_simulated_answers_to_every_condition_are_read(

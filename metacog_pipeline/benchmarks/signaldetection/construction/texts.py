@@ -33,10 +33,8 @@ def read_table(path: Path, name: str, limit: int = MAX_SOURCE_BYTES) -> Texts:
 
     The sentence is all behind the first tab but the end of the line. Empty lines are skipped and are no rows.
 
-    Raises
-    ------
-    SourceError
-        With file and line: not UTF-8, no tab, a label other than 0 and 1, an empty sentence; or no row of a label.
+    Raises SourceError with file and line: not UTF-8, no tab, a label other than 0 and 1, an empty sentence; or no row of
+    a label.
     """
     labels: list[int] = []
     sentences: list[str] = []
@@ -57,10 +55,7 @@ def read_table(path: Path, name: str, limit: int = MAX_SOURCE_BYTES) -> Texts:
 def read_sst2(path: Path, name: str) -> Texts:
     """Read the Parquet file of SST-2: columns ``sentence`` and ``label``.
 
-    Raises
-    ------
-    SourceError
-        If it is no such file, or a label is not 0 or 1, or a sentence is empty.
+    Raises SourceError if it is no such file, or a label is not 0 or 1, or a sentence is empty.
     """
     try:
         table = pq.read_table(pa.BufferReader(read_bytes(path)), columns=list(_PARQUET_COLUMNS))
