@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.scoring import printed
+from metacog_pipeline.study import load_study
 
 
 def columns_of(path: str) -> dict[str, str]:
@@ -35,3 +39,16 @@ def write(home: Path, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(data), target)
     return target
+
+
+def print_numbers(home: Path, benchmark: str, *, claims: bool = True) -> None:
+    """Write what the paper of ``benchmark`` prints, as a study would; without ``claims`` nothing is fitted."""
+    study = home.parent / "printed.toml"
+    models = '[[models]]\nname = "m"\nprovider = "simulated"\n'
+    study.write_text(f'[study]\nname = "t"\nhome = "{home.name}"\n{models}[benchmarks.{benchmark}]\n')
+    found = bound(load_study(study), benchmark)
+    if claims:
+        printed.write(found)
+    else:
+        values = found.published.values(found).with_columns(benchmark=pl.lit(benchmark))
+        write(home, f"estimates/{benchmark}/published/published_values.parquet", values.to_dicts())

@@ -26,7 +26,7 @@ def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[s
         "model": model,
         "source": source,
     }
-    told = {"n": 100, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "status": "ok", "method": "raw"}
+    told = {"n": 100, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "raw"}
     values = {"d": 2.0, "c": 0.25, "meta_d": 1.5, "m_ratio": 0.75, "accuracy": 0.8, "coverage": 1.0}
     rows = []
     for condition in conditions:
@@ -34,7 +34,14 @@ def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[s
             if condition == "confidence" or measure in ("d", "c", "accuracy", "coverage"):
                 ends = {"low": value - 0.125, "high": value + 0.125} if measure != "coverage" else {}
                 rows.append(
-                    {**shared, **told, **ends, "condition": condition, "measure": measure, "estimate": value}
+                    {
+                        **shared,
+                        **told,
+                        **ends,
+                        "condition": f"A {condition}",
+                        "measure": measure,
+                        "estimate": value,
+                    }
                 )
     return rows
 
@@ -50,7 +57,7 @@ def shift(model: str, source: str) -> dict[str, object]:
         "measure": "c",
         "a": "risk_none",
         "b": "risk_s1",
-        "difference": 0.5,
+        "value": 0.5,
         "low_adjusted": 0.25,
         "high_adjusted": 0.75,
         "statistic": 6.5,
@@ -101,6 +108,7 @@ def make_home(tmp_path: Path) -> MakeHome:
                 "estimates/signaldetection/comparisons/*.parquet",
                 [shift(name, source) for name, source in sources.items()],
             )
+        homes.print_numbers(home, benchmark, claims=benchmark != "signaldetection")  # its fits take long
         build(home)
         return home
 

@@ -62,7 +62,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
     }
     write(
         home,
-        "estimates/across/confidence/*.parquet",
+        "cross_benchmark/calibration.parquet",
         [
             {**shared, "model": name, "measure": measure, "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9,
              "n_items": 9, "n_without_confidence": 0, "method": "m", "status": "ok"}
@@ -83,7 +83,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
         "benchmark_a": "x", "benchmark_b": "y", "kind": "discriminant", "n_models": models, "spearman": 0.5,
         "low": 0.1, "high": 0.8, "status": "ok", "disattenuated_status": "ok",
     }  # fmt: skip
-    write(home, "estimates/across/validity/*.parquet", [pair])
+    write(home, "cross_benchmark/correlations.parquet", [pair])
     build(home)
     return home
 

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.published import audit_published
 from metacog_pipeline.leaderboard import build
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.maps import heat_map, plane
@@ -33,11 +32,11 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     key = {
         "benchmark": "medley",
         "dataset": "published",
-        "variant": "reference",
+        "scoring": "reference",
         "model": name,
         "source": source,
     }
-    told = {"n": 130, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "status": "ok", "method": "mean"}
+    told = {"n": 130, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "status": "ok", "method": "mean"}
     values = {"mms": 0.6, "t1": 0.55, "t2": 0.5, "t3": 0.7, "coverage": 1.0}
     if judged:
         values |= {f"ipsative_{each}": 0.05 for each in ("monitoring", "control", "evaluation")}
@@ -49,7 +48,7 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
         {
             **key,
             **told,
-            "condition": condition,
+            "condition": f"{condition} reference",
             "measure": measure,
             "estimate": value,
             "low": value - 0.01,
@@ -59,11 +58,23 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
         for measure, value in found.items()
     ]
     findings = [
-        {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
-        {"family": "cognitive_map", "measure": "mms_delta", "a": "adversarial up, stripped down",
-         "value": 0.0375, "verdict": "consensus-dependent"},
-        {"family": "character", "measure": "behaviour", "verdict": "crowd-follower"},
-    ]  # fmt: skip
+        {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0}
+    ]
+    changed = {"adversarial_delta": 0.0375, "adversarial_low": 0.0275, "adversarial_high": 0.0475,
+               "stripped_delta": -0.0625, "stripped_low": -0.0725, "stripped_high": -0.0525}  # fmt: skip
+    profile = {"crowd_pull": 0.25, "argument_pull": 0.125, "character": "crowd-follower"}
+    strong = dict.fromkeys(("monitoring", "control", "evaluation"), 0.05) if judged else {}
+    printed = {
+        "dataset": "published",
+        "source": "published",
+        "adversarial_delta": 0.02,
+        "stripped_delta": 0.03,
+    }
+    profiles = [
+        {**key, **changed, **profile, **strong},
+        {**printed, "model": "Mistral Small 3.1", "profile": "independent", "monitoring": 0.1},
+    ]
+    write(home, "estimates/medley/profiles/*.parquet", profiles)
     write(home, "estimates/medley/models/*.parquet", rows)
     write(
         home,
@@ -74,7 +85,7 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     counts = {"state": "complete", "n_expected": 1, "n_answered": 1, "n_failed": 0}
     write(home, "study/models.parquet", [listed])
     write(home, "study/partitions.parquet", [{"benchmark": "medley", "model": name, "run": 1, **counts}])
-    audit_published(home)
+    homes.print_numbers(home, "medley")
     build(home)
     return home
 
@@ -107,7 +118,7 @@ def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(tmp_pat
 def test_published_models_are_drawn_apart_and_only_beside_published_questions(tmp_path: Path) -> None:
     whole = page(make_home(tmp_path / "a"))
     assert "Mistral Small 3.1" in section(whole, "medley-who-follows-arguments-and-who-the-crowd")
-    assert "Gemma-2 (9B)" in section(whole, "medley-strengths-within-a-model")
+    assert "Mistral Small 3.1" in section(whole, "medley-strengths-within-a-model")
 
 
 def test_without_judges_the_page_says_so(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from metacog_pipeline.leaderboard import build
 from metacog_pipeline.report.page import build_report
+from tests import homes
 
 MakeHome = Callable[..., Path]
 RECALLS = {"accuracy": 0.7, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0}
@@ -16,7 +17,7 @@ RECALLS = {"accuracy": 0.7, "missing_answer_recall": 0.4, "unknown_recall": 0.2,
 def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, str]) -> Path:
     home = make_home(models, benchmark="metamedqa", silent=True)
     shared = {"benchmark": "metamedqa", "dataset": "published", "run": 1}
-    told = {"n": 10, "n_failed": 0, "n_unparsable": 0, "coverage": 1.0, "method": "wilson", "status": "ok"}
+    told = {"n": 10, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "method": "wilson", "status": "ok"}
     seen, estimates, tests = [], [], []
     for model, source in models.items():
         for i in range(10):
@@ -25,7 +26,7 @@ def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, s
                     {**shared, "condition": condition, "model": model, "item_id": f"i{i}", "position": i,
                      "kind": "Original", "target": "A", "answer": "A" if i % 2 else "B", "confidence": 1 + i % 5,
                      "correct": i % 2, "status": "ok", "mode": "text", "source": source, "tags": [],
-                     "answer_id": f"{model}{condition}{i}"}
+                     "answer_ids": [f"{model}{condition}{i}"]}
                 )  # fmt: skip
         for condition in ("baseline", "role"):
             estimates += [
@@ -35,12 +36,13 @@ def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, s
             ]  # fmt: skip
         tests.append(
             {"benchmark": "metamedqa", "dataset": "published", "source": source, "model": model, "measure": "accuracy",
-             "family": "paired_conditions", "a": "role", "b": "baseline", "difference": 0.125, "low": 0.025,
+             "family": "paired_conditions", "a": "role", "b": "baseline", "value": 0.125, "low": 0.025,
              "high": 0.225, "p": 0.01, "p_adjusted": 0.0123, "stars": "*", "n": 10, "note": "", "status": "ok"}
         )  # fmt: skip
-    write(home, "observations/metamedqa/**/*.parquet", seen)
+    write(home, "scored/metamedqa/**/*.parquet", seen)
     write(home, "estimates/metamedqa/models/*.parquet", estimates)
     write(home, "estimates/metamedqa/comparisons/*.parquet", tests)
+    homes.print_numbers(home, "metamedqa")
     build(home)
     return home
 

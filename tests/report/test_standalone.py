@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metacog_pipeline import benchmarks
-from metacog_pipeline.leaderboard.columns import BOARDS
+from metacog_pipeline import benchmarks, registry
 from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
@@ -52,7 +51,7 @@ def test_a_hostile_caption_and_name_stay_text_in_page_and_file(tmp_path: Path) -
 
 
 def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path: Path) -> None:
-    write_methods(tmp_path, NASTY, [BENCHMARKS / name for name in BOARDS])
+    write_methods(tmp_path, NASTY, [BENCHMARKS / name for name in registry.names()])
     source = (tmp_path / "methods.html").read_text("utf-8")
     assert "<script" not in source and "url(" not in source and "src=" not in source
     ids = set(re.findall(r' id="([^"]+)"', source))
@@ -77,7 +76,7 @@ def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tm
         *("Holm", "Wilson", "DeLong"),
     ):
         assert name in text, name
-    assert set(BOARDS) <= ids
+    assert set(registry.names()) <= ids
 
 
 @pytest.mark.parametrize("names", [[], [1], list(range(1, 13))])
