@@ -14,7 +14,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
@@ -81,7 +80,7 @@ def _boards(home: Path) -> Iterator[Part]:
 
 
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
-    for section in vars(Benchmark)["sections"].__func__(registry.load(benchmark)):
+    for section in registry.load(benchmark).sections():
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
         yield Part(anchor, section.title, section.render(home), about=benchmark)
     yield printed.claims(home, benchmark)
