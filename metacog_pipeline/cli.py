@@ -59,7 +59,8 @@ class Commands(click.Group):
         elif cmd_name in RENAMED:
             raise click.UsageError(f"`{cmd_name}` is now `{RENAMED[cmd_name]}`")
         else:
-            return _of_a_benchmark(cmd_name)
+            _refuse_command_of_a_benchmark(cmd_name)
+            return None
         assert isinstance(command, click.Command)
         return command
 
@@ -71,7 +72,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, f"See metacog {name} --help.") for name in registry.commands()])
 
 
-def _of_a_benchmark(name: str) -> None:
+def _refuse_command_of_a_benchmark(name: str) -> None:
     """Raise UsageError where ``name`` is what a benchmark's own command calls a command of its."""
     for benchmark in registry.commands():
         group = registry.load_command(benchmark)

@@ -168,6 +168,8 @@ class Dataset:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
         found = relation or f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
+        if not typed:  # a table of somebody else's benchmark: what its files hold
+            return f"select {self.select} from ({found})"
         return f"select {self.select} from ({shape} union all by name {found})"
 
 

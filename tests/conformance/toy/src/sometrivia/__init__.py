@@ -115,6 +115,10 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     def sections(cls) -> tuple[c.Section, ...]:
         return (c.Section("Sums", lambda home: Markup("<p>Sums that were asked.</p>")),)
 
+    @classmethod
+    def sections(cls) -> tuple[c.Section, ...]:
+        return (c.Section("Sums", lambda home: "Sums that were <asked>."),)
+
     def construction(self) -> tuple[c.Step, ...]:
         checks = {"sums_add_up": c.Check("They add up.")}
         return (c.Step("items", "Sums to finish.", make, writes=Item, checks=checks),)
