@@ -1,17 +1,11 @@
-"""Figures of self-knowledge: type-2 ROC curves, densities of confidence, d′ with its interval.
-
-From points, for the page; and from the files of estimates and curves, for whoever has no leaderboard yet.
-"""
+"""Figures of self-knowledge: type-2 ROC curves and densities of confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import polars as pl
-
-from metacog_pipeline.report.figures import PALETTE, Point, canvas, finished, handle, intervals, lines
+from metacog_pipeline.report.figures import PALETTE, Point, canvas, finished, handle, lines
 
 Pairs = list[tuple[float, float]]
 
@@ -76,54 +70,3 @@ def density_figure(own: Curves, *, name: str) -> str | None:
     axes.set_ylim(bottom=0)
     handles = [handle("s", PALETTE[0], "right answers"), handle("s", PALETTE[1], "wrong answers")]
     return finished(figure, axes, "P(yes) / (P(yes) + P(no))", "density", handles, name)
-
-
-def selfknowledge_figures(estimates: Path) -> dict[str, str]:
-    """Return figures as SVG by title: d′, type-2 ROC curves and, per model, densities of confidence.
-
-    Parameters
-    ----------
-    estimates
-        ``<home>/estimates/selfknowledge``, with ``models/*.parquet`` and ``curves/curves.parquet``.
-
-    Notes
-    -----
-    Simulated observers and models have figures of their own. What has no values yet has no figure.
-    """
-    files, found = sorted((estimates / "models").glob("*.parquet")), estimates / "curves" / "curves.parquet"
-    if not files or not found.exists():
-        return {}
-    pooled = pl.concat([pl.read_parquet(path, glob=False, hive_partitioning=False) for path in files])
-    points = pl.read_parquet(found, glob=False, hive_partitioning=False)
-    drawn = {}
-    for world, own in (
-        ("models", pl.col("source") != "simulated"),
-        ("simulated observers", pl.col("source") == "simulated"),
-    ):
-        for title, figure in _drawn(pooled.filter(own), points.filter(own)):
-            drawn[f"{title}, {world}"] = figure
-    return drawn
-
-
-def _drawn(pooled: pl.DataFrame, points: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    values = pooled.filter(measure="d_type2").drop_nulls("estimate").sort("condition", "model")
-    rows = [
-        (f"{model}, {condition}", Point(value, low, high))
-        for model, condition, value, low, high in values.select(
-            "model", "condition", "estimate", "low", "high"
-        ).iter_rows()
-    ]
-    if rows:
-        yield "d′ of type 2", intervals(rows, x="d′ of type 2")
-    ordered = points.sort("model", "condition", "curve", "position")
-    by_condition: dict[str, dict[str, Curves]] = {}
-    for (model, condition), own in collected(
-        ordered.select("model", "condition", "curve", "x", "y").iter_rows()
-    ).items():
-        by_condition.setdefault(condition, {})[model] = own
-    for condition, series in sorted(by_condition.items()):
-        if drawn := roc_figure(series):
-            yield f"type-2 ROC, {condition}", drawn
-        for model, own in series.items():
-            if drawn := density_figure(own, name=f"confidence of {model}, {condition}"):
-                yield f"confidence, {model}, {condition}", drawn
