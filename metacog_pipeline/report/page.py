@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StoreError
@@ -82,7 +82,7 @@ def _boards(home: Path) -> Iterator[Part]:
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
     for section in registry.load(benchmark).sections():
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
-        yield Part(anchor, section.title, section.render(home), about=benchmark)
+        yield Part(anchor, section.title, escape(section.render(home)), about=benchmark)
     yield printed.claims(home, benchmark)
 
 

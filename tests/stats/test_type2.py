@@ -116,9 +116,9 @@ def test_the_bootstrap_interval_is_about_delongs(levels):
     correct = rng.random(800) < 0.6
     confidence = np.floor(rng.normal(0.8 * correct, 1) * levels / 5)
     delong = auroc(confidence, correct)
-    boot = bootstrap(confidence, correct, np.arange(800), 1000)
+    boot = bootstrap(confidence, correct, np.arange(800), 3000)
     assert boot.sem == pytest.approx(delong.sem, rel=0.08)
-    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.01)
+    assert (boot.low, boot.high) == pytest.approx((delong.low, delong.high), abs=0.006)
 
 
 def test_repeated_items_are_resampled_whole():
