@@ -1,4 +1,4 @@
-"""Published analysts and files of replies come in through ``metacog import medley`` and are scored by ``metacog run``."""
+"""Analysts of the instances and files of replies are kept as a model's answers, and scored by ``metacog run``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from metacog_pipeline.benchmarks.medley.stages.construction import asked
 
-from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.study import load_study
 
 STUDY = """
@@ -32,11 +32,7 @@ name = "judge"
 provider = "simulated"
 family = "there"
 
-[benchmarks.metamedqa]
-enabled = false
-
 [benchmarks.medley]
-enabled = true
 dataset = "sample"
 limit = 3
 conditions = ["normal", "adversarial"]
@@ -57,8 +53,8 @@ def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
 
 def test_an_analyst_is_replayed_scored_where_step_a_is_enough_and_complete(metacog, study: Path) -> None:
     common = ("--study", study, "--model", "theirs", "--run", "1")
-    kept = metacog("import", "medley", "--analyst", "Analyst A", *common)
-    assert (kept.code, "3 answers kept for theirs" in kept.out) == (0, True)
+    kept = metacog("medley", "analyst", "Analyst A", *common)
+    assert kept.code == 0, kept.err
     done = metacog("run", study, "--quiet")
     assert done.code == 0, done.err
     found = rows_of(
@@ -79,7 +75,8 @@ def test_an_analyst_is_replayed_scored_where_step_a_is_enough_and_complete(metac
 def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_path: Path) -> None:
     loaded = load_study(study)
     loaded.home.prepare()
-    stages.construct(loaded)
+    benchmark = bound(loaded, "medley")
+    construction.build(benchmark)
     replies = {
         step: json.dumps(
             {
@@ -94,7 +91,7 @@ def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_p
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, ["instance_id", "condition", *replies])
         writer.writeheader()
-        for condition, items in asked(loaded).items():
+        for condition, items in tasks.asked(benchmark):
             for item in items:
                 writer.writerow({"instance_id": item.item_id, "condition": condition, **replies})
         writer.writerow({"instance_id": "nowhere", "condition": "normal", **replies})
@@ -113,13 +110,8 @@ def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_p
     assert all(row["n_answered"] for row in judged)
 
 
-def test_mistakes_are_answered_in_one_line(metacog, study: Path, tmp_path: Path) -> None:
+def test_mistakes_are_answered_in_one_line(metacog, study: Path) -> None:
     common = ("--study", study, "--model", "theirs", "--run", "1")
-    metacog("import", "medley", *common).refused_in_one_line("give the FILE", "--analyst")
-    metacog("import", "medley", tmp_path / "a.csv", "--analyst", "Analyst A", *common).refused_in_one_line(
-        "not both"
-    )
-    metacog("import", "medley", "--analyst", "Analyst Z", *common).refused_in_one_line("Analyst Z")
-    metacog("import", "metamedqa", "--analyst", "Analyst A", *common).refused_in_one_line("not enabled")
+    metacog("medley", "analyst", "Analyst Z", *common).refused_in_one_line("Analyst Z")
     other = ("--study", study, "--model", "sim", "--run", "1")
-    metacog("import", "medley", "--analyst", "Analyst A", *other).refused_in_one_line("replay")
+    metacog("medley", "analyst", "Analyst A", *other).refused_in_one_line("replay")

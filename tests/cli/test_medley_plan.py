@@ -5,18 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from metacog_pipeline.benchmarks.medley.stages import judging
-from metacog_pipeline.benchmarks.medley.stages.settings import judge_wording
 
-from metacog_pipeline.benchmarks.common.judging import judged_partition
-from metacog_pipeline.benchmarks.medley import stages
-from metacog_pipeline.benchmarks.medley.judging.prompts import load_judge_wording, messages
-from metacog_pipeline.benchmarks.medley.parsing import parse_judgement
+from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.planning import PlanRow, plan_study
 from metacog_pipeline.asking.serving import respondents
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.files import shipped
-from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.study import Study, load_study
 
 STUDY = """
@@ -50,11 +44,7 @@ price_in = 1.0
 price_out = 4.0
 family = "c"
 
-[benchmarks.metamedqa]
-enabled = false
-
 [benchmarks.medley]
-enabled = true
 dataset = "sample"
 limit = 4
 conditions = ["normal", "adversarial"]
@@ -76,7 +66,7 @@ def judge_rows(study: Study) -> dict[str, PlanRow]:
 def test_judges_are_planned_before_there_is_anything_to_judge(study: Path) -> None:
     loaded = load_study(study)
     rows = judge_rows(loaded)
-    expected = stages.MEDLEY.expected_rows(loaded)
+    expected = tasks.expected(bound(loaded, "medley"))
     assert list(rows) == ["kin", "stranger"]
     assert (rows["kin"].calls, rows["stranger"].calls) == (
         expected,
@@ -99,8 +89,8 @@ def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is
     before = judge_rows(loaded)
     assert metacog("run", study, "--quiet").code == 0
     spent = {}
-    for partition in stages.MEDLEY.partitions(loaded):
-        manifest = judged_partition(judging.JUDGING, partition).manifest()
+    for partition in tasks.partitions(bound(loaded, "medley")):
+        manifest = judging.judged_as(partition).manifest()
         for name, noted in manifest["judges"].items():
             spent[name] = spent.get(name, 0) + noted["n_expected"]
     after = judge_rows(loaded)
@@ -109,35 +99,22 @@ def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is
     assert all(before[name].calls >= asked for name, asked in spent.items())
 
 
-def test_judges_are_told_what_the_study_wants_and_asked_again_when_that_changes(study: Path) -> None:
+def test_judges_with_other_words_are_asked_again(metacog, study: Path) -> None:
     own = study.parent / "own.toml"
     shipped_words = shipped("data", "medley", "judge.toml").read_text("utf-8")
     own.write_text(shipped_words.replace("You grade how", "Mark how"), "utf-8")
-    before = load_study(study)
-    study.write_text(STUDY.replace("limit = 4", 'limit = 4\njudge_wording = "own.toml"'), encoding="utf-8")
-    after = load_study(study)
-    after.home.prepare()
-    stages.construct(after)
-    first, second = (stages.MEDLEY.partitions(each)[0] for each in (before, after))
-    assert judging.fingerprint(first) != judging.fingerprint(second)
-    case = judging._cases_to_come(second)[0]
-    assert messages(case, judge_wording(after))[-1].content.startswith("Mark how")
-    told = judging.fingerprint(second)
-    own.write_text(shipped_words.replace("You grade how", "Do mark how"), "utf-8")
-    assert judging.fingerprint(second) != told
+    free = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
+    study.write_text(study.read_text().replace(free, 'provider = "simulated"\nobserver = { seed = 3 }'))
+    assert metacog("run", study, "--quiet").code == 0
+    assert {row.to_ask for row in judge_rows(load_study(study)).values()} == {0}
+    study.write_text(study.read_text().replace("limit = 4", 'limit = 4\njudge_wording = "own.toml"'))
+    assert all(row.to_ask == row.calls > 0 for row in judge_rows(load_study(study)).values())
     own.write_text("id = 3", "utf-8")
-    with pytest.raises(StudyError, match=r"own\.toml: id = 3") as caught:
-        judging.fingerprint(second)
-    assert "\n" not in str(caught.value)
+    metacog("plan", study).refused_in_one_line("own.toml: id = 3")
 
 
 def test_simulated_judges_are_served_beside_models(study: Path) -> None:
     loaded = load_study(study)
     loaded.home.prepare()
-    stages.construct(loaded)
-    found = respondents(loaded)
-    assert list(found) == ["one", "two", "kin"]
-    case = judging._cases_to_come(stages.MEDLEY.partitions(loaded)[0])[0]
-    request = ChatRequest(tuple(messages(case, load_judge_wording())), Sampling(seed=1))
-    assert parse_judgement(found["kin"](request)).dimensions
-    assert found["one"](request) == ""
+    construction.build(bound(loaded, "medley"))
+    assert list(respondents(loaded)) == ["one", "two", "kin"]
