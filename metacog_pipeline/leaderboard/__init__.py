@@ -1,7 +1,9 @@
-"""The leaderboard: SQL files run over the Parquet datasets of a study into one DuckDB file.
+"""The leaderboard: one self-contained DuckDB file, made of the Parquet datasets of a study by SQL files.
 
-``build`` makes and tests a new database beside the old and swaps it in; ``connect`` and ``run_query`` read it;
-``load_models`` tells what each SQL file makes, reads and promises.
+Holds what stands in the file (``dbt_like_sql/``: one SELECT a table), how it is built (`build`: staged, tested, swapped in;
+`plan` says what changed, `views` and `staging` what SQL may read, `snapshot` what it was made from), how it is read
+(`read`, `output`, `printing`, `export`), what its columns mean (`glossary.toml`), and the texts beside it (`texts`). It
+computes no statistic, asks nobody, and names no benchmark. Start with ``build.build``.
 """
 
 from metacog_pipeline.leaderboard.build import BuildReport, TableReport, build

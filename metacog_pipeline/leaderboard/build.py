@@ -20,7 +20,7 @@ from metacog_pipeline.leaderboard import snapshot
 from metacog_pipeline.leaderboard.checks import check_model, check_query
 from metacog_pipeline.leaderboard.database import LEADERBOARD, building, identifier, new_database, text
 from metacog_pipeline.leaderboard.declared import declared_measures
-from metacog_pipeline.leaderboard.failures import Broken, culprit
+from metacog_pipeline.leaderboard.failures import Broken, Outgrown, culprit
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.inputs import scan, torn_file_error
 from metacog_pipeline.leaderboard.listing import asked_benchmarks, make_items, make_listing
@@ -93,6 +93,8 @@ def build(home: Path, *, folder: Path | None = None) -> BuildReport:
         for _ in range(MOST_BROKEN):
             try:
                 return _built(home, project, old, broken, excluded, notes, started)
+            except Outgrown as failure:
+                old = snapshot.without(old, failure.table)
             except Broken as failure:
                 broken |= failure.tables
                 excluded |= failure.datasets
@@ -167,6 +169,8 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
                 connection.execute(f"create table {table} as\n{model.sql}")
                 _describe(connection, model, table)
             else:
+                if _columns(connection, model.sql) - _columns(connection, f"from {table}"):
+                    raise Outgrown(model.name)
                 for where, values in plan.conditions(model):
                     connection.execute(f"delete from {table} where {where}", values)
                 connection.execute(f"insert into {table} by name\n{model.sql}")
@@ -176,6 +180,10 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
         raise _explained(home, views, model, error) from None
     rows = int(connection.execute(f"select count(*) from {table}").fetchall()[0][0])
     return TableReport(model.name, model.schema, rows, time.perf_counter() - started, broken.get(model.name))
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+    return {str(row[0]) for row in connection.execute(f"describe {sql}").fetchall()}
 
 
 def _empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str) -> None:

@@ -151,7 +151,7 @@ def _dataset(line: str, where: str) -> Dataset:
         raise StoreError(f"{where}: {line[:80]}: write Reads: stg_name = pattern (column type, …)")
     columns = dict(each.strip().split(" ", 1) for each in match[3].split(","))
     patterns = tuple(part.strip() for part in match[2].split("|"))
-    return Dataset(match[1].removeprefix("stg_"), patterns, columns, {})
+    return Dataset(match[1].removeprefix("stg_"), patterns, columns)
 
 
 def _columns(lines: list[str]) -> dict[str, str]:

@@ -13,21 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.leaderboard.staging import Dataset, superseded
+from metacog_pipeline.leaderboard.staging import Dataset
 
 #: Folders of the home that hold data sets.
 FOLDERS = (
-    *(
-        "study",
-        "items",
-        "transcripts",
-        "observations",
-        "scored",
-        "judgements",
-        "harmonised",
-        "estimates",
-        "cross_benchmark",
-    ),
+    *("study", "items", "transcripts", "scored", "judgements", "harmonised", "estimates", "cross_benchmark"),
 )
 # How a path tells whose rows a file holds.
 _KEYS = (
@@ -78,8 +68,7 @@ def scan(home: Path, known: Mapping[str, Input]) -> dict[str, Input]:
                 found[name] = old
             else:
                 found[name] = Input(name, state.st_size, state.st_mtime_ns, _digest(path))
-    scored = {path.split("/")[1] for path in found if path.startswith("scored/")}
-    return {path: each for path, each in sorted(found.items()) if not superseded(path, scored)}
+    return dict(sorted(found.items()))
 
 
 def changed(old: Mapping[str, Input], new: Mapping[str, Input]) -> frozenset[str]:

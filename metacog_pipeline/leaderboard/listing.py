@@ -93,7 +93,7 @@ def _benchmark(path: str) -> str | None:
     parts = path.split("/")
     if parts[0] == "items" and len(parts) == 2:
         return _stem(path)
-    if parts[0] in ("observations", "scored", "estimates") and len(parts) > 2 and parts[1] != "across":
+    if parts[0] in ("scored", "estimates") and len(parts) > 2:
         return None if parts[1].endswith(JUDGEMENTS) else parts[1]
     return None
 

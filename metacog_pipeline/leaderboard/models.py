@@ -145,7 +145,7 @@ def with_own_tables(project: Project, own: Iterable[tuple[str, str, Dataset, boo
             schema="detail",
             file=f"the files of {benchmark}",
             sql=f"select * from {dataset.view}{_OF_LISTED if of_models else ''}\n",
-            header=Header(f"One row: of {dataset.patterns[0]}.", (), False, None, (), ()),
+            header=Header(f"One row: of {dataset.patterns[0]}.", (), None, None, (), ()),
             reads=(dataset.view, "listed"),
             benchmark=benchmark,
         )

@@ -103,7 +103,7 @@ def plan_of(
             break
         rebuilt |= promoted
         growing = {name: paths for name, paths in growing.items() if name not in promoted}
-    gone = tuple(sorted(old.digests.keys() - {model.name for model in project.models}))
+    gone = tuple(sorted(old.rows.keys() - {model.name for model in project.models}))
     return Plan(frozenset(rebuilt), growing, frozenset(whole), new, files, old.files, old.rows, gone)
 
 
@@ -129,7 +129,7 @@ def own_tables(
         if (parts[1], table) not in found and not any(
             each.matches(path) for each in project.datasets.values()
         ):
-            dataset = Dataset(f"{parts[1]}_{table}", (pattern,), {}, {})
+            dataset = Dataset(f"{parts[1]}_{table}", (pattern,), {})
             found[parts[1], table] = (parts[1], table, dataset, "model" in pq.read_schema(home / path).names)
     return list(found.values())
 

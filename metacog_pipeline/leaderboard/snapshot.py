@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -63,6 +63,11 @@ class Old:
     rows: Mapping[str, int] = field(default_factory=dict)
 
 
+def without(old: Old, table: str) -> Old:
+    """Return ``old`` as if it did not have ``table``, which is then made anew."""
+    return replace(old, digests={name: digest for name, digest in old.digests.items() if name != table})
+
+
 def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
     """Return what ``target`` was made from, and what people should know: an unreadable file is moved aside."""
     if not target.exists():
@@ -75,7 +80,7 @@ def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
             return Old(), ()
         files = connection.execute("select file, size, mtime_ns, digest from old.detail.inputs").fetchall()
         tables = connection.execute(
-            "select name, digest, rows from old.detail.tables where reason is null"
+            "select name, if(reason is null, digest, null), rows from old.detail.tables"
         ).fetchall()
     except StoreError as error:
         aside = target.with_name("leaderboard.unreadable.duckdb")
@@ -89,7 +94,7 @@ def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
         True,
         str(rows[0][1]),
         {row[0]: Input(*row) for row in files},
-        {row[0]: row[1] for row in tables},
+        {row[0]: row[1] for row in tables if row[1] is not None},
         {row[0]: row[2] for row in tables},
     ), ()
 
@@ -168,7 +173,9 @@ def digest_of(project: Project, model: SqlModel) -> str:
     return sha256_hex(canonical_json([model.digest, *parts]))
 
 
-def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, list[object]]) -> None:
+def _replace(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[object]]
+) -> None:
     kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "rows": pa.int64()}
     table = pa.table({key: pa.array(values, kinds.get(key, pa.string())) for key, values in columns.items()})
     connection.register("made_now", table)

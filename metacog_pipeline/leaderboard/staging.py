@@ -1,15 +1,14 @@
 """What SQL files may read: a temporary view ``stg_<dataset>`` per Parquet dataset, made from its schema.
 
 A dataset without a file is an empty view of its columns, so that a study without answers still has a board. Columns a
-file has beside those named here are kept. What files of version 0.1 call otherwise is translated in `LEGACY`, and only
-there.
+file has beside those named here are kept.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 _TEXT = "varchar"
@@ -135,8 +134,8 @@ class Dataset:
         Which files, relative to the study's home; ``*`` stands within a name, ``**/`` for folders.
     columns
         Name to DuckDB type.
-    legacy
-        Columns only files of version 0.1 have, name to type.
+    own
+        Columns only some files have, name to type.
     select
         What the view selects of them, where that is not all.
     """
@@ -144,7 +143,7 @@ class Dataset:
     name: str
     patterns: tuple[str, ...]
     columns: Mapping[str, str]
-    legacy: Mapping[str, str]
+    own: Mapping[str, str] = field(default_factory=dict)
     select: str = "*"
 
     @property
@@ -161,16 +160,19 @@ class Dataset:
 
         ``relation`` is read instead of the files' own rows.
         """
-        typed = {**self.columns, **self.legacy}
-        shape = f"select {', '.join(f'null::{kind} as {name}' for name, kind in typed.items())} where false"
-        if not files and relation is None:
-            return f"select {self.select} from ({shape})"
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
         found = relation or f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
-        if not typed:  # a table of somebody else's benchmark: what its files hold
-            return f"select {self.select} from ({found})"
-        return f"select {self.select} from ({shape} union all by name {found})"
+        typed = {**self.columns, **self.own}
+        if not typed:
+            return found
+        shape = f"select {', '.join(f'null::{kind} as {name}' for name, kind in typed.items())} where false"
+        if not files and relation is None:
+            return f"select {self.select} from ({shape})"
+        # A file of another type must fail here, not turn the column of everybody into its own.
+        cast = ", ".join(f"{name}::{kind} as {name}" for name, kind in typed.items())
+        whole = f"select * replace ({cast}) from ({shape} union all by name {found})"
+        return f"select {self.select} from ({whole})"
 
 
 @lru_cache(maxsize=256)
@@ -180,38 +182,23 @@ def _pattern(glob: str) -> re.Pattern[str]:
     return re.compile("".join(made))
 
 
-# Names and shapes of version 0.1, as expressions over old and new columns. Goes when no home has such files.
-LEGACY: Mapping[str, tuple[Mapping[str, str], str]] = {
-    "estimates": (
-        {"variant": _TEXT, "n_unparsable": "bigint"},
-        "* exclude (variant, n_unparsable) replace ("
-        "case when task is not null and not starts_with(condition, task || ' ') then task || ' ' || condition "
-        "when variant is not null and scoring is null then condition || ' ' || variant else condition end as condition, "
-        "coalesce(scoring, variant) as scoring, coalesce(n_unreadable, n_unparsable) as n_unreadable)",
-    ),
-    "comparisons": (
-        {"variant": _TEXT, "difference": "double", "cohen_d": "double"},
-        "* exclude (variant, difference, cohen_d) replace (coalesce(scoring, variant) as scoring, "
-        "coalesce(value, difference) as value, coalesce(effect_size, cohen_d) as effect_size)",
-    ),
-    "items": (
-        {
-            **dict.fromkeys(("item_set", "target", "answer", "text", "stem", "vignette", "tier", "domain"), _TEXT),
-            **dict.fromkeys(("stimulus", "known_answer"), _TEXT),
-            "questions": "map(varchar, varchar)",
-            "answers": "map(varchar, varchar[])",
-        },
-        "* replace (coalesce(dataset, item_set) as dataset, "
-        "coalesce(question, text, stem, vignette, questions['en'], map_values(questions)[1]) as question, "
-        "coalesce(key, target, answer, stimulus, known_answer, answers['en'][1], map_values(answers)[1][1]) as key, "
-        "coalesce(kind, tier, domain) as kind)",
-    ),
-}  # fmt: skip
+# What benchmarks call the question, the right answer and the sort of an item.
+_ITEMS_OWN = {
+    **dict.fromkeys(("item_set", "target", "answer", "text", "stem", "vignette", "tier", "domain"), _TEXT),
+    **dict.fromkeys(("stimulus", "known_answer"), _TEXT),
+    "questions": "map(varchar, varchar)",
+    "answers": "map(varchar, varchar[])",
+}
+_ITEMS = (
+    "* replace (coalesce(dataset, item_set) as dataset, "
+    "coalesce(question, text, stem, vignette, questions['en'], map_values(questions)[1]) as question, "
+    "coalesce(key, target, answer, stimulus, known_answer, answers['en'][1], map_values(answers)[1][1]) as key, "
+    "coalesce(kind, tier, domain) as kind)"
+)
 
 
 def _dataset(name: str, columns: Mapping[str, str], *patterns: str) -> Dataset:
-    legacy, select = LEGACY.get(name.removeprefix("run_"), ({}, "*"))
-    return Dataset(name, patterns, columns, legacy, select)
+    return Dataset(name, patterns, columns)
 
 
 #: What is alike for every benchmark; a SQL file names further datasets in its header.
@@ -229,7 +216,7 @@ SHARED: Mapping[str, Dataset] = {
         _dataset("helpers", _PARTITION, "study/helpers.parquet"),
         _dataset("boards", {"benchmark": _TEXT, "condition": _TEXT}, "study/boards.parquet"),
         _dataset("measures", _MEASURE),  # declared by the benchmarks, no file
-        _dataset("items", _ITEM, "items/*.parquet"),
+        Dataset("items", ("items/*.parquet",), _ITEM, _ITEMS_OWN, _ITEMS),
         _dataset("calls", _CALL, "transcripts/**/*.parquet"),
         _dataset("estimates", _ESTIMATE, "estimates/*/models/*.parquet"),
         _dataset("run_estimates", _ESTIMATE, "estimates/*/runs/**/*.parquet"),
@@ -247,11 +234,3 @@ SHARED: Mapping[str, Dataset] = {
         _dataset("published_claims", _PUBLISHED_CLAIM, "estimates/*/published/published_claims.parquet"),
     )
 }  # fmt: skip
-
-
-def superseded(path: str, scored: Collection[str]) -> bool:
-    """Whether a file of version 0.1 holds what a benchmark in ``scored`` has written anew in a place of its own."""
-    parts = path.split("/")
-    if parts[0] == "observations":
-        return parts[1] in scored or parts[1].removesuffix("_judgements") in scored
-    return parts[0] == "estimates" and parts[1] in scored and parts[2] == "instances"

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.leaderboard.read import query_table
 
 HERE = Path(__file__).parent
@@ -74,10 +75,14 @@ def compare(home: Path, frozen: Path | None = None) -> Iterator[tuple[str, str]]
         if "dropped" in entry:
             yield name, f"dropped: {entry['dropped']}"
             continue
-        now_table = query_table(home, entry["sql"])
-        now = digest(now_table)
+        try:
+            table = query_table(home, entry["sql"])
+        except MetacogError as error:
+            yield name, f"DIFFERS: {error}"
+            continue
+        now = digest(table)
         was = known.get(name) or digest(
-            pl.read_parquet(f"{frozen}/{name}.parquet").to_arrow(), now_table.column_names
+            pl.read_parquet(f"{frozen}/{name}.parquet").to_arrow(), table.column_names
         )
         if now == was:
             yield name, "equal"
@@ -111,9 +116,10 @@ def main() -> int:
     found = dict(compare(given.home, given.frozen))
     counted: dict[str, int] = {}
     for name, said in found.items():
-        counted[said.split(":")[0]] = counted.get(said.split(":")[0], 0) + 1
-        if said.startswith("DIFFERS"):
-            print(f"{said}  {name}")
+        kind = said.split(":")[0]
+        counted[kind] = counted.get(kind, 0) + 1
+        if kind == "DIFFERS":
+            print(f"{name}  {said}")
     print(", ".join(f"{count} {said}" for said, count in sorted(counted.items())))
     return int(any(said.startswith("DIFFERS") for said in found.values()))
 

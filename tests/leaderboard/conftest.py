@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline import registry
+from metacog_pipeline.scoring.printed import FILES, _fitted
+from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
+from metacog_pipeline.study import load_study
 from tests.homes import write
 
 MakeHome = Callable[..., Path]
@@ -35,16 +39,25 @@ def responses(
             {**{name: item[name] for name in ("item_id", "position", "kind", "target", "dataset")},
              "benchmark": "metamedqa", "condition": "baseline", "model": model, "run": run, "answer": answer,
              "confidence": rng.randint(1, 5), "correct": int(answer == item["target"]), "status": "ok", "source": source,
-             "answer_id": f"{model}-{run}-{item['item_id']}"}
+             "answer_ids": [f"{model}-{run}-{item['item_id']}"]}
         )  # fmt: skip
     return rows
+
+
+def harmonised(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    names = ("benchmark", "dataset", "condition", "model", "run", "item_id", "source")
+    return [
+        {**{name: row[name] for name in names}, "cluster": row["item_id"], "correct": float(str(row["correct"])),
+         "confidence": (int(str(row["confidence"])) - 1) / 4, "n_alternatives": 6, "response": row["answer"]}
+        for row in rows
+    ]  # fmt: skip
 
 
 def estimates(
     model: str, source: str, dataset: str, run: int | None, accuracy: float
 ) -> list[dict[str, object]]:
     told = {"benchmark": "metamedqa", "dataset": dataset, "condition": "baseline", "model": model, "run": run,
-            "source": source, "n": 12, "n_failed": 0, "n_unparsable": 1, "coverage": 1.0, "method": "Wilson",
+            "source": source, "n": 12, "n_failed": 0, "n_unreadable": 1, "coverage": 1.0, "method": "Wilson",
             "status": "ok"}  # fmt: skip
     return [
         {**told, "measure": "accuracy", "estimate": accuracy, "low": accuracy - 0.1, "high": accuracy + 0.1},
@@ -54,9 +67,11 @@ def estimates(
 
 def calls(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     return [
-        {**{name: row[name] for name in ("answer_id", "benchmark", "model", "run", "item_id", "condition")},
-         "step": "answer", "source": row["source"], "provider": "openai", "status": "ok", "text": f"Answer: {row['answer']}",
-         "request_json": f'{{"messages": [["user", "Question {row["position"]}?"]]}}', "started_at": WHEN,
+        {**{name: row[name] for name in ("benchmark", "model", "run", "item_id", "condition")},
+         "answer_id": row["answer_ids"][0],
+         "step": "answer", "source": row["source"], "provider": "openai", "status": "ok",
+         "text": f"Answer: {row['answer']}", "request_json": f'{{"messages": [["user", "Question {row["position"]}?"]]}}',
+         "started_at": WHEN,
          "cost_usd": 0.01, "latency_s": 0.5, "superseded": False}
         for row in rows
     ]  # fmt: skip
@@ -67,7 +82,8 @@ def write_model(home: Path, model: str, source: str, dataset: str, accuracy: flo
     for run in range(1, runs + 1):
         own = responses(asked, model, run, source)
         at = f"model={model}/run={run}"
-        write(home, f"observations/metamedqa/{at}.parquet", own)
+        write(home, f"scored/metamedqa/{at}.parquet", own)
+        write(home, f"harmonised/metamedqa/{at}.parquet", harmonised(own))
         write(home, f"transcripts/benchmark=metamedqa/{at}/transcripts.parquet", calls(own))
         write(
             home, f"estimates/metamedqa/runs/{at}.parquet", estimates(model, source, dataset, run, accuracy)
@@ -115,6 +131,25 @@ def make_home(tmp_path: Path) -> MakeHome:
         return home
 
     return make
+
+
+@pytest.fixture(scope="session")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What papers print, below ``estimates``: the same in every home."""
+    folder = tmp_path_factory.mktemp("printed")
+    tables = "".join(f"[benchmarks.{name}]\n" for name in registry.names())
+    (folder / "study.toml").write_text(
+        f'[study]\nname = "printed"\n{tables}[[models]]\nname = "a"\nprovider = "simulated"\n'
+    )
+    study = load_study(folder / "study.toml")
+    for name in registry.names():
+        benchmark = registry.load(name).of(study)
+        target = folder / "estimates" / name / "published"
+        target.mkdir(parents=True)
+        for file, frame in zip(FILES, (benchmark.published.values(benchmark), None), strict=False):
+            if frame is not None:
+                _fitted(benchmark, frame, PUBLISHED_VALUE).write_parquet(target / file)
+    return folder / "estimates"
 
 
 @pytest.fixture

@@ -16,13 +16,17 @@ from metacog_pipeline.leaderboard.models import load_project
 from tests.homes import write
 from tests.leaderboard.conftest import MakeHome, write_model, write_study
 
-OWN = {"snapshot", "inputs", "tables"}
-
 
 def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Return every table but those about the build, rows in order."""
+    """Return every table but those about the build, rows in order; sums of dollars differ by their order of adding."""
     return {
-        model.name: sorted(run_query(home, f"from {model.schema}.{model.name}").rows, key=str)
+        model.name: sorted(
+            (
+                tuple(round(cell, 12) if isinstance(cell, float) else cell for cell in row)
+                for row in run_query(home, f"from {model.schema}.{model.name}").rows
+            ),
+            key=str,
+        )
         for model in load_project().models
     }
 
@@ -131,7 +135,7 @@ def test_a_torn_file_is_named_and_leaves_the_old_board(make_home: MakeHome) -> N
     home = make_home()
     build(home)
     before = (home / "leaderboard.duckdb").read_bytes()
-    torn = home / "observations/metamedqa/model=alpha/run=1.parquet"
+    torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
     torn.write_bytes(torn.read_bytes()[:-30])
     with pytest.raises(StoreError, match="move it away") as caught:
         build(home)
@@ -200,9 +204,16 @@ def test_a_reader_keeps_the_board_it_opened(make_home: MakeHome) -> None:
     assert run_query(home, "select max(estimate) from estimates where measure = 'accuracy'").rows == ((0.9,),)
 
 
-def test_an_empty_home_has_an_empty_board(tmp_path: Path) -> None:
+def test_an_empty_home_has_an_empty_board_and_new_columns_make_a_table_anew(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     build(home)
     assert run_query(home, "from leaderboard").rows == ()
-    assert run_query(home, "from published_values").rows
+    write_study(home, {"alpha": "measured"})
+    write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}])
+    build(home)
+    row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "alpha", "run": 1,
+           "item_id": "i", "kind": "Original", "target": "A", "status": "ok", "never_seen_before": 1}  # fmt: skip
+    write(home, "scored/metamedqa/model=alpha/run=1.parquet", [row])
+    build(home)
+    assert run_query(home, "select never_seen_before from metamedqa_responses").rows == ((1,),)

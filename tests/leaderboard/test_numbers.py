@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,9 +17,8 @@ import compare  # type: ignore[import-not-found]
 
 #: Need no answers: they are the same in every home.
 PRINTED = (
-    *("published_metamedqa", "published_signaldetection", "published_medley", "published_metacogbench"),
-    *("published_selfknowledge", "published_comparisons_medley", "published_verification_medley"),
-    "published_checks_metamedqa",
+    *("published_metamedqa", "published_signaldetection", "published_medley", "published_selfknowledge"),
+    *("published_comparisons_medley", "published_verification_medley"),
 )
 
 
@@ -30,8 +30,9 @@ def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason() -> 
 
 
 @pytest.fixture
-def home(make_home: MakeHome) -> Path:
+def home(make_home: MakeHome, printed: Path) -> Path:
     made = make_home()
+    shutil.copytree(printed, made / "estimates", dirs_exist_ok=True)
     build(made)
     return made
 
@@ -39,7 +40,7 @@ def home(make_home: MakeHome) -> Path:
 def test_every_query_of_the_map_runs(home: Path) -> None:
     run_query(home, "from leaderboard")
     for name, entry in compare.entries().items():
-        if "sql" in entry and name != "board_official":
+        if "sql" in entry and name not in ("board_official", "stg_medley_instances"):  # one needs responses
             query_table(home, entry["sql"])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.leaderboard import build, run_query
 from tests.homes import write
-from tests.leaderboard.conftest import MakeHome, write_model, write_study
+from tests.leaderboard.conftest import MakeHome, write_model
 
 
 def one(home: Path, sql: str) -> tuple[tuple[object, ...], ...]:
@@ -48,9 +49,10 @@ def test_a_retired_model_and_another_data_set_leave_the_tables(make_home: MakeHo
     [("published", "measured", True), ("sample", "measured", False), ("published", "simulated", False)],
 )
 def test_published_numbers_stand_beside_real_answers_to_the_published_questions(
-    make_home: MakeHome, dataset: str, source: str, beside: bool
+    make_home: MakeHome, printed: Path, dataset: str, source: str, beside: bool
 ) -> None:
     home = make_home({"alpha": source}, dataset=dataset)
+    shutil.copytree(printed, home / "estimates", dirs_exist_ok=True)
     build(home)
     found = one(home, "select count(*), count(distinct model) from leaderboard where source = 'published'")[0]
     assert bool(found[0]) is beside
@@ -82,73 +84,6 @@ def test_items_know_how_hard_they_are(make_home: MakeHome) -> None:
         "select item_id, key, kind, n, n_correct between 0 and n, facts ->> 'target' from items order by position",
     )
     assert len(found) == 12 and found[0] == ("item-0000", "A", "Original", 2, True, "A")
-
-
-def test_files_of_version_0_1_and_of_today_stand_side_by_side(make_home: MakeHome) -> None:
-    home = make_home()
-    write_study(
-        home, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", "signaldetection", "medley")
-    )
-    told = {
-        "dataset": "sample",
-        "run": None,
-        "source": "measured",
-        "measure": "accuracy",
-        "estimate": 0.5,
-        "coverage": 1.0,
-    }
-    old = {
-        "benchmark": "signaldetection",
-        "model": "alpha",
-        "task": "A",
-        "condition": "confidence",
-        "n_unparsable": 3,
-    }
-    new = {
-        "benchmark": "signaldetection",
-        "model": "beta",
-        "task": "A",
-        "condition": "A confidence",
-        "n_unreadable": 4,
-    }
-    write(home, "estimates/signaldetection/models/alpha.parquet", [{**told, **old}])
-    write(home, "estimates/signaldetection/models/beta.parquet", [{**told, **new}])
-    scored = {"benchmark": "medley", "model": "alpha", "condition": "normal", "variant": "paper"}
-    write(home, "estimates/medley/models/alpha.parquet", [{**told, **scored}])
-    test = {
-        "benchmark": "medley",
-        "dataset": "sample",
-        "source": "measured",
-        "family": "f",
-        "measure": "m",
-        "difference": 2.0,
-    }
-    write(
-        home,
-        "estimates/medley/comparisons/comparisons.parquet",
-        [{**test, "variant": "paper", "cohen_d": 1.5}],
-    )
-    build(home)
-    found = one(
-        home,
-        "select model, condition, n_unreadable from estimates where benchmark = 'signaldetection' order by model",
-    )
-    assert found == (("alpha", "A confidence", 3), ("beta", "A confidence", 4))
-    assert one(home, "select condition, scoring from estimates where benchmark = 'medley'") == (
-        ("normal paper", "paper"),
-    )
-    assert one(home, "select scoring, value, effect_size from comparisons where benchmark = 'medley'") == (
-        ("paper", 2.0, 1.5),
-    )
-
-
-def test_what_is_scored_anew_hides_what_was_observed_before(make_home: MakeHome) -> None:
-    home = make_home({"alpha": "measured"})
-    row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "alpha", "run": 1, "kind": "Original",
-           "item_id": "item-0000", "target": "A", "answer": "A", "correct": 1, "status": "ok"}  # fmt: skip
-    write(home, "scored/metamedqa/model=alpha/run=1.parquet", [row])
-    build(home)
-    assert one(home, "select count(*) from metamedqa_responses") == ((1,),)
 
 
 def test_progress_tells_respondents_judges_and_helpers_apart(make_home: MakeHome) -> None:

@@ -78,7 +78,13 @@ def test_it_leaves_with_the_study(home: Path) -> None:
 
 def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home: Path) -> None:
     broken = pl.DataFrame(
-        {"benchmark": [NAME], "model": ["alpha"], "estimate": ["a lot"], "dataset": ["own"]}
+        {
+            "benchmark": [NAME],
+            "model": ["alpha"],
+            "estimate": ["a lot"],
+            "dataset": ["own"],
+            "measure": ["wit"],
+        }
     )
     broken.write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
     report = build(home)

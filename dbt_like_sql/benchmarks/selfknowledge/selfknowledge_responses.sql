@@ -1,13 +1,13 @@
 -- One row: one question in one run of one listed model: what was said, whether it was right, whether it was said to be known.
 -- Key: dataset, condition, model, run, item_id.
 -- Source: observations of self-knowledge; the questions and accepted answers stand in items.
--- Reads: stg_selfknowledge_responses = observations/selfknowledge/**/*.parquet | scored/selfknowledge/**/*.parquet (
+-- Reads: stg_selfknowledge_responses = scored/selfknowledge/**/*.parquet (
 --   benchmark varchar, dataset varchar, split varchar, condition varchar, language varchar, model varchar, run integer,
 --   item_id varchar, question_id varchar, event_id varchar, position integer, answerable tinyint, output varchar,
 --   meta_output varchar, correct tinyint, correct_strict tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
 --   abstained tinyint, confidence double, status varchar, reason varchar, truncated tinyint, meta_truncated tinyint,
---   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_id varchar,
---   answer_id_meta varchar, matching varchar, yes_no varchar, wording varchar, source varchar)
+--   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[],
+--   threshold tinyint, all_aligned tinyint, source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, status)
 -- columns:
@@ -24,15 +24,13 @@
 --   confidence: P(yes) / (P(yes) + P(no)) of the meta reply, 0 to 1; null where no log-probabilities were kept
 --   known: said to be known: yes, and under idk not abstained
 --   aligned: right = known
+--   threshold: yes where P(yes) > P(no)
+--   all_aligned: right, known and not abstained are all the same
 --   answerable: whether the question has an answer
 --   question_id: items that share it ask the same
 --   event_id: items that share it are about the same
 --   truncated: whether the reply was cut off
 --   meta_truncated: whether the meta reply was cut off
---   answer_id_meta: of the meta reply, in the transcripts
---   matching: rule by which an answer is right
---   yes_no: rule by which a yes is read
---   wording: digest of the words asked with
 select
     said.* replace (listed.source as source),
     if(said.condition = 'idk', 1 - said.abstained, said.yes)::tinyint as known,
