@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from metacog_assets.study_file import current_study
+from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.scoring import files
@@ -204,3 +206,36 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(
         "a refused file is not taken for current"
     )
     assert board_of(bench) == {"first": 1.0}
+
+
+def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_published(
+    bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*arguments: Any) -> Any:
+        raise ValueError("the test is broken")
+
+    found = registry.load("metamedqa")
+    first, *others = found.contrasts
+    monkeypatch.setattr(found, "contrasts", (replace(first, compute=broken), *others))
+    bench.write(simulated("first"), simulated("second"))
+    assert bench.launch() == 7
+    err = capfd.readouterr().err
+    [named] = [line for line in err.splitlines() if line.startswith("metacog: ")]
+    assert "metamedqa_comparisons" in named and "the test is broken" in named
+    assert "Traceback" not in err
+    assert board_of(bench) == board_of(bench, "leaderboard_official") == {"first": 1.0, "second": 1.0}
+    status = f"select distinct status from comparisons where family = '{first.family}'"
+    assert ["the test is broken" in str(row[0]) for row in bench.sql(status)] == [True]
+    assert bench.sql("select 1 from comparisons where status = 'ok' limit 1")
+
+
+def test_partitions_that_fail_in_one_run_are_named_each_and_the_others_are_scored(
+    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    broken = {"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}
+    bench.write(http("good"), http("broken", **broken), http("worse", **broken), http("fine"))
+    assert bench.launch() == 7
+    named = [line for line in capfd.readouterr().err.splitlines() if line.startswith("metacog: ")]
+    assert len(named) == 2
+    assert "broken" in named[0] and "worse" in named[1]
+    assert board_of(bench) == {"broken": 0.0, "fine": 1.0, "good": 1.0, "worse": 0.0}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -12,22 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from metacog_pipeline.benchmarks.medley.stages import MEDLEY, instances
-from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
 
-from metacog_pipeline.benchmarks.common.judging import judged_partition
+from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import kept_records
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 3
-SHOWN = """
-import json
-from dagster import AssetKey, DagsterInstance
-with DagsterInstance.get() as instance:
-    event = instance.get_latest_materialization_event(AssetKey("medley_comparisons"))
-    print(json.dumps({k: v.value for k, v in event.asset_materialization.metadata.items()}, default=str))
-"""
 MODELS = (("follows-arguments", "argument-follower", "a"), ("follows-the-crowd", "crowd-follower", "b"))
 
 
@@ -46,7 +36,7 @@ def write(folder: Path, judges: Sequence[str], conditions: Sequence[str]) -> Pat
         )
     named = json.dumps([f"judge-{judge}" for judge in judges])
     parts.append(
-        "[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true\n"
+        "[benchmarks.medley]\n"
         f'dataset = "sample"\nlimit = {LIMIT}\nconditions = {json.dumps(list(conditions))}\njudges = {named}\n'
     )
     path = folder / "study.toml"
@@ -69,7 +59,7 @@ def asked(study: Study) -> Counter[tuple[str, str]]:
     """Return how many answers there are to each step, by the condition they were asked under; a reused one counts once."""
     answers = {
         (partition.spec.name, record.answer_id): (record.condition, record.step)
-        for partition in MEDLEY.partitions(study)
+        for partition in tasks.partitions(bound(study, "medley"))
         for record in reversed(list(kept_records(partition.folder)))
     }
     return Counter(answers.values())
@@ -79,8 +69,8 @@ def judged(study: Study) -> Counter[tuple[str, str]]:
     """Return how many judgements are kept, by judged model and judge."""
     return Counter(
         (partition.spec.name, record.model)
-        for partition in MEDLEY.partitions(study)
-        for record in kept_records(judged_partition(JUDGING, partition).folder)
+        for partition in tasks.partitions(bound(study, "medley"))
+        for record in kept_records(judging.judged_as(partition).folder)
     )
 
 
@@ -112,31 +102,9 @@ def test_judges_and_conditions_added_later_ask_only_what_is_new(tmp_path: Path) 
     run(path)
     study = load_study(path)
     later = asked(study) - first
-    known = sum(item.is_known_answer for item in instances(study))
+    known = sum(item.is_known_answer for item in bound(study, "medley").items)
     assert {step for _, step in later} == {
         "b_social"
     }  # step A and B-private are those of the normal condition
     assert later["stripped", "b_social"] == 2 * LIMIT
     assert later["adversarial", "b_social"] == 2 * known
-    figures_are_seen_beside_the_comparisons(tmp_path)
-
-
-def figures_are_seen_beside_the_comparisons(tmp_path: Path) -> None:
-    home = tmp_path / "home" / "dagster"
-    done = subprocess.run(
-        [sys.executable, "-c", SHOWN],
-        env={"DAGSTER_HOME": str(home), "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout.splitlines()[-1])
-    titles = ("cognitive map", "ipsative heat map", "rank intervals", "tier scatter, T1 against T2")
-    for title in titles:
-        found = re.fullmatch(
-            r"!\[.*\]\(data:image/svg\+xml;base64,(.*)\)", shown[f"{title}, simulated observers"]
-        )
-        assert found is not None, title
-        assert base64.b64decode(found[1]).startswith(b"<svg ")
-    assert not any(title.endswith(", models") for title in shown)

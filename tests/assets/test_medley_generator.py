@@ -24,18 +24,14 @@ home = "home"
 name = "first"
 provider = "simulated"
 
-[benchmarks.metamedqa]
-enabled = false
-
 [benchmarks.medley]
-enabled = true
 dataset = "{dataset}"
 """
 STAGES = [
     "seeds",
     "designs",
     "drafts",
-    "pool",
+    "opinions",
     "disagreement",
     "consensus",
     "panels",
@@ -75,26 +71,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     study = write(tmp_path_factory.mktemp("made"))
     done = run(study, "run")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.index("making new questions") < done.stderr.index("building the questions")
+    assert "medley: building the items" in done.stderr
     yield study
 
 
-def test_the_generator_stands_before_the_source_where_the_study_makes_instances(tmp_path: Path) -> None:
+def test_the_generator_stands_before_the_items_where_the_study_makes_instances(tmp_path: Path) -> None:
     code = (
         "import json; from metacog_assets.definitions import defs\n"
         "graph = defs.resolve_asset_graph()\n"
-        "found = {k.to_user_string(): sorted(d.to_user_string() for d in graph.get(k).parent_keys)"
-        " for k in graph.get_all_asset_keys() if k.to_user_string().startswith('medley')}\n"
-        "print(json.dumps([found, [job.name for job in defs.jobs]]))"
+        "mine = [graph.get(k) for k in graph.get_all_asset_keys() if graph.get(k).group_name == 'medley_items']\n"
+        "found = {n.key.to_user_string(): sorted(d.to_user_string() for d in n.parent_keys) for n in mine}\n"
+        "paid = sorted(n.key.to_user_string() for n in mine if n.tags['cost'] == 'paid')\n"
+        "print(json.dumps([found, paid]))"
     )
-    found, jobs = python(write(tmp_path), code)
-    assert {f"medley_{stage}" for stage in STAGES} <= set(found)
-    assert found["medley_source"] == ["medley_gates"] and found["medley_items"] == ["medley_source"]
+    found, paid = python(write(tmp_path), code)
+    assert set(found) == {f"medley_{stage}" for stage in [*STAGES, "items"]}
+    assert "medley_gates" in found["medley_items"]
     assert found["medley_verification"] == ["medley_consensus", "medley_drafts"]
-    assert "medley_generate" in jobs
-    found, jobs = python(write(tmp_path, "published"), code)
-    assert not {f"medley_{stage}" for stage in STAGES} & set(found)
-    assert found["medley_source"] == [] and "medley_generate" not in jobs
+    assert paid == ["medley_designs", "medley_opinions", "medley_verification"]
+    found, paid = python(write(tmp_path, "published"), code)
+    assert "medley_designs" not in found and not paid
 
 
 def test_a_finished_generator_is_not_launched_again(made: Path) -> None:
@@ -106,17 +102,17 @@ def test_a_finished_generator_is_not_launched_again(made: Path) -> None:
 def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made: Path) -> None:
     home = made.parent / "home"
     before = journals(home)
-    (home / "items" / "medley_generator" / "panels.parquet").unlink()
+    (home / "items" / "medley" / "panels.parquet").unlink()
     again = run(made, "run")
     assert again.returncode == 0, again.stderr
-    assert "making new questions" in again.stderr and "first, run 1" not in again.stderr
+    assert "building the items" in again.stderr and "first, run 1" not in again.stderr
     code = (
         "import json; from dagster import DagsterInstance, DagsterEventType\n"
         "instance = DagsterInstance.get(); run = instance.get_runs(limit=9)\n"
-        "mine = next(r for r in run if r.job_name == 'medley_generate')\n"
+        "mine = next(r for r in run if r.job_name == 'generate_items')\n"
         "print(json.dumps(sorted(k.to_user_string() for k in mine.asset_selection)))"
     )
-    assert python(made, code) == ["medley_gates", "medley_panels", "medley_verification"]
+    assert python(made, code) == ["medley_gates", "medley_items", "medley_panels"]
     assert journals(home) == before
 
 
@@ -125,14 +121,12 @@ def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made: Pa
         "import json; from dagster import DagsterInstance\n"
         "from dagster._core.storage.dagster_run import RunsFilter\n"
         "instance = DagsterInstance.get()\n"
-        "first = instance.get_runs(filters=RunsFilter(job_name='medley_generate'))[-1]\n"
+        "first = instance.get_runs(filters=RunsFilter(job_name='generate_items'))[-1]\n"
         "found = [e.dagster_event.event_specific_data for e in instance.all_logs(first.run_id)\n"
         "         if e.dagster_event and e.dagster_event.event_type_value == 'ASSET_CHECK_EVALUATION']\n"
-        "print(json.dumps([[f.asset_key.to_user_string(), f.check_name, f.passed] for f in found]))"
+        "print(json.dumps([[f.asset_key.to_user_string(), f.metadata['failed'].value] for f in found]))"
     )
-    found = python(made, code)
-    assert {key for key, _, _ in found} == {f"medley_{stage}" for stage in STAGES}
-    assert [name for _, name, passed in found if not passed] == ["fit_to_be_released"]
+    assert [names for _, names in python(made, code) if names] == ["fit_to_be_released"]
 
 
 def test_what_making_instances_cost_is_counted_and_nobody_of_the_pool_is_on_the_board(made: Path) -> None:
