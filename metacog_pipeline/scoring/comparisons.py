@@ -23,14 +23,15 @@ _ADJUST = {"holm": holm, "bonferroni": bonferroni}
 def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
-    A contrast that fails leaves one row of its family with the reason.
+    A contrast that fails leaves one row of its family with the reason, per data set and source.
     """
     rows: list[Comparison] = []
     for contrast in benchmark.contrasts:
         try:
             rows += adjusted(contrast, contrast.compute(benchmark, groups))
         except Exception as error:  # one family that fails leaves its own row
-            rows.append(_failed(contrast.family, error))
+            kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
+            rows += [_failed(contrast.family, error, *kind) for kind in kinds]
     return as_table(benchmark, rows)
 
 
@@ -79,6 +80,6 @@ def failures_in(frame: pl.DataFrame) -> list[str]:
     return [f"{name}: {status.removeprefix(FAILED)}" for name, status in failed.iter_rows()]
 
 
-def _failed(family: str, error: Exception) -> Comparison:
+def _failed(family: str, error: Exception, dataset: str, source: str) -> Comparison:
     status = one_line(f"{FAILED}{type(error).__name__}: {error}")
-    return Comparison(family, measure="", a="", b="", status=status)
+    return Comparison(family, measure="", dataset=dataset, source=source, status=status)
