@@ -8,20 +8,18 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.medley.scoring import estimates
 
-from metacog_pipeline.benchmarks.medley.asking import ask_item
-from metacog_pipeline.benchmarks.medley.contrasts import compare_scored
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.responses import observe
-from metacog_pipeline.benchmarks.medley.simulated import Responder
+from metacog_pipeline.benchmarks.medley.asking import ask_item
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 from metacog_pipeline.querying.types import Answer
+from tests.medley.bound import compared, estimated, read
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
@@ -57,7 +55,7 @@ def answers(instances, character, stripped):
     """All calls of one respondent, as transcripts."""
     words = load_wording()
     spec = ModelSpec(name=character, provider="simulated", observer=ObserverSpec(character=character, seed=1))
-    respond = Responder(instances, spec.observer, words)
+    respond = SimulatedRespondent(instances, spec.observer, words)
     rows = []
 
     async def ask_all():
@@ -96,12 +94,13 @@ def answers(instances, character, stripped):
 def scored(instances):
     stripped = [instance.item_id for instance in instances[:50]]
     observed = [
-        observe(
+        read(
             instances,
             answers(instances, character, stripped),
             conditions=CONDITIONS,
             model=character,
             run=1,
+            source="simulated",
             stripped=stripped,
         )
         for character in CHARACTERS
@@ -110,19 +109,19 @@ def scored(instances):
 
 
 def test_every_character_is_recovered(scored):
-    found = compare_scored(scored, seed=1, n_boot=100).filter(family="character")
+    found = compared(scored, n_boot=100).filter(family="character")
     assert dict(found.select("model", "verdict").iter_rows()) == {name: name for name in CHARACTERS}
 
 
 def test_silence_is_not_worth_half(scored):
-    found = estimates(scored, by_run=False, seed=1, n_boot=50).filter(model="silent", condition="normal")
+    found = estimated(scored, n_boot=50).filter(model="silent", condition="normal")
     measures = dict(found.select("measure", "estimate").iter_rows())
     assert measures.pop("coverage") == 0.0
     assert set(measures.values()) == {None}
 
 
 def test_arguments_move_the_follower_of_arguments_and_the_crowd_the_follower_of_crowds(scored):
-    found = estimates(scored, by_run=False, seed=1, n_boot=50).filter(measure="changed_from_normal")
+    found = estimated(scored, n_boot=50).filter(measure="changed_from_normal")
     pull = {(row["model"], row["condition"]): row["estimate"] for row in found.to_dicts()}
     assert pull["argument-follower", "adversarial"] == 0
     assert pull["crowd-follower", "adversarial"] > 0.3

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from metacog_pipeline.benchmarks.common import asking, scoring
+from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
 from metacog_pipeline.benchmarks.medley.stages import MEDLEY
 from metacog_pipeline.benchmarks.medley.stages.construction import stripped_ids
 from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
 
-from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.leaderboard.build import build

@@ -106,12 +106,12 @@ def test_evidence_that_is_missing_never_passes(
 @pytest.mark.parametrize(
     ("change", "gates"),
     [
-        (lambda i: replace(i, analysts=()), {"G4"}),
-        (lambda i: replace(i, analysts=(Analyst("m1", {}),)), {"G4", "X3"}),
-        (lambda i: replace(i, claims=()), {"G5", "X1", "X5"}),
-        (lambda i: replace(i, consensus=Consensus({}, {}, "x")), {"G6"}),
-        (lambda i: replace(i, vignette=""), {"G14"}),
-        (lambda i: replace(i, claims=tuple(replace(c, claim_text="") for c in i.claims)), {"X1"}),
+        (lambda i: i.changed(analysts=()), {"G4"}),
+        (lambda i: i.changed(analysts=(Analyst("m1", {}),)), {"G4", "X3"}),
+        (lambda i: i.changed(claims=()), {"G5", "X1", "X5"}),
+        (lambda i: i.changed(consensus=Consensus({}, {}, "x")), {"G6"}),
+        (lambda i: i.changed(vignette=""), {"G14"}),
+        (lambda i: i.changed(claims=tuple(replace(c, claim_text="") for c in i.claims)), {"X1"}),
         (
             lambda i: replace(
                 i,

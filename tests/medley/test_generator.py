@@ -390,7 +390,7 @@ def test_new_instances_are_written_in_the_published_layout_and_read_back(
     write_set(tmp_path, made, known.verdicts, [person.name for person in sample.verifiers])
     found = read_set(tmp_path, "sample")
     by_domain = sorted(made, key=lambda i: DOMAINS.index(i.domain))
-    assert [replace(i, position=0) for i in found.instances] == [replace(i, position=0) for i in by_domain]
+    assert [i.changed(position=0) for i in found.instances] == [i.changed(position=0) for i in by_domain]
     assert found.verdicts == known.verdicts
     assert construct(tmp_path / "home", "custom", folder=tmp_path).violations == ()
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -268,8 +268,8 @@ def test_what_is_made_is_what_a_custom_data_set_reads(bench: Bench) -> None:
     built = construction.construct(study)
     folder = study.home.items / "medley_generator" / "set"
     read = construct(bench.folder / "other", "custom", folder=folder)
-    assert [replace(each, position=0) for each in read.instances] == [
-        replace(each, position=0) for each in construction.instances(study)
+    assert [each.changed(position=0) for each in read.instances] == [
+        each.changed(position=0) for each in construction.instances(study)
     ]
     assert built.violations == read.violations == () and construction.items_current(study)
 

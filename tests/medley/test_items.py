@@ -15,16 +15,16 @@ from metacog_pipeline.errors import SourceError
 
 def test_everything_that_decides_asking_or_scoring_decides_the_hash(instance):
     changed = [
-        replace(instance, vignette="another case"),
-        replace(instance, claims=instance.claims[:4]),
-        replace(instance, analysts=instance.analysts[::-1]),
-        replace(instance, verified_wrong=frozenset({"C1"})),
-        replace(instance, known_answer=None),
-        replace(instance, consensus=replace(instance.consensus, claim_confidences={"C1": 0.2})),
-        replace(instance, selected_models=("m",)),
+        instance.changed(vignette="another case"),
+        instance.changed(claims=instance.claims[:4]),
+        instance.changed(analysts=instance.analysts[::-1]),
+        instance.changed(verified_wrong=frozenset({"C1"})),
+        instance.changed(known_answer=None),
+        instance.changed(consensus=replace(instance.consensus, claim_confidences={"C1": 0.2})),
+        instance.changed(selected_models=("m",)),
     ]
     assert len({instance.item_hash, *(other.item_hash for other in changed)}) == len(changed) + 1
-    assert replace(instance, position=7).item_hash == instance.item_hash
+    assert instance.changed(position=7).item_hash == instance.item_hash
 
 
 def test_equal_instances_are_one_key(make_instance):

@@ -4,13 +4,13 @@ import math
 from dataclasses import replace
 
 import pytest
-from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 from metacog_pipeline.benchmarks.medley.items import Consensus, anonymised
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP, REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.panel import NUMBERS, panel_of
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 
 START = [0.8, 0.8, 0.35, 0.35, 0.55]
 
@@ -108,7 +108,7 @@ def test_volatility_rewards_one_clear_move_toward_the_analysts(measure, instance
 
 
 def test_brier_counts_a_consensus_of_one_half_as_false_unless_it_is_soft(measure, instance):
-    split = replace(instance, consensus=Consensus({f"C{n}": 0.5 for n in range(1, 6)}))
+    split = instance.changed(consensus=Consensus({f"C{n}": 0.5 for n in range(1, 6)}))
     a, s = [0.5] * 5, [0.3] * 5
     assert measure(a, a, s, of=split)["brier_score_change"] == pytest.approx(0.5 + 0.25 - 0.09)
     soft = replace(REFERENCE, brier_outcome="soft")
@@ -116,7 +116,7 @@ def test_brier_counts_a_consensus_of_one_half_as_false_unless_it_is_soft(measure
 
 
 def test_a_consensus_that_is_no_number_is_unknown(measure, instance):
-    odd = replace(instance, consensus=Consensus({"C1": "high", "C2": None, "C3": True, "C4": float("nan")}))
+    odd = instance.changed(consensus=Consensus({"C1": "high", "C2": None, "C3": True, "C4": float("nan")}))
     assert measure(START, START, [0.1] * 5, of=odd)["brier_score_change"] == 0.5
 
 

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers, analyst_names
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA, observe, triple
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.errors import StudyError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

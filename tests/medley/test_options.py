@@ -4,14 +4,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 from metacog_pipeline.benchmarks.medley.judged import combine
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based import options as module
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE, Options
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.stats.robust import location
 
 OTHER = {

@@ -75,7 +75,7 @@ def test_nothing_an_analyst_says_can_name_it_or_state_its_position(instance):
         "model_id": "vendor/secret",
         "claim_level_assessments": [{"claim_id": "C1", "confidence": "low", "position": "supports"}],
     }
-    shown = masked_analysts(replace(instance, analysts=(Analyst("Analyst A", hostile),)))[0]
+    shown = masked_analysts(instance.changed(analysts=(Analyst("Analyst A", hostile),)))[0]
     assert shown["analyst"] == "Analyst A" and "model_id" not in shown
     assert shown["claim_level_assessments"] == [{"claim_id": "C1", "position": "opposes"}]
 
@@ -86,7 +86,7 @@ def test_nothing_an_analyst_says_can_name_it_or_state_its_position(instance):
     )
 )
 def test_any_reply_can_be_shown(instance_for_any, response):
-    instance = replace(instance_for_any, analysts=(Analyst("m", response),))
+    instance = instance_for_any.changed(analysts=(Analyst("m", response),))
     for condition in CONDITIONS:
         shown = presented(instance, condition)
         masked_analysts(shown), masked_consensus(shown.consensus), position_map(shown)
@@ -106,8 +106,8 @@ def test_seeded_order_is_alike_for_every_storage_order_and_differs_between_insta
     seeded = Masking(anonymise=False, order="seeded")
     orders = set()
     for number in range(8):
-        named = replace(instance, item_id=f"X_{number}")
-        backwards = replace(named, analysts=named.analysts[::-1])
+        named = instance.changed(item_id=f"X_{number}")
+        backwards = named.changed(analysts=named.analysts[::-1])
         order = names(presented(named, "normal", seeded))
         assert order == names(presented(backwards, "normal", seeded))
         assert Counter(order) == Counter(names(instance))
@@ -196,7 +196,7 @@ def test_what_a_majority_supports_it_opposes_when_turned_round(hundredths):
 
 def test_stripped_shows_the_two_selected_last_with_a_consensus_of_their_own(instance):
     order = tuple(names(instance)[place] for place in (2, 0, 3, 1))
-    shown = presented(replace(instance, selected_models=order), "stripped", Masking(anonymise=False))
+    shown = presented(instance.changed(selected_models=order), "stripped", Masking(anonymise=False))
     assert names(shown) == [names(instance)[1], names(instance)[3]], (
         "as they stand, not as they were selected"
     )
@@ -230,7 +230,7 @@ def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_inst
 
 def test_the_judge_sees_who_holds_what_by_letter(instance):
     hidden = replace(instance.analysts[1], response={"claim_level_assessments": [{"claim_id": "C1"}]})
-    lines = position_map(replace(instance, analysts=(instance.analysts[0], hidden))).splitlines()
+    lines = position_map(instance.changed(analysts=(instance.analysts[0], hidden))).splitlines()
     assert lines[:2] == ["C1: A=supports, B=uncertain", "C2: A=supports, B=?"]
     numbers = Analyst(
         "m",
@@ -241,7 +241,7 @@ def test_the_judge_sees_who_holds_what_by_letter(instance):
             ]
         },
     )
-    shown = position_map(replace(instance, analysts=(numbers,))).splitlines()
+    shown = position_map(instance.changed(analysts=(numbers,))).splitlines()
     assert [line.split("=")[1] for line in shown] == [
         "supports",
         "opposes",

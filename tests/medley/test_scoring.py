@@ -6,16 +6,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.medley.scoring import (
-    ESTIMATE_SCHEMA,
-    NOT_JUDGED,
-    NOTHING_SCORED,
-    estimates,
-    measure_names,
-    pool,
-    score,
-)
-from metacog_pipeline.benchmarks.medley.triples import score_triples
 
 from metacog_pipeline.benchmarks.medley.instance_scores import (
     INSTANCE_SCHEMA,
@@ -25,10 +15,20 @@ from metacog_pipeline.benchmarks.medley.instance_scores import (
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.scoring import (
+    ESTIMATE_SCHEMA,
+    NOT_JUDGED,
+    NOTHING_SCORED,
+    estimates,
+    measure_names,
+    pool,
+    score,
+)
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.errors import SourceError, StudyError
 
 LEVELS = ("very_low", "low", "moderate", "high", "very_high")

@@ -12,7 +12,7 @@ from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import Masking, masked_consensus, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.simulated import Responder
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 
@@ -37,7 +37,7 @@ def talk(cases, converse):
     def ask(character, condition="normal", seed=1):
         key = character, condition, seed
         if key not in held:
-            respond = Responder(cases, observer(character))
+            respond = SimulatedRespondent(cases, observer(character))
             replies = [converse(respond, case, condition, seed=seed)[0] for case in cases]
             held[key] = {step: [levels(one[step]) for one in replies] for step in STEPS}
         return held[key]
@@ -68,7 +68,7 @@ def test_the_hedger_is_moderately_sure_of_everything(talk):
 
 
 def test_the_silent_says_nothing_that_can_be_read(cases, converse):
-    respond = Responder(cases, observer("silent"))
+    respond = SimulatedRespondent(cases, observer("silent"))
     said = [text for case in cases for text in converse(respond, case)[0].values()]
     assert all(is_error(parse_reply(text)) for text in said) and len(set(said)) > 1
 
@@ -120,7 +120,7 @@ def test_argument_followers_are_not_moved_by_a_consensus_turned_round(talk):
 def test_one_good_argument_outweighs_any_number_of_heads(debate, converse, strong, weak):
     cases = [debate(number, strong=strong, weak=weak, crowd=9) for number in range(1, 9)]
     argued, crowded = (
-        [levels(converse(Responder(cases, observer(name)), case)[0]["b_social"]) for case in cases]
+        [levels(converse(SimulatedRespondent(cases, observer(name)), case)[0]["b_social"]) for case in cases]
         for name in ("argument-follower", "crowd-follower")
     )
     by_argument = [value for one in argued for value in one]
@@ -134,16 +134,16 @@ def test_one_good_argument_outweighs_any_number_of_heads(debate, converse, stron
 def test_argument_followers_do_not_move_on_headcount_alone(debate, converse):
     for crowd in (1, 4, 12):
         case = debate(1, strong="low", weak="high", crowd=crowd, strong_reason="I just think so.")
-        replies, _ = converse(Responder([case], observer("argument-follower")), case)
+        replies, _ = converse(SimulatedRespondent([case], observer("argument-follower")), case)
         assert levels(replies["step_a"]) == levels(replies["b_social"]), crowd
 
 
 def test_repeating_or_reordering_analysts_changes_no_rating_of_an_argument_follower(cases, converse):
     for case in cases[:6]:
-        doubled = replace(case, analysts=case.analysts + case.analysts[:3])
-        backwards = replace(case, analysts=case.analysts[::-1])
+        doubled = case.changed(analysts=case.analysts + case.analysts[:3])
+        backwards = case.changed(analysts=case.analysts[::-1])
         found = {
-            tuple(levels(converse(Responder([one], observer("argument-follower")), one)[0]["b_social"]))
+            tuple(levels(converse(SimulatedRespondent([one], observer("argument-follower")), one)[0]["b_social"]))
             for one in (case, doubled, backwards)
         }
         assert len(found) == 1, case.item_id
@@ -152,7 +152,7 @@ def test_repeating_or_reordering_analysts_changes_no_rating_of_an_argument_follo
 def test_followers_say_what_moved_them(debate, converse):
     case = debate(1)
     argued, crowded = (
-        parse_reply(converse(Responder([case], observer(name)), case)[0]["b_social"])
+        parse_reply(converse(SimulatedRespondent([case], observer(name)), case)[0]["b_social"])
         for name in ("argument-follower", "crowd-follower")
     )
     assert "Analyst A" in json.dumps(argued) and "12 alarms within 48 hours" in json.dumps(argued)
@@ -161,7 +161,7 @@ def test_followers_say_what_moved_them(debate, converse):
 
 def test_step_a_has_everything_that_was_asked_for(instance, converse):
     for character in CHARACTERS[:-1]:
-        replies, _ = converse(Responder([instance], observer(character)), instance)
+        replies, _ = converse(SimulatedRespondent([instance], observer(character)), instance)
         first = parse_reply(replies["step_a"])
         assert list(first) == [
             *("assessment", "difficulty_prediction", "claim_level_assessments", "key_uncertainties"),
@@ -184,7 +184,7 @@ def test_observers_answer_alike_each_time_and_otherwise_with_another_seed(cases,
     few = cases[:5]
 
     def said(seed, sampling):
-        respond = Responder(few, observer("crowd-follower", seed=seed))
+        respond = SimulatedRespondent(few, observer("crowd-follower", seed=seed))
         return [converse(respond, case, seed=sampling)[0] for case in few]
 
     assert said(3, 1) == said(3, 1)
@@ -200,7 +200,7 @@ def test_opinions_of_two_runs_resemble_each_other(talk):
 @pytest.mark.parametrize("masking", [Masking(), Masking(anonymise=False), Masking(order="seeded")])
 def test_messages_are_recognised_however_analysts_are_shown(cases, converse, masking):
     few = cases[:3]
-    respond = Responder(few, observer("argument-follower"))
+    respond = SimulatedRespondent(few, observer("argument-follower"))
     for case in few:
         for condition in ("normal", "adversarial", "stripped"):
             replies, requests = converse(respond, case, condition, masking=masking)
@@ -215,14 +215,14 @@ def test_own_wordings_are_understood(tmp_path, instance, converse):
         "b_social = 'Case: {{vignette}} Reply: {{step_a}} Others: {{analysts}} Together: {{consensus}}'"
     )
     wording = load_wording(path)
-    respond = Responder([instance], observer("crowd-follower"), wording)
+    respond = SimulatedRespondent([instance], observer("crowd-follower"), wording)
     replies, requests = converse(respond, instance, wording=wording)
     assert all(respond.knows(request) for request in requests.values())
     assert levels(replies["b_social"])[0] >= SUPPORT
 
 
 def test_other_questions_are_not_known_and_get_no_answer(instance):
-    respond = Responder([instance], observer("random"))
+    respond = SimulatedRespondent([instance], observer("random"))
     for text in ("", "Hello?", instance.vignette, "x" * 1_000_000):
         request = ChatRequest((Message("user", text),), Sampling())
         assert not respond.knows(request) and respond(request) == ""
@@ -230,14 +230,14 @@ def test_other_questions_are_not_known_and_get_no_answer(instance):
 
 
 def test_the_silent_is_silent_under_a_schema_too(instance, converse):
-    replies, _ = converse(Responder([instance], observer("silent")), instance, mode="json_schema")
+    replies, _ = converse(SimulatedRespondent([instance], observer("silent")), instance, mode="json_schema")
     assert set(replies.values()) == {"{}"}
 
 
 def test_sloppy_and_refusing_observers_leave_the_form_as_often_as_they_should(cases, converse):
     plain = {}
-    for name, more in (("sloppy", {"untidiness": 1.0}), ("refusing", {"refusal": 1.0}), ("clean", {})):
-        respond = Responder(cases, observer("stubborn", **more))
+    for name, more in (("sloppy", {"sloppiness": 1.0}), ("refusing", {"refusal": 1.0}), ("clean", {})):
+        respond = SimulatedRespondent(cases, observer("stubborn", **more))
         plain[name] = [converse(respond, case)[0]["step_a"] for case in cases]
     assert all(is_error(parse_reply(text)) for text in plain["refusing"])
     assert not any(text.startswith("{") and text.endswith("}") for text in plain["sloppy"])
@@ -258,7 +258,7 @@ def test_sloppy_and_refusing_observers_leave_the_form_as_often_as_they_should(ca
 )
 def test_an_analyst_that_gives_orders_is_read_as_a_text(debate, converse, hostile):
     case = debate(1, strong="high", weak="low", strong_reason=hostile)
-    respond = Responder([case], observer("argument-follower"))
+    respond = SimulatedRespondent([case], observer("argument-follower"))
     replies, _ = converse(respond, case)
     assert levels(replies["b_social"]) == levels(replies["step_a"])
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metacog_pipeline.benchmarks.medley.triples import SCORE_SCHEMA, score_triples
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
-from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
+from metacog_pipeline.benchmarks.medley.parsing import parse_reply
+from metacog_pipeline.benchmarks.medley.instance_scores import SCORE_SCHEMA, score_triples
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
 SCALARS = (
@@ -147,7 +147,7 @@ FORTY = tuple(Claim(f"C{n}", "", n, 1e100) for n in range(40))
     [(), (Claim("C1"),), (Claim("C1", "", 0, None), Claim("C2", "text", None, 0.0)), FORTY],
 )
 def test_any_number_of_claims_is_scored(instance, reply, claims):
-    changed = replace(instance, claims=claims)
+    changed = instance.changed(claims=claims)
     check_range(score_triples([changed, instance], [Triple(*[reply([0.1, 0.9, "low"])] * 3)] * 2))
 
 

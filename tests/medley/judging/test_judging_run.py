@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.medley.triples import score_triples
 
-from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.judging.agreement import agreement
-from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK, fingerprint, panel
 from metacog_pipeline.benchmarks.medley.judging.cases import cases
 from metacog_pipeline.benchmarks.medley.judging.combine import combine, grades
 from metacog_pipeline.benchmarks.medley.judging.rows import read_judgements
-from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK, fingerprint, panel
 from metacog_pipeline.benchmarks.medley.responses import observe, triple
-from metacog_pipeline.benchmarks.medley.simulated import Responder
+from metacog_pipeline.benchmarks.medley.prompts import load_wording
+from metacog_pipeline.benchmarks.medley.asking import ask_item
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.querying.panel import panel_identities, query_panel
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.querying.types import Task
@@ -70,7 +70,7 @@ class Setting:
             [task(item, condition) for item in self.items for condition in CONDITIONS],
             ("text",),
             fingerprint="x",
-            respond=Responder(self.items, self.model.observer),
+            respond=SimulatedJudge(self.items, self.model.observer),
         )
         self.observed = observe(
             self.items, read_partition(answers.folder), conditions=CONDITIONS, model="m", run=1

@@ -5,13 +5,13 @@ from statistics import mean
 
 import pytest
 
-from metacog_pipeline.benchmarks.medley.judging.asking import constraint
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
-from metacog_pipeline.benchmarks.medley.judging.simulated import Responder, deserved, features
+from metacog_pipeline.benchmarks.medley.judging.asking import constraint
+from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge, deserved, features
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.simulated import Responder as Respondent
+from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent as Respondent
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 
@@ -28,7 +28,7 @@ def ask(wording):
             constraint("json_schema" if held else "text"),
             step,
         )
-        responder = Responder(ObserverSpec(**observer), wording)
+        responder = SimulatedJudge(ObserverSpec(**observer), wording)
         assert responder.knows(request)
         return responder(request)
 
@@ -43,7 +43,7 @@ def test_its_reply_is_a_whole_judgement(ask, case):
 
 
 def test_it_answers_only_what_is_a_judgement(wording):
-    judge = Responder(ObserverSpec(), wording)
+    judge = SimulatedJudge(ObserverSpec(), wording)
     other = ChatRequest((Message("user", "Grade this: 3"),), Sampling())
     assert not judge.knows(other)
     assert judge(other) == ""
@@ -97,16 +97,16 @@ def test_it_errs_as_often_as_it_should_and_by_one(ask, case, wording):
 
 def test_judges_of_different_seeds_err_on_different_criteria(wording, case):
     request = ChatRequest(messages(case(), wording), Sampling())
-    first, second = (json.loads(Responder(ObserverSpec(seed=n), wording)(request)) for n in (1, 2))
+    first, second = (json.loads(SimulatedJudge(ObserverSpec(seed=n), wording)(request)) for n in (1, 2))
     assert first != second
 
 
 def test_it_can_refuse_and_leave_the_form_but_not_under_a_schema(ask, case):
     assert parse_judgement(ask(case(), refusal=1.0)).unscored == CRITERIA
-    forms = {ask(case(number=n), untidiness=1.0) for n in range(1, 8)}
+    forms = {ask(case(number=n), sloppiness=1.0) for n in range(1, 8)}
     assert any(parse_judgement(text).unscored for text in forms)
     assert any(not parse_judgement(text).unscored for text in forms)
-    assert not parse_judgement(ask(case(), held=True, refusal=1.0, untidiness=1.0)).unscored
+    assert not parse_judgement(ask(case(), held=True, refusal=1.0, sloppiness=1.0)).unscored
 
 
 def test_it_tells_those_who_follow_arguments_from_those_who_follow_the_crowd(debate, converse, ask):

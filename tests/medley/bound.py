@@ -1,0 +1,89 @@
+"""The benchmark bound to instances and replies of a test, without a study on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmarks.medley import Medley, measures
+from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
+from metacog_pipeline.benchmarks.medley.items import Instance
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
+from metacog_pipeline.benchmarks.medley.settings import Settings
+from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.estimates import estimates, groups_of
+from metacog_pipeline.scoring.responses import read_responses
+
+# Columns of the transcripts that tests need not say.
+_ABSENT = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message", "logprobs_json")
+
+
+class Bound(Medley):
+    """The benchmark with these instances and models."""
+
+    def __init__(self, instances: Sequence[Instance] = (), seed: int = 1, models: Sequence[Any] = (), **keys: Any):
+        study = SimpleNamespace(models=tuple(models), judges=(), runs=(1,))
+        super().__init__(Settings(**{"dataset": "published", **keys}), SimpleNamespace(seed=seed, study=study))
+        self._instances = tuple(instances)
+
+    @property
+    def items(self) -> Sequence[Instance]:
+        return self._instances
+
+
+def read(
+    instances: Sequence[Instance],
+    transcripts: pl.DataFrame,
+    *,
+    conditions: Sequence[str],
+    model: str = "m",
+    run: int = 1,
+    source: str = "measured",
+    stripped: Collection[str] | None = None,
+) -> pl.DataFrame:
+    """Return the responses in transcripts, of instances asked under conditions."""
+    bench = Bound(instances, conditions=conditions)
+    told = transcripts.with_columns(
+        pl.lit(None).alias(name) for name in _ABSENT if name not in transcripts.columns
+    )
+    if "superseded" in told.columns:
+        told = told.filter(~pl.col("superseded"))
+    told = told.filter(pl.col("model") == model, pl.col("run") == run)
+    asked = [(name, applicable(instances, name, stripped)) for name in conditions]
+    return read_responses(bench, told, asked, model=model, run=run, source=source)
+
+
+def scores(
+    responses: pl.DataFrame, instances: Sequence[Instance], judged: Any = None, *, scoring: str = "reference",
+    masking: Any = MASKING,
+) -> pl.DataFrame:  # fmt: skip
+    """Return the responses with the scores of their instances."""
+    return score_instances(responses, instances, judged, scoring=scoring, masking=masking)
+
+
+def estimated(
+    scored: pl.DataFrame, *, by_run: bool = False, seed: int = 1, n_boot: int = 200, **keys: Any
+) -> pl.DataFrame:
+    """Return the estimates of scored responses; ``condition`` without the scoring."""
+    bench = Bound(seed=seed, **keys)
+    kept, measures.N_BOOT = measures.N_BOOT, n_boot
+    try:
+        found = estimates(bench, groups_of(bench, scored, by_run=by_run))
+    finally:
+        measures.N_BOOT = kept
+    return found.with_columns(pl.col("condition").str.replace(r" (reference|paper)$", ""))
+
+
+def compared(scored: pl.DataFrame, *, seed: int = 1, n_boot: int = 200, bench: Any = None) -> pl.DataFrame:
+    """Return the comparisons of scored responses."""
+    from metacog_pipeline.benchmarks.medley import contrasts
+
+    made = bench or Bound(seed=seed)
+    kept, contrasts.N_BOOT = contrasts.N_BOOT, n_boot
+    try:
+        return comparisons(made, groups_of(made, scored, by_run=False))
+    finally:
+        contrasts.N_BOOT = kept
