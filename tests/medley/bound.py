@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
+import pytest
 
-from metacog_pipeline.benchmarks.medley import Medley, measures
-from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
+from metacog_pipeline.benchmarks.medley import Medley, contrasts, measures
+from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_instances
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
+from metacog_pipeline.benchmarks.medley.responses import marked_where_alone
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
+from metacog_pipeline.scoring.schemas import response_schema
 
 # Columns of the transcripts that tests need not say.
-_ABSENT = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message", "logprobs_json")
+_ABSENT = (
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "latency_s",
+    "error_code",
+    "error_message",
+    "logprobs_json",
+)
+
+
+SCORED = pl.Schema({**response_schema(Medley), **DERIVED})
 
 
 class Bound(Medley):
     """The benchmark with these instances and models."""
 
-    def __init__(self, instances: Sequence[Instance] = (), seed: int = 1, models: Sequence[Any] = (), **keys: Any):
+    def __init__(
+        self, instances: Sequence[Instance] = (), seed: int = 1, models: Sequence[Any] = (), **keys: Any
+    ):
         study = SimpleNamespace(models=tuple(models), judges=(), runs=(1,))
-        super().__init__(Settings(**{"dataset": "published", **keys}), SimpleNamespace(seed=seed, study=study))
+        super().__init__(
+            Settings(**{"dataset": "published", **keys}), SimpleNamespace(seed=seed, study=study)
+        )
         self._instances = tuple(instances)
 
     @property
@@ -51,9 +70,9 @@ def read(
     )
     if "superseded" in told.columns:
         told = told.filter(~pl.col("superseded"))
-    told = told.filter(pl.col("model") == model, pl.col("run") == run)
+    told = told.filter(pl.col("model") == model, pl.col("run") == run, pl.col("benchmark") == "medley")
     asked = [(name, applicable(instances, name, stripped)) for name in conditions]
-    return read_responses(bench, told, asked, model=model, run=run, source=source)
+    return marked_where_alone(read_responses(bench, told, asked, model=model, run=run, source=source))
 
 
 def scores(
@@ -69,21 +88,23 @@ def estimated(
 ) -> pl.DataFrame:
     """Return the estimates of scored responses; ``condition`` without the scoring."""
     bench = Bound(seed=seed, **keys)
-    kept, measures.N_BOOT = measures.N_BOOT, n_boot
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measures, "N_BOOT", n_boot)
         found = estimates(bench, groups_of(bench, scored, by_run=by_run))
-    finally:
-        measures.N_BOOT = kept
     return found.with_columns(pl.col("condition").str.replace(r" (reference|paper)$", ""))
 
 
-def compared(scored: pl.DataFrame, *, seed: int = 1, n_boot: int = 200, bench: Any = None) -> pl.DataFrame:
-    """Return the comparisons of scored responses."""
-    from metacog_pipeline.benchmarks.medley import contrasts
+def compared(
+    scored: pl.DataFrame, *, seed: int = 1, n_boot: int = 200, related: Mapping[str, frozenset[str]] | None = None
+) -> pl.DataFrame:  # fmt: skip
+    """Return the comparisons of scored responses; ``related`` are {model: instances with an analyst of its family}."""
+    bench = Bound(seed=seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contrasts, "N_BOOT", n_boot)
+        patch.setattr(contrasts, "related", lambda benchmark: related or {})
+        return comparisons(bench, groups_of(bench, scored, by_run=False))
 
-    made = bench or Bound(seed=seed)
-    kept, contrasts.N_BOOT = contrasts.N_BOOT, n_boot
-    try:
-        return comparisons(made, groups_of(made, scored, by_run=False))
-    finally:
-        contrasts.N_BOOT = kept
+
+def replace(each: Any, **parts: Any) -> Any:
+    """Return an instance, or a dataclass, with other values in some fields."""
+    return each.changed(**parts) if isinstance(each, Instance) else dataclasses.replace(each, **parts)

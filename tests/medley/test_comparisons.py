@@ -5,13 +5,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from metacog_pipeline.benchmarks.medley.scoring import estimates
 
-from metacog_pipeline.benchmarks.medley.contrasts import COMPARISON_SCHEMA, compare_scored
-from metacog_pipeline.benchmarks.medley.instance_scores import INSTANCE_SCHEMA
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS, PROFILES, character, profile, quadrant
+from metacog_pipeline.scoring.schemas import COMPARISON
+from tests.medley.bound import SCORED, compared, estimated
 
 N = 30
 
@@ -22,16 +21,17 @@ def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
         {
             "benchmark": "medley",
             "dataset": "published",
-            "variant": "reference",
             "condition": condition,
             "model": model,
             "run": run,
-            "instance_id": f"I{i:03d}",
+            "item_id": f"I{i:03d}",
+            "cluster": f"I{i:03d}",
             "domain": DOMAINS[i % 5],
             "position": i,
             "is_known_answer": False,
             "is_error_detection": False,
             "status": "ok",
+            "status_step_a": "ok",
             "source": source,
             "answered": True,
             "mms": float(value),
@@ -39,11 +39,11 @@ def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
         }
         for i, value in enumerate(mms)
     ]
-    return pl.DataFrame(rows, schema=INSTANCE_SCHEMA)
+    return pl.DataFrame(rows, schema=SCORED)
 
 
 def compare(*tables, n_boot=200):
-    return compare_scored(pl.concat(tables), seed=1, n_boot=n_boot)
+    return compared(pl.concat(tables), n_boot=n_boot)
 
 
 def noise(seed, mean=0.5, spread=0.05, n=N):
@@ -161,7 +161,7 @@ def test_the_map_needs_both_conditions_and_gives_both_changes():
     assert [each["model"] for each in row] == ["a"]
     assert row[0]["value"] == pytest.approx(0.07) and row[0]["statistic"] == pytest.approx(-0.03)
     assert row[0]["a"] == "adversarial up, stripped down" and row[0]["verdict"] == "statistics-follower"
-    assert whole.schema == COMPARISON_SCHEMA
+    assert whole.schema == COMPARISON
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50))
@@ -196,29 +196,28 @@ def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():
     kin = frozenset(f"I{i:03d}" for i in range(10))
     helped = np.where(np.arange(N) < 10, 0.8, 0.4) + 0.01 * noise(1)
     tables = [scored("a", helped), scored("b", noise(2)), scored("c", noise(3))]
-    found = compare_scored(
-        pl.concat(tables), seed=1, n_boot=50, related={"a": kin, "b": kin, "c": frozenset()}
-    ).filter(family="analyst_overlap")
+    found = compared(pl.concat(tables), n_boot=50, related={"a": kin, "b": kin, "c": frozenset()}).filter(
+        family="analyst_overlap"
+    )
     rows = {row["model"]: row for row in found.to_dicts()}
     assert list(rows) == ["a", "b", "c", None]
     assert rows["a"]["value"] == 1 and rows["a"]["statistic"] == 200 and rows["a"]["verdict"] == "significant"
     assert rows["b"]["verdict"] == "not_significant" and rows["b"]["p_adjusted"] >= rows["b"]["p"]
     assert rows["c"]["value"] is None and "without values" in rows["c"]["status"]
     assert rows[None]["n"] == 3 and "2 against 1" in rows[None]["note"]
-    assert compare(*tables).filter(family="analyst_overlap").is_empty()
 
 
 def silent(model, n=5):
     said = scored(model, [0.5] * n)
     return said.with_columns(status=pl.lit("answer_unparsed"), answered=pl.lit(False), mms=None).cast(
-        dict(INSTANCE_SCHEMA)
+        dict(SCORED)
     )
 
 
 @pytest.mark.parametrize(
     "tables",
     [
-        [INSTANCE_SCHEMA.to_frame()],
+        [SCORED.to_frame()],
         [scored("a", [0.5])],
         [scored("a", noise(0))],
         [silent("a"), silent("b")],
@@ -231,8 +230,8 @@ def silent(model, n=5):
 def test_poor_tables_have_a_status_and_no_number_that_is_none(tables):
     whole = pl.concat(tables)
     for by_run in (True, False):
-        found = estimates(whole, by_run=by_run, seed=1, n_boot=50)
+        found = estimated(whole, by_run=by_run, n_boot=50)
         assert not found["estimate"].is_nan().any() and found["status"].null_count() == 0
-    rows = compare_scored(whole, seed=1, n_boot=50, related={"a": frozenset({"I000"})})
+    rows = compared(whole, n_boot=50, related={"a": frozenset({"I000"})})
     assert not any(rows[name].is_nan().any() for name in ("value", "low", "high", "p", "p_adjusted"))
     assert rows["status"].null_count() == 0

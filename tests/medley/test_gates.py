@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
@@ -19,6 +17,7 @@ from metacog_pipeline.benchmarks.medley.items import (
     Instance,
     KnownAnswer,
 )
+from tests.medley.bound import replace
 
 TEXTS = {claim: f"Statement {claim} holds." for claim in CLAIM_IDS}
 
@@ -33,14 +32,15 @@ def analyst(name: str, **changes: object) -> Analyst:
 def instance(place: int) -> Instance:
     known = KnownAnswer("a", "C2") if place % 4 == 0 else None
     return Instance(
-        f"I{place:03}",
-        DOMAINS[place % 5],
-        "Some case.",
-        known is not None,
-        place % 16 == 0,
-        tuple(Claim(claim, text, 28, 0.3) for claim, text in TEXTS.items()),
-        (analyst("m1"), analyst("m2"), analyst("m3")),
-        Consensus(dict.fromkeys(CLAIM_IDS, 0.7), {}, "jackknife_majority"),
+        item_id=f"I{place:03}",
+        dataset="published",
+        domain=DOMAINS[place % 5],
+        vignette="Some case.",
+        is_known_answer=known is not None,
+        is_error_detection=place % 16 == 0,
+        claims=tuple(Claim(claim, text, 28, 0.3) for claim, text in TEXTS.items()),
+        analysts=(analyst("m1"), analyst("m2"), analyst("m3")),
+        consensus=Consensus(dict.fromkeys(CLAIM_IDS, 0.7), {}, "jackknife_majority"),
         known_answer=known,
         selected_models=("m3", "m1", "m2"),
         position=place,
@@ -186,7 +186,7 @@ def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instanc
         ({"known_answer": None}, "known answer"),
         ({"known_answer": KnownAnswer("a", "C9")}, "target"),
         ({"selected_models": ("m9",)}, "selected analysts"),
-        ({"instance_id": "I001"}, "given twice"),
+        ({"item_id": "I001"}, "given twice"),
         ({"position": 3}, "positions"),
     ):
         lines = check([replace(instances[0], **changes), *instances[1:]])  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -49,6 +48,7 @@ from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consens
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task
+from tests.medley.bound import replace
 
 WORDS = load_words()
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.medley.construction.pipeline import make_sample
-from metacog_pipeline.benchmarks.medley.stages import construction, gates, generator
+from click.testing import CliRunner
 
-from metacog_pipeline.benchmarks.medley.construction import construct
-from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.commands import medley
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     read_sample,
 )
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server.faults import FaultPlan
@@ -44,7 +44,9 @@ POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "c
 JUDGES = ("judge-quartz", "judge-basalt", "judge-slate")
 DESIGNERS = ("pen", "quill")
 SEEDS = 6
-SAMPLE = '[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true\ndataset = "sample"\n'
+# Of the instances of the sample with seed 0, in their order.
+SAMPLE_DIGEST = "d4734b6b404ff6b2f1a19403a8dc2e1e442c611fb10bd8ab0b389e4af9aac1b8"
+SAMPLE = '[benchmarks.medley]\nenabled = true\ndataset = "sample"\n'
 WORDS = load_words()
 
 Edit = Callable[[str], str]
@@ -75,11 +77,16 @@ class Bench:
         lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
         lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
         for name in (*DESIGNERS, *POOL):
-            lines += ["[[authors]]", *self._row(name)]
+            lines += ["[[analysts]]", *self._row(name)]
         for name in JUDGES:
             lines += ["[[judges]]", *self._row(name)]
-        made = {"seeds": "seeds.json", "designers": DESIGNERS, "pool": pool, "judges": JUDGES, **more}
-        lines += ["[benchmarks.metamedqa]", "enabled = false"]
+        made = {
+            "seed_file": "seeds.json",
+            "designers": DESIGNERS,
+            "analysts": pool,
+            "verifiers": JUDGES,
+            **more,
+        }
         lines += [
             "[benchmarks.medley]",
             "enabled = true",
@@ -143,94 +150,69 @@ def sample_study(folder: Path, seed: int = 0) -> Study:
     return study
 
 
+def generate(study: Study) -> dict[str, construction.StepResult]:
+    bench = Medley.of(study)
+    return {
+        name: construction.run_step(bench, construction.step_of(bench, name))
+        for name in construction.stale_steps(bench)
+    }
+
+
+def stale(study: Study) -> tuple[str, ...]:
+    return construction.stale_steps(Medley.of(study))
+
+
+def kept(study: Study) -> tuple[Instance, ...]:
+    return tuple(Medley.of(study).items)
+
+
 # --- the sample --------------------------------------------------------------------------------------------------
 
 
-def test_the_samples_generator_makes_what_the_plain_construction_makes(tmp_path: Path) -> None:
+def test_the_instances_of_the_sample_are_those_of_version_0_1(tmp_path: Path) -> None:
     study = sample_study(tmp_path)
-    made = generator.generate(study)
-    assert tuple(made) == generator.STAGES
-    failed = {check.name for each in made.values() for check in each.checks if not check.passed}
+    made = generate(study)
+    failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
     assert failed == {"fit_to_be_released"}  # a dozen cases are too few, by intention
-    whole = generator.read_whole(study)
-    assert whole is not None
-    plain = make_sample(0)[0]
-    assert whole.instances == tuple(plain)
-    built, alone = construction.build(study), construct(tmp_path / "alone", "sample")
-    assert built.gates == alone.gates and built.counts == dict(alone.counts)
-    assert construction.items_current(study)
+    assert sha256_hex(" ".join(each.item_hash for each in kept(study))) == SAMPLE_DIGEST
+    gates = {row["name"]: row for row in made["gates"].frame.to_dicts()}
+    assert {n for n, row in gates.items() if row["status"] == "failed"} == {"G1", "G2", "G9", "G10", "G12"}
+    unknown = {row["found"] for row in gates.values() if row["status"] == "not_evaluated"}
+    assert unknown == {"no answer to these instances has been judged yet"}
 
 
-def test_the_set_that_was_made_says_which_instances_carry_a_probe(tmp_path: Path) -> None:
-    study = sample_study(tmp_path)
-    generator.generate(study)
-    made = read_set(study.home.items / "medley_generator" / "set", "custom")
-    known = {each.item_id for each in made.instances if each.known_answer}
-    assert len(made.flags["is_trap"]) == len(made.flags["is_minimal_instruction"]) == 10
-    assert not known & {name for names in made.flags.values() for name in names}
-    assert set(made.difficulty) == {each.item_id for each in made.instances}
-    assert evaluate(made.instances, made.evidence)[8].found == "10"  # G9, as in the generator
-
-
-def test_gates_on_judges_wait_for_judgements_and_are_decided_by_them(tmp_path: Path) -> None:
-    study = sample_study(tmp_path)
-    with pytest.raises(SourceError, match="not evaluated yet"):
-        gates.gates(study)
-    construction.construct(study)
-    waiting = {gate.name: gate.found for gate in gates.gates(study) if gate.status == "not_evaluated"}
-    assert set(waiting) == {"G7", "G8", "G15"}
-    gates.judge_gates(study, pl.DataFrame(schema=AGREEMENT_SCHEMA))
-    told = {gate.name: gate.found for gate in gates.gates(study)}
-    assert told["G7"] == told["G15"] == "the study names no judges"
-    row = {"benchmark": "medley_judgements", "dataset": "sample", "source": "simulated", "reading": "strict"}
-    kappas = {"all": 0.5, "sophistry_gap": 0.2, "logical_grounding": 0.4}
-    rows = [
-        {**row, "measure": "fleiss_kappa", "dimension": name, "estimate": k} for name, k in kappas.items()
-    ]
-    rows.append({**row, "measure": "krippendorff_alpha", "dimension": "all", "estimate": 0.9})
-    rows.append(
-        {**row, "dataset": "published", "measure": "fleiss_kappa", "dimension": "all", "estimate": 0.1}
-    )
-    gates.judge_gates(study, pl.DataFrame(rows, schema=AGREEMENT_SCHEMA))
-    decided = {gate.name: (gate.status, gate.found) for gate in gates.gates(study)}
-    assert decided["G7"] == ("passed", "0.50") and decided["G8"] == ("failed", "0.50")
-    assert decided["G15"] == ("passed", "0.30")
-    assert {name for name, (status, _) in decided.items() if status == "not_evaluated"} == set()
+def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(tmp_path: Path) -> None:
+    study, sample = sample_study(tmp_path), read_sample()
+    generate(study)
+    assert [each.item_id for each in kept(study)] == [draft.draft_id for draft in sample.drafts]
+    for instance, draft in zip(kept(study), sample.drafts, strict=True):
+        assert tuple(claim.claim_text for claim in instance.claims) == draft.claim_texts
+        assert len(instance.analysts) == 8 == len(set(instance.selected_models))
+        assert [claim.n_rated for claim in instance.claims] == [len(sample.analysts)] * 5
+        if (known := instance.known_answer) is not None:  # the crowd is wrong there
+            assert instance.consensus.claim_confidences[known.target_wrong_claim] > 0.5
+            assert known.target_wrong_claim in instance.verified_wrong
 
 
 def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path) -> None:
     study = sample_study(tmp_path)
-    made = generator.generate(study)
+    made = generate(study)
     frame = pl.read_parquet(study.home.transcripts / "benchmark=medley_pool" / "**" / "*.parquet")
     assert frame["model"].n_unique() == 28 and set(frame["source"]) == {"simulated"}
-    asked = made["medley_opinions"].asked
-    assert (
-        asked is not None and asked.answered == asked.items == 28 * 12 and asked.tally.calls == frame.height
-    )
-    assert generator.generate(study) == {}
+    asked = made["opinions"].asked
+    assert asked is not None
+    assert asked.answered == asked.items == 28 * 12 and asked.tally.calls == frame.height
+    assert generate(study) == {}
 
 
 def test_another_seed_of_the_sample_asks_its_pool_anew(tmp_path: Path) -> None:
     first = sample_study(tmp_path)
-    generator.generate(first)
-    before = generator.read_whole(first)
+    generate(first)
+    before = kept(first)
     second = sample_study(tmp_path, seed=1)
-    assert generator.stale(second) == generator.STAGES
-    generator.generate(second)
-    after = generator.read_whole(second)
-    assert before is not None and after is not None
-    assert after.instances == tuple(make_sample(1)[0]) != before.instances
-
-
-def test_a_study_of_published_instances_makes_none(tmp_path: Path) -> None:
-    study = sample_study(tmp_path)
-    medley = study.benchmarks.medley.model_copy(update={"dataset": "published"})
-    published = study.model_copy(
-        update={"benchmarks": study.benchmarks.model_copy(update={"medley": medley})}
-    )
-    assert generator.stale(published) == () and generator.read_whole(published) is None
-    with pytest.raises(StudyError, match="makes no"):
-        generator.run_stage(published, "medley_opinions")
+    assert stale(second)[0] == "seeds"
+    generate(second)
+    assert not {i.item_hash for i in before} & {i.item_hash for i in kept(second)}
 
 
 # --- a study's own people ----------------------------------------------------------------------------------------
@@ -238,19 +220,18 @@ def test_a_study_of_published_instances_makes_none(tmp_path: Path) -> None:
 
 def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
     study = bench.write()
-    made = generator.generate(study)
+    made = generate(study)
     asked = bench.asked()
     assert all(asked[name] == SEEDS for name in DESIGNERS)
     assert all(asked[name] >= SEEDS for name in POOL) and bench.twice() == 0
-    kept = made["medley_disagreement"].facts["kept"]
-    assert all(asked[name] == kept * 5 for name in JUDGES)
-    whole = generator.read_whole(study)
-    assert whole is not None and len(whole.instances) == kept
-    assert generator.generate(study) == {}
+    open_cases = made["disagreement"].facts["kept"]
+    assert all(asked[name] == open_cases * 5 for name in JUDGES)
+    whole = kept(study)
+    assert len(whole) == open_cases and generate(study) == {}
     for stage in ("seeds", "opinions", "gates"):
-        (study.home.items / "medley_generator" / f"{stage}.parquet").unlink()
-        generator.generate(study)
-        assert generator.read_whole(study) == whole
+        (study.home.items / "medley" / f"{stage}.parquet").unlink()
+        generate(study)
+        assert kept(study) == whole
     assert bench.asked() == asked
     cost = sum(
         frame["cost_usd"].sum()
@@ -262,30 +243,30 @@ def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
 
 def test_what_is_made_is_what_a_custom_data_set_reads(bench: Bench) -> None:
     study = bench.write()
-    with pytest.raises(SourceError, match="not made yet"):
-        construction.construct(study)
-    generator.generate(study)
-    built = construction.construct(study)
-    folder = study.home.items / "medley_generator" / "set"
-    read = construct(bench.folder / "other", "custom", folder=folder)
+    generate(study)
+    exported = bench.folder / "set"
+    told = CliRunner().invoke(medley, ["export", "--study", str(study.path), str(exported)])
+    assert told.exit_code == 0, told.output
+    read = read_set(exported, "custom")
+    by_domain = sorted(kept(study), key=lambda each: DOMAINS.index(each.domain))
     assert [each.changed(position=0) for each in read.instances] == [
-        each.changed(position=0) for each in construction.instances(study)
+        each.changed(position=0) for each in by_domain
     ]
-    assert built.violations == read.violations == () and construction.items_current(study)
+    assert set(read.difficulty) == {each.item_id for each in read.instances}
 
 
 def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench: Bench) -> None:
-    generator.generate(bench.write(pool=POOL[:8]))
+    generate(bench.write(pool=POOL[:8]))
     before = bench.asked()
-    generator.generate(bench.write())
+    generate(bench.write())
     new = bench.asked() - before
     assert new[POOL[8]] >= SEEDS and bench.twice() == 0
     assert set(new) <= {POOL[8], *JUDGES}  # judges see another consensus
 
 
 def test_more_seeds_ask_only_about_the_new_ones(bench: Bench) -> None:
-    generator.generate(bench.write(seeds=SEEDS - 1))
-    generator.generate(bench.write())
+    generate(bench.write(seeds=SEEDS - 1))
+    generate(bench.write())
     assert bench.twice() == 0 and all(bench.asked()[name] == SEEDS for name in DESIGNERS)
 
 
@@ -300,19 +281,19 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench: Ben
 
     study = without_a_key()
     with pytest.raises(ProviderError, match=f"{absent}.*METACOG_TEST_NO_SUCH_KEY"):
-        generator.generate(study)
-    assert generator.stale(study)[0] == "medley_opinions" and generator.read_whole(study) is None
+        generate(study)
+    assert stale(study)[0] == "opinions"
     asked = bench.asked()
     assert all(asked[name] >= SEEDS for name in POOL[:8] if name != absent)
     assert not any(asked[name] for name in (absent, *JUDGES))
 
     study = without_a_key(allow_incomplete=True)
-    made = generator.generate(study)
-    assert {check.name: check.passed for check in made["medley_opinions"].checks}["all_was_answered"] is False
-    assert generator.read_whole(study) is not None and generator.stale(study) == ()
+    made = generate(study)
+    assert made["opinions"].checks["all_was_answered"].passed is False
+    assert kept(study) and stale(study) == ()
     assert all(bench.asked()[name] == asked[name] for name in POOL)
 
-    generator.generate(bench.write(pool=POOL[:8]))  # there is a key now, and nothing is left out any more
+    generate(bench.write(pool=POOL[:8]))  # there is a key now, and nothing is left out any more
     assert bench.asked()[absent] >= SEEDS and bench.twice() == 0
 
 
@@ -336,8 +317,8 @@ def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench: Bench, en
     stopped = bench.asked().total()
     assert not any(bench.asked()[name] for name in JUDGES)
     bench.plan(FaultPlan())
-    generator.generate(study)
-    assert generator.stale(study) == () and bench.asked().total() > stopped
+    generate(study)
+    assert stale(study) == () and bench.asked().total() > stopped
     assert bench.twice() <= (0 if ending == signal.SIGINT else 4)  # at most what was under way
 
 
@@ -349,33 +330,33 @@ def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench: 
     study = bench.write()
     for _ in range(2):  # the check that refused it is met again, and nobody is asked again
         with pytest.raises(SourceError, match="labels_in_vocabulary"):
-            generator.generate(study)
+            generate(study)
         assert bench.asked()["oak-nine"] == 2 * SEEDS
-    assert not any(bench.asked()[name] for name in JUDGES) and generator.read_whole(study) is None
+    assert not any(bench.asked()[name] for name in JUDGES)
 
 
 def test_one_analyst_and_one_judge_who_say_nothing_usable_are_left_out(bench: Bench) -> None:
     bench.says = dict.fromkeys(("birch-two", "judge-slate", "quill"), lambda said: "Hm.")
-    made = generator.generate(bench.write())
-    failed = {check.name for each in made.values() for check in each.checks if not check.passed}
+    made = generate(bench.write())
+    failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
     assert {"replies_can_be_read", "three_verdicts_on_every_claim"} <= failed
     assert "five_ratings_per_analyst" not in failed and "labels_in_vocabulary" not in failed
-    rated = made["medley_disagreement"].frame["n_rated"]
+    rated = made["disagreement"].frame["n_rated"]
     assert set(rated) == {len(POOL) - 1}
 
 
 def test_seeds_that_cannot_be_used_give_one_line(bench: Bench) -> None:
     study = bench.write()
     (bench.folder / "seeds.json").write_text('{"seeds": []}')
-    assert generator.stale(study) == generator.STAGES
     with pytest.raises(SourceError, match=r"seeds\.json"):
-        generator.generate(study)
+        generate(study)
     assert not bench.calls
 
 
-def test_a_stage_before_its_time_says_what_is_missing(bench: Bench) -> None:
+def test_a_step_before_its_time_says_what_is_missing(bench: Bench) -> None:
+    made = Medley.of(bench.write())
     with pytest.raises(SourceError, match="medley_consensus: medley_drafts is not made yet"):
-        generator.run_stage(bench.write(), "medley_consensus")
+        construction.run_step(made, construction.step_of(made, "consensus"))
 
 
 # --- the study file ----------------------------------------------------------------------------------------------
@@ -385,12 +366,14 @@ def test_a_stage_before_its_time_says_what_is_missing(bench: Bench) -> None:
     ("old", "new", "says"),
     [
         ('"pen", "quill"', '"pen", "quil"', 'designers: no row "quil" (did you mean "quill"?)'),
-        ('judges = ["judge-quartz", ', "judges = [", "at least 3"),
-        ('judges = ["judge-quartz"', 'judges = ["oak-nine"', 'judges: no row "oak-nine"'),
+        ('verifiers = ["judge-quartz", ', "verifiers = [", "at least 3"),
+        ('verifiers = ["judge-quartz"', 'verifiers = ["oak-nine"', 'verifiers: no row "oak-nine"'),
         ('"alder-small", "alder-large"', '"alder-small", "alder-small"', "listed twice"),
         ('dataset = "custom"', 'dataset = "sample"', "generator makes a data set of its own"),
         ('dataset = "custom"', 'dataset = "custom"\nfolder = "x"', "generator makes a data set of its own"),
-        ("seeds = ", "pols = 1\nseeds = ", 'unknown key (did you mean "pool"?)'),
+        ("seed_file = ", "analyst = 1\nseed_file = ", 'unknown key (did you mean "analysts"?)'),
+        ("seed_file = ", "seeds = ", "seeds is now seed_file"),
+        ("analysts = ", "pool = ", "pool is now analysts"),
         ('family = "oak"\n', "", "family is missing"),
         ('model = "oak-nine"', 'model = "elm-fast"', "one opinion would count twice"),
         ('name = "oak-nine"\nprovider = "openai"', 'name = "oak-nine"\nprovider = "simulated"', "knows no new cases"),

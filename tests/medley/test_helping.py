@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from metacog_pipeline.benchmarks.medley.stages import generator
 
-from metacog_pipeline.asking.planning import PlanRow, plan_study
-from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmarks.medley import stages
 from metacog_pipeline.benchmarks.medley.construction.designs import (
     design_message,
@@ -21,6 +19,8 @@ from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message
 from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
+from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
+from metacog_pipeline.benchmarks.serving import respondents
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.server.running import ServerThread

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from metacog_pipeline.benchmarks.medley.scoring import pool
 
 from metacog_pipeline.benchmarks.medley.importing import (
     analyst_answers,
@@ -17,8 +16,10 @@ from metacog_pipeline.benchmarks.medley.importing import (
     read_answers,
     to_replay,
 )
-from metacog_pipeline.benchmarks.medley.responses import ALONE, observe
+from metacog_pipeline.benchmarks.medley.responses import ALONE
 from metacog_pipeline.errors import StudyError
+from tests.medley.bound import estimated, scores
+from tests.medley.bound import read as observe
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def test_an_analyst_is_complete_with_step_a_and_scored_where_that_is_enough(item
     assert {one.model_id for one in records} == {"vendor/model-beta:latest"}
     found = observed(items, records)
     assert found["status"].to_list() == [ALONE] * 2
-    told = pool(found, items, seed=1, n_boot=50)
+    told = estimated(scores(found, items), n_boot=50)
     by_name = {row["measure"]: row for row in told.to_dicts()}
     assert by_name["step_a_confidence"]["estimate"] == pytest.approx((0.8 + 0.55 + 0.35 + 0.35 + 0.95) / 5)
     assert by_name["step_a_confidence"]["status"] == "ok"

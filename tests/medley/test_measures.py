@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import Consensus, anonymised
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP, REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.panel import NUMBERS, panel_of
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 
 START = [0.8, 0.8, 0.35, 0.35, 0.55]
 

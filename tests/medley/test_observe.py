@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers, analyst_names
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
-from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA, observe, triple
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
+from metacog_pipeline.benchmarks.medley.responses import triple
+from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.scoring.schemas import response_schema
+from tests.medley.bound import read as observe
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -56,8 +59,8 @@ COLUMNS = dict.fromkeys(call("step_a", ""), pl.String) | {
 
 def read(instance, calls, conditions=("normal",), **more):
     frame = pl.DataFrame(calls, schema=COLUMNS)
-    found = observe([instance], frame, conditions=conditions, model="m", run=1, **more)
-    assert found.schema == OBSERVATION_SCHEMA
+    found = observe([instance], frame, conditions=conditions, **more)
+    assert found.schema == response_schema(Medley)
     return found
 
 
@@ -103,7 +106,7 @@ def test_confidences_are_numbers_of_the_reference_map(instance, said):
         300,
         30,
     )
-    assert row["answer_id"] == row["answer_id_b_social"] == "b_social-normal-2"
+    assert row["answer_ids"][-1] == "b_social-normal-2"
     assert (row["domain"], row["is_known_answer"], row["mode"], row["source"]) == (
         *("troubleshooting", True, "text", "measured"),
     )
@@ -152,7 +155,7 @@ def test_how_a_call_ended_is_told_apart(instance, said, status, expected):
 def test_what_was_not_asked_is_not_run(instance, said):
     row = only(instance, [])
     assert (row["status"], row["failed_step"], row["source"]) == ("not_run", "step_a", "measured")
-    assert row["answer_id"] is None and row["cost_usd"] is None
+    assert row["answer_ids"] == [] and row["cost_usd"] is None
     row = only(instance, answers(said)[:1])
     assert (row["status"], row["failed_step"], row["status_step_a"]) == ("not_run", "b_private", "ok")
 
@@ -175,7 +178,7 @@ def test_step_a_and_b_private_of_the_normal_condition_count_under_every_other(in
     normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)
     assert adversarial["status"] == "ok"
     assert (adversarial["a_c1"], adversarial["p_c1"], adversarial["s_c1"]) == (0.80, 0.55, 0.80)
-    assert adversarial["answer_id_step_a"] == normal["answer_id_step_a"]
+    assert adversarial["answer_ids"][0] == normal["answer_ids"][0]
     assert (normal["cost_usd"], adversarial["cost_usd"]) == (1.5, 0.5), "each call is counted once"
 
 
@@ -243,7 +246,9 @@ def test_a_published_analyst_is_read_as_step_a(debate):
     frame = pl.DataFrame(
         [{**call(r.step, r.text), "model": r.model, "source": r.source} for r in records], schema=COLUMNS
     )
-    row = observe([instance], frame, conditions=("normal",), model="thorough", run=1).row(0, named=True)
+    row = observe([instance], frame, conditions=("normal",), model="thorough", source="imported").row(
+        0, named=True
+    )
     assert (row["status"], row["failed_step"], row["status_step_a"]) == ("step_a_only", "b_private", "ok")
     assert row["source"] == "imported" and row["a_c1"] == 0.80
 

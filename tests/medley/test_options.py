@@ -5,13 +5,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.judged import combine
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based import options as module
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE, Options
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.stats.robust import location
 
 OTHER = {
@@ -35,7 +35,7 @@ OTHER = {
 
 
 def names():
-    return {field.name for field in fields(Options)} - {"variant"}
+    return {field.name for field in fields(Options)} - {"scoring"}
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_no_option_is_left_out_here_or_in_the_table():
 
 
 def test_the_presets_carry_their_names():
-    assert {name: preset.variant for name, preset in PRESETS.items()} == {
+    assert {name: preset.scoring for name, preset in PRESETS.items()} == {
         "reference": "reference",
         "paper": "paper",
     }

@@ -1,7 +1,6 @@
 """What is shown of analysts and their consensus, in every condition."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     seeded_order,
 )
 from metacog_pipeline.errors import StudyError
+from tests.medley.bound import replace
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
@@ -218,7 +218,7 @@ def test_without_a_selection_order_the_last_two_are_shown(instance):
 
 def test_conditions_apply_to_the_instances_they_are_made_for(instance, make_instance):
     ordinary = make_instance(is_known_answer=False, instance_id="O")
-    pair = replace(ordinary, instance_id="P", analysts=ordinary.analysts[:2])
+    pair = replace(ordinary, item_id="P", analysts=ordinary.analysts[:2])
     everyone = [instance, ordinary, pair]
     assert applicable(everyone, "normal") == everyone
     assert applicable(everyone, "adversarial") == [instance]

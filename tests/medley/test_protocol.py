@@ -13,7 +13,6 @@ from metacog_pipeline.benchmarks.medley.importing import analyst_answers
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, applicable, presented
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.responses import observe
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status
@@ -24,6 +23,7 @@ from metacog_pipeline.querying.session import Partition, keep_imported, query_pa
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.medley.bound import read as observe
 
 WORDING = load_wording()
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=8, price_in=1.0, price_out=1.0)
@@ -144,7 +144,7 @@ def query(folder, model, tasks):
 
 
 def observed(folder, instances, conditions=CONDITIONS):
-    return observe(instances, read_partition(folder), conditions=conditions, model="m", run=1)
+    return observe(instances, pl.DataFrame(pl.from_arrow(read_partition(folder))), conditions=conditions)
 
 
 def test_what_conditions_share_is_asked_once_and_kept_under_each(tmp_path, instance):
@@ -157,8 +157,8 @@ def test_what_conditions_share_is_asked_once_and_kept_under_each(tmp_path, insta
     frame = observed(tmp_path, [instance])
     assert frame["condition"].to_list() == list(CONDITIONS)
     assert set(frame["status"]) == {"ok"}
-    assert frame["answer_id_step_a"].n_unique() == frame["answer_id_b_private"].n_unique() == 1
-    assert frame["answer_id_b_social"].n_unique() == 3
+    first, private, social = (frame["answer_ids"].list.get(place) for place in range(3))
+    assert first.n_unique() == private.n_unique() == 1 and social.n_unique() == 3
     assert frame["cost_usd"].sum() == pytest.approx(0.05), "what is used again costs nothing again"
 
 
@@ -229,9 +229,8 @@ def test_published_analysts_are_replayed_without_asking(tmp_path, debate):
     keep_imported(partition, [replace(record, step="b_social", answer_id="f" * 64) for record in records[:1]])
     outcome = query_partition(partition, tasks_of(instances, ["normal"]), MODES, fingerprint="x")
     assert (outcome.answered, outcome.tally.calls) == (2, 0)
-    frame = observe(
-        instances, read_partition(partition.folder), conditions=["normal"], model="thorough", run=1
-    )
+    kept = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+    frame = observe(instances, kept, conditions=["normal"], model="thorough", source="imported")
     assert frame["status_step_a"].to_list() == ["ok", "ok"]
     assert frame["status_b_social"].to_list() == ["ok", "not_run"], (
         "an imported step does not replace another"

@@ -5,8 +5,8 @@ import shutil
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
-from metacog_pipeline.benchmarks.medley.published import FILES, audit_published, audit_tables
+from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
+from metacog_pipeline.benchmarks.medley.published_audit import FILES, audit_tables
 from metacog_pipeline.files import shipped
 
 
@@ -64,11 +64,3 @@ def test_a_mistake_put_into_a_table_is_found(tmp_path):
     table.with_columns(wrong).write_csv(tmp_path / "table_1.csv")
     found = audit_tables(tmp_path).filter(~pl.col("follows"), quantity="mas")
     assert found["subject"].to_list() == ["GPT-4.1"]
-
-
-def test_the_audit_is_kept_and_read_again(tmp_path, audit):
-    first = audit_published(tmp_path)
-    path = tmp_path / "estimates" / "medley" / "published" / "audit.parquet"
-    written = path.stat().st_mtime_ns
-    assert audit_published(tmp_path).equals(first) and first.equals(audit)
-    assert path.stat().st_mtime_ns == written

@@ -1,35 +1,28 @@
 """From observations to scores of instances and estimates of models."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.instance_scores import (
-    INSTANCE_SCHEMA,
     NUMBERS,
     most_divided,
     score_instances,
+    score_triples,
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
-from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
+from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
-from metacog_pipeline.benchmarks.medley.scoring import (
-    ESTIMATE_SCHEMA,
-    NOT_JUDGED,
-    NOTHING_SCORED,
-    estimates,
-    measure_names,
-    pool,
-    score,
-)
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.schemas import ESTIMATE, response_schema
+from tests.medley.bound import SCORED, estimated, replace
 
 LEVELS = ("very_low", "low", "moderate", "high", "very_high")
 BOOT = {"seed": 3, "n_boot": 50}
@@ -41,7 +34,7 @@ def instances(make_instance):
     return [
         replace(
             make_instance(),
-            instance_id=f"PUMP_{i:03d}",
+            item_id=f"PUMP_{i:03d}",
             domain=("troubleshooting", "medical")[i % 2],
             is_error_detection=i < 2,
             position=i,
@@ -70,9 +63,11 @@ def observed(reply):
             "model": model,
             "run": run,
             "item_id": instance.item_id,
+            "cluster": instance.item_id,
             "position": instance.position,
             "is_known_answer": True,
             "status": status,
+            "status_step_a": status,
             "source": source,
             **numbers,
             **{f"reply_{step}": text for step, text in zip(STEPS, replies, strict=True)},
@@ -98,7 +93,7 @@ def answered(instances, observed):
 
 
 def frame(rows):
-    return pl.DataFrame(rows, schema=OBSERVATION_SCHEMA)
+    return pl.DataFrame(rows, schema=response_schema(Medley))
 
 
 def value(table, measure, column="estimate", **where):
@@ -110,22 +105,24 @@ def value(table, measure, column="estimate", **where):
 def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
     rows = answered(1)
     found = score_instances(rows, instances)
-    assert found.schema == INSTANCE_SCHEMA
+    assert found.schema == SCORED
     triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
     alone = score_triples([presented(one, "normal") for one in instances], triples)
     assert found["mms"].to_list() == alone.mms.tolist()
     assert found["proportionality"].to_list() == alone.computed.column("proportionality")[0].tolist()
 
 
-def test_the_variant_is_recorded_and_changes_the_score(instances, answered):
-    by = {name: score_instances(answered(1), instances, variant=name) for name in ("reference", "paper")}
-    assert {name: set(each["variant"]) for name, each in by.items()} == {
-        "reference": {"reference"},
-        "paper": {"paper"},
-    }
+def pool(rows, instances, judged=None, **told):
+    return estimated(score_instances(rows, instances, judged), **told)
+
+
+def score(rows, instances, **told):
+    return estimated(score_instances(rows, instances), by_run=True, **told)
+
+
+def test_the_scoring_changes_the_score(instances, answered):
+    by = {name: score_instances(answered(1), instances, scoring=name) for name in ("reference", "paper")}
     assert by["reference"]["mms"].to_list() != by["paper"]["mms"].to_list()
-    with pytest.raises(StudyError, match="unknown variant 'mine'; there are: reference, paper"):
-        score_instances(answered(1), instances, variant="mine")
 
 
 def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
@@ -134,8 +131,8 @@ def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
 
 
 def test_no_observations_give_an_empty_table(instances):
-    assert score_instances(frame([]), instances).schema == INSTANCE_SCHEMA
-    assert pool(frame([]), instances, **BOOT).schema == ESTIMATE_SCHEMA
+    assert score_instances(frame([]), instances).schema == SCORED
+    assert pool(frame([]), instances, **BOOT).schema == ESTIMATE
 
 
 @pytest.mark.parametrize("status", ["answer_unparsed", "refused"])
@@ -146,7 +143,7 @@ def test_silence_has_no_score_and_is_counted(instances, observed, status):
     found = pool(rows, instances, **BOOT)
     assert value(found, "mms") is None and value(found, "t1") is None
     assert value(found, "mms", "status") == NOTHING_SCORED
-    assert value(found, "mms", "n_unparsable") == len(instances)
+    assert value(found, "mms", "n_unreadable") == len(instances)
     assert value(found, "coverage") == 0.0
 
 
@@ -157,7 +154,7 @@ def test_unreadable_instances_leave_the_others_as_they_are(instances, answered, 
     found = pool(some, instances, **BOOT)
     expected = score_instances(whole, instances)["mms"][3:].mean()
     assert value(found, "mms_mean") == pytest.approx(expected)
-    assert value(found, "mms_mean", "n") == 9 and value(found, "mms", "n_unparsable") == 3
+    assert value(found, "mms_mean", "n") == 9 and value(found, "mms", "n_unreadable") == 3
     assert value(found, "coverage") == 0.75
 
 
@@ -202,7 +199,7 @@ def test_intervals_hold_the_value_and_repeat(instances, answered):
     assert (known["low"] <= known["estimate"]).all() and (known["estimate"] <= known["high"]).all()
     assert known.height > 30
     assert found.equals(pool(answered(4), instances, **BOOT))
-    assert set(found["measure"]) == {"coverage", *measure_names("normal")}
+    assert set(found["measure"]) == {each.name for each in measures_of(Medley) if each.conditions("normal")}
 
 
 def test_known_answers_are_split_by_their_kind(instances, observed):
@@ -261,12 +258,6 @@ def test_one_who_rates_alike_under_both_conditions_has_changed_nothing(instances
     assert scored.filter(condition="normal")["changed_from_normal"].null_count() == 12
 
 
-def test_estimates_come_alike_from_kept_scores(instances, answered):
-    rows = answered(7)
-    kept = score_instances(rows, instances)
-    assert estimates(kept, by_run=False, **BOOT).equals(pool(rows, instances, **BOOT))
-
-
 def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):
     found = pool(answered(1, conditions=("stripped",)), instances, **BOOT)
     assert value(found, "stripped_delta") is None and value(found, "mms") is not None
@@ -275,12 +266,12 @@ def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, 
 def test_the_most_divided_instances_have_the_largest_variance_over_models():
     spread = {"A": (0.5, 0.5), "B": (0.2, 0.8), "C": (0.4, 0.6), "D": (0.4, 0.6), "E": (0.9, None)}
     rows = [
-        {"instance_id": name, "model": f"m{i}", "run": run, "condition": "normal", "mms": value}
+        {"item_id": name, "model": f"m{i}", "run": run, "condition": "normal", "mms": value}
         for name, values in spread.items()
         for i, value in enumerate(values)
         for run in (1, 2)
     ]
-    rows.append({"instance_id": "A", "model": "m0", "run": 1, "condition": "adversarial", "mms": 0.0})
+    rows.append({"item_id": "A", "model": "m0", "run": 1, "condition": "adversarial", "mms": 0.0})
     table = pl.DataFrame(rows, schema_overrides={"mms": pl.Float64})
     assert most_divided(table, 3) == ("B", "C", "D")
     assert most_divided(table) == ("B", "C", "D", "A", "E")

@@ -1,7 +1,6 @@
 """Observers of known character are told apart by what they write, through the same parsers as models."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
@@ -143,7 +142,11 @@ def test_repeating_or_reordering_analysts_changes_no_rating_of_an_argument_follo
         doubled = case.changed(analysts=case.analysts + case.analysts[:3])
         backwards = case.changed(analysts=case.analysts[::-1])
         found = {
-            tuple(levels(converse(SimulatedRespondent([one], observer("argument-follower")), one)[0]["b_social"]))
+            tuple(
+                levels(
+                    converse(SimulatedRespondent([one], observer("argument-follower")), one)[0]["b_social"]
+                )
+            )
             for one in (case, doubled, backwards)
         }
         assert len(found) == 1, case.item_id

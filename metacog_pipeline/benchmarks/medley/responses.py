@@ -171,7 +171,7 @@ def _reading(item: Instance, call: Call | None) -> _Reading:
     return _read(item, call.text) if cut is None else _Reading(*cut)
 
 
-@functools.lru_cache(maxsize=4096)  # an answer that counts under several conditions is read once
+@functools.lru_cache(maxsize=1024)  # an answer that counts under several conditions is read once
 def _read(item: Instance, text: str) -> _Reading:
     reply = parse_reply(text)
     if is_error(reply):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 
 import pytest
 
@@ -13,20 +12,15 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     ask_case,
     constraint,
     eligible,
-    fingerprint,
     judge_tasks,
     modes,
-    panel,
     steps,
 )
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
-from metacog_pipeline.benchmarks.medley.presentation import Masking
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import JsonObject, Status
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer
-from metacog_pipeline.study import load_study
 
 
 def asked(case, wording, spec, replies, mode="text"):
@@ -122,52 +116,3 @@ def test_one_task_for_each_case_that_can_be_judged(case, wording, judge):
     tasks = judge_tasks(cases, judge("openai"), wording)
     assert [(t.item_id, t.condition) for t in tasks] == [("PUMP_001", "normal"), ("PUMP_001", "adversarial")]
     assert [t.item_hash for t in tasks] == [case_hash(cases[0], wording), case_hash(cases[2], wording)]
-
-
-def test_a_panel_seats_the_eligible_judges_and_gives_the_simulated_a_voice(case, wording, judge):
-    judges = [judge("openai"), judge("sim", provider="simulated"), judge("google")]
-    seats = panel(judges, judge("openai", "m"), [case()], wording)
-    assert [seat.spec.family for seat in seats] == ["sim", "google"]
-    assert isinstance(seats[0].respond, Callable) and seats[1].respond is None
-    assert all(len(seat.tasks) == 1 for seat in seats)
-
-
-STUDY = (
-    '[study]\nname = "t"\nseed = {seed}\n[[models]]\nname = "m"\nprovider = "simulated"\nfamily = "house"\n'
-    "[benchmarks.medley]\n"
-)
-
-
-@pytest.fixture
-def partition(tmp_path):
-    def build(seed=1, run=1):
-        path = tmp_path / "study.toml"
-        path.write_text(STUDY.format(seed=seed))
-        study = load_study(path)
-        return Partition(study, "medley_judgements", study.models[0], run)
-
-    return build
-
-
-def test_judgements_are_stale_exactly_when_something_they_depend_on_changes(partition, wording, judge):
-    judges = [judge("openai"), judge("google")]
-    base = fingerprint(partition(), judges, wording, "mark")
-    same = [
-        fingerprint(partition(), judges, wording, "mark"),
-        fingerprint(partition(), [*judges, judge("house")], wording, "mark"),
-        fingerprint(
-            partition(), [one.model_copy(update={"price_in": 3.0}) for one in judges], wording, "mark"
-        ),
-    ]
-    assert set(same) == {base}
-    other = [
-        fingerprint(partition(), judges[:1], wording, "mark"),
-        fingerprint(partition(), [judge("openai", temperature=0.5), judges[1]], wording, "mark"),
-        fingerprint(partition(), judges, wording, "another"),
-        fingerprint(partition(), judges, wording, None),
-        fingerprint(partition(seed=2), judges, wording, "mark"),
-        fingerprint(partition(run=2), judges, wording, "mark"),
-        fingerprint(partition(), judges, wording, "mark", masking=Masking(anonymise=False)),
-        fingerprint(partition(), judges, wording, "mark", wrong_if="known_answer"),
-    ]
-    assert len({base, *other}) == len(other) + 1

@@ -5,9 +5,9 @@ from statistics import mean
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.judging.asking import constraint
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import messages
-from metacog_pipeline.benchmarks.medley.judging.asking import constraint
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge, deserved, features
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import presented
