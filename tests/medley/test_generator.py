@@ -7,23 +7,17 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metacog_pipeline.benchmarks.medley.construction.files import read_items, write_items
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Built, limited, make_sample
-from metacog_pipeline.benchmarks.medley.stages.generator_asking import texts_of
 
-from metacog_pipeline.benchmarks.medley.construction import (
-    construct,
-    input_digests,
-    items_path,
-    needed_sources,
-    steps,
-    tables,
-)
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.construction import steps, tables
+from metacog_pipeline.benchmarks.medley.construction.authored import texts_of
 from metacog_pipeline.benchmarks.medley.construction.designs import (
     Seed,
     designer_tasks,
@@ -32,7 +26,7 @@ from metacog_pipeline.benchmarks.medley.construction.designs import (
     read_seeds,
 )
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.layout import write_set
+from metacog_pipeline.benchmarks.medley.construction.finished import limited
 from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, pool_tasks, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
@@ -44,10 +38,11 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
 )
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance, KnownAnswer
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance, KnownAnswer
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task
+from metacog_pipeline.study import load_study
 from tests.medley.bound import replace
 
 WORDS = load_words()
@@ -76,11 +71,6 @@ def sample() -> Sample:
     return read_sample()
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return construct(tmp_path_factory.mktemp("home"), "sample")
-
-
 def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
     """Run tasks with answers from a function of (step, prompt); return what was asked."""
     asked: list[tuple[str, str]] = []
@@ -97,49 +87,12 @@ def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
 # --- the sample --------------------------------------------------------------------------------------------------
 
 
-def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(sample: Sample, built: Built) -> None:
-    assert [i.item_id for i in built.instances] == [d.draft_id for d in sample.drafts]
-    assert built.violations == () and built.left_out == {}
-    for instance, draft in zip(built.instances, sample.drafts, strict=True):
-        assert tuple(c.claim_text for c in instance.claims) == draft.claim_texts
-        assert len(instance.analysts) == 8 == len(set(instance.selected_models))
-        assert instance.consensus.method == "jackknife_majority" and instance.dataset == "sample"
-        assert [c.n_rated for c in instance.claims] == [len(sample.analysts)] * 5
-
-
-def test_the_crowd_is_wrong_where_the_answer_is_known(built: Built) -> None:
-    known = [instance for instance in built.instances if instance.known_answer]
-    for instance in known:
-        assert instance.known_answer is not None
-        target = instance.known_answer.target_wrong_claim
-        assert instance.consensus.claim_confidences[target] > 0.5 and target in instance.verified_wrong
-    assert built.counts["known_answer"] == len(known) == 2
-
-
-def test_sample_fails_the_gates_on_size_and_no_other_that_was_evaluated(built: Built) -> None:
-    failed = {gate.name for gate in built.gates if gate.status == "failed"}
-    assert failed == {"G1", "G2", "G9", "G10", "G12"}
-    unknown = {gate.name: gate.found for gate in built.gates if gate.status == "not_evaluated"}
-    assert unknown == dict.fromkeys(("G7", "G8", "G15"), "no answer to these instances has been judged yet")
-
-
-def test_the_same_seed_gives_the_same_instances_and_another_seed_others(tmp_path: Path, built: Built) -> None:
-    again = construct(tmp_path / "a", "sample", seed=0)
-    assert [i.item_hash for i in again.instances] == [i.item_hash for i in built.instances]
-    other = construct(tmp_path / "b", "sample", seed=1)
-    assert not {i.item_hash for i in other.instances} & {i.item_hash for i in built.instances}
-
-
-def test_what_is_written_is_read_back(tmp_path: Path, built: Built) -> None:
-    construct(tmp_path, "sample")
-    assert read_items(items_path(tmp_path)) == list(built.instances)
-
-
-def test_a_larger_limit_only_adds(tmp_path: Path, built: Built) -> None:
-    names = [{i.item_id for i in limited(built.instances, k, 7)} for k in (0, 1, 4, 9, 99)]
+def test_a_larger_limit_only_adds(make_instance: Any) -> None:
+    every = [make_instance(instance_id=f"I{place}") for place in range(12)]
+    names = [{each.item_id for each in limited(every, number, 7)} for number in (0, 1, 4, 9, 99)]
     assert all(small <= large for small, large in itertools.pairwise(names))
     assert [len(each) for each in names] == [0, 1, 4, 9, 12]
-    assert [i.position for i in construct(tmp_path, "sample", limit=4).instances] == [0, 1, 2, 3]
+    assert [each.position for each in limited(every, 4, 7)] == [0, 1, 2, 3]
 
 
 def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sample) -> None:
@@ -280,7 +233,6 @@ def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out
     frame = transcripts(pool_tasks([draft], WORDS), SimulatedAuthor(analyst, WORDS, sample))
     for spoiled in (
         frame.with_columns(status=pl.lit("failed")),
-        frame.with_columns(superseded=pl.lit(True)),
         frame.with_columns(item_hash=pl.lit("0" * 64)),
         frame.clear(),
     ):
@@ -373,26 +325,22 @@ def user_folder(place: Path, **files: object) -> Path:
     return place
 
 
+def study_of(folder: Path, place: Path) -> Medley:
+    text = '[study]\nname = "s"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n[benchmarks.medley]\n'
+    (folder / "study.toml").write_text(f'{text}dataset = "custom"\nfolder = "{place}"\n')
+    made: Medley = Medley.of(load_study(folder / "study.toml"))
+    made.context.study.home.prepare()
+    return made
+
+
 def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
     folder = user_folder(tmp_path / "mine")
-    built = construct(tmp_path / "home", "custom", folder=folder)
-    assert [i.item_id for i in built.instances] == ["U1"] and built.violations == ()
-    assert built.instances[0].dataset == "custom"
-    before = input_digests(tmp_path / "home", "custom", folder)
+    bench = study_of(tmp_path, folder)
+    construction.build(bench)
+    assert [each.item_id for each in bench.items] == ["U1"] and bench.items[0].dataset == "custom"
+    assert construction.items_current(bench)
     user_folder(folder, **{"known_answers.json": {}})
-    assert input_digests(tmp_path / "home", "custom", folder) != before
-
-
-def test_new_instances_are_written_in_the_published_layout_and_read_back(
-    tmp_path: Path, sample: Sample
-) -> None:
-    made, known, _ = make_sample(0)
-    write_set(tmp_path, made, known.verdicts, [person.name for person in sample.verifiers])
-    found = read_set(tmp_path, "sample")
-    by_domain = sorted(made, key=lambda i: DOMAINS.index(i.domain))
-    assert [i.changed(position=0) for i in found.instances] == [i.changed(position=0) for i in by_domain]
-    assert found.verdicts == known.verdicts
-    assert construct(tmp_path / "home", "custom", folder=tmp_path).violations == ()
+    assert not construction.items_current(bench)
 
 
 @pytest.mark.parametrize(
@@ -421,9 +369,9 @@ def test_new_instances_are_written_in_the_published_layout_and_read_back(
 def test_hostile_files_give_one_line(name: str, content: str, tmp_path: Path) -> None:
     folder = user_folder(tmp_path / "mine", **{name: content})
     with pytest.raises(SourceError) as caught:
-        construct(tmp_path / "home", "custom", folder=folder)
+        construction.build(study_of(tmp_path, folder))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 1001
-    assert not items_path(tmp_path / "home").exists()
+    assert not (tmp_path / "home" / "items" / "medley.parquet").exists()
 
 
 def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
@@ -432,42 +380,6 @@ def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
     (folder / "instances/medical.json").write_text(json.dumps(given * 2))
     with pytest.raises(SourceError, match="'U1' is given twice"):
         read_set(folder)
-
-
-def test_dataset_and_folder_must_fit(tmp_path: Path) -> None:
-    for dataset, folder in (("custom", None), ("sample", tmp_path), ("other", None)):
-        with pytest.raises(StudyError, match="medley"):
-            construct(tmp_path / "home", dataset, folder=folder)
-    with pytest.raises(SourceError, match="not fetched"):
-        construct(tmp_path / "home")
-    assert (
-        needed_sources("published") == ("medley",)
-        and needed_sources("sample") == needed_sources("custom") == ()
-    )
-
-
-@pytest.mark.parametrize("damage", ["missing", "torn", "schema", "edited"])
-def test_items_that_are_not_whole_are_refused(damage: str, tmp_path: Path, built: Built) -> None:
-    path = tmp_path / "medley.parquet"
-    if damage != "missing":
-        write_items(path, built.instances[:2])
-    if damage == "torn":
-        path.write_bytes(path.read_bytes()[:-20])
-    if damage in ("schema", "edited"):
-        frame = pl.read_parquet(path)
-        if damage == "schema":
-            frame.drop("claims").write_parquet(path)
-        else:
-            import pyarrow.parquet as pq
-
-            table = pq.read_table(path)
-            changed = table.set_column(
-                table.schema.get_field_index("vignette"), table.schema.field("vignette"), [["x", "y"]]
-            )
-            pq.write_table(changed, path)
-    with pytest.raises(SourceError) as caught:
-        read_items(path)
-    assert "build" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from metacog_pipeline.benchmarks.medley.stages import generator
 
-from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.planning import PlanRow, plan_study
+from metacog_pipeline.asking.serving import respondents
+from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction.designs import (
     design_message,
     draft_of,
@@ -19,8 +21,6 @@ from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message
 from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
-from metacog_pipeline.benchmarks.planning import PlanRow, plan_study
-from metacog_pipeline.benchmarks.serving import respondents
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.server.running import ServerThread
@@ -55,9 +55,9 @@ def write(folder: Path, url: str = "http://127.0.0.1:9", price: float = 0.1) -> 
             lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
                       f'base_url = "{url}/v1"', f"price_in = {price}", f"price_out = {price}",
                       f'family = "{name}"']  # fmt: skip
-    lines += ["[benchmarks.metamedqa]", "enabled = false", "[benchmarks.medley]", "enabled = true"]
+    lines += ["[benchmarks.medley]", "enabled = true"]
     lines += ['dataset = "custom"', f"judges = {json.dumps(JUDGES)}", "[benchmarks.medley.generator]"]
-    made = {"seeds": "seeds.json", "designers": DESIGNERS, "pool": POOL, "judges": JUDGES}
+    made = {"seed_file": "seeds.json", "designers": DESIGNERS, "analysts": POOL, "verifiers": JUDGES}
     lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
     (folder / "study.toml").write_text("\n".join(lines) + "\n")
     return load_study(folder / "study.toml")
@@ -71,12 +71,12 @@ def simulated_people(folder: Path) -> Study:
         for place, name in enumerate(names):
             lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "simulated"', f'family = "{name}"']
             lines += [f"observer = {{ seed = {place} }}"]
-    lines += ["[benchmarks.metamedqa]", "enabled = false", "[benchmarks.medley]", "enabled = true"]
+    lines += ["[benchmarks.medley]", "enabled = true"]
     lines += ['dataset = "sample"', f"judges = {json.dumps(JUDGES)}"]
     (folder / "people.toml").write_text("\n".join(lines) + "\n")
     study = load_study(folder / "people.toml")
     study.home.prepare()
-    stages.construct(study)
+    construction.build(Medley.of(study))
     return study
 
 
@@ -101,7 +101,7 @@ def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_
         assert row.tokens_in > 50 * row.calls and row.tokens_out > 0
         assert (row.dollars or 0) > 0 or benchmark == "medley"
     assert any("as if every seed became one" in note for note in plan.notes)
-    assert generator.stale(study) == generator.STAGES
+    assert construction.stale_steps(Medley.of(study))[0] == "seeds"
     assert not (study.home.items / "medley.parquet").exists() and not list(study.home.transcripts.iterdir())
 
 
@@ -120,14 +120,15 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path:
         study = write(tmp_path, server.url)
         planned = by_name(plan_study(study).rows)
         assert {state.state for state in helper_states(study)} == {"missing"}
-        made = generator.generate(study)
-    whole = generator.read_whole(study)
-    assert whole is not None and 0 < len(whole.instances) <= N_SEEDS
+        bench = Medley.of(study)
+        made = {name: construction.run_step(bench, construction.step_of(bench, name))
+                for name in construction.stale_steps(bench)}  # fmt: skip
+    assert 0 < len(bench.items) <= N_SEEDS
     spent: dict[str, float] = {}
     for stage, benchmark in (
-        ("medley_designs", "medley_designers"),
-        ("medley_opinions", "medley_pool"),
-        ("medley_verification", "medley_verification"),
+        ("designs", "medley_designers"),
+        ("opinions", "medley_pool"),
+        ("verification", "medley_verification"),
     ):
         asked = made[stage].asked
         assert asked is not None
@@ -140,8 +141,8 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path:
     assert all(state.n_answered == state.n_expected > 0 for state in states)
     after = by_name(plan_study(study).rows)
     assert all(row.to_ask == 0 for (name, _), row in after.items() if name in spent)
-    assert after["medley", "measured"].calls == 3 * len(whole.instances)
-    changed = study.home.items / "medley_generator" / "drafts.parquet"
+    assert after["medley", "measured"].calls == 3 * len(bench.items)
+    changed = study.home.items / "medley" / "drafts.parquet"
     changed.unlink()
     assert {(s.benchmark, s.n_expected) for s in helper_states(study) if s.state != "complete"} == {
         ("medley_pool", 0),

@@ -153,7 +153,7 @@ def test_an_analyst_is_complete_with_step_a_and_scored_where_that_is_enough(item
     assert by_name["step_a_brier"]["n"] == 2
     assert by_name["step_a_resistance"]["estimate"] == 1.0  # C3 low, below 0.6
     assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
-    assert (by_name["mms"]["n_failed"], by_name["mms"]["n_unparsable"]) == (0, 0)
+    assert (by_name["mms"]["n_failed"], by_name["mms"]["n_unreadable"]) == (0, 0)
     assert by_name["coverage"]["estimate"] == 1.0
 
 

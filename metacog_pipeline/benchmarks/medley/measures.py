@@ -239,6 +239,8 @@ _WORDS = {
     "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
 }
+# As boards show the condition.
+_TRAIT_UNDER = ("normal reference", "normal paper")
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = frozenset(
@@ -265,7 +267,7 @@ def _declared(name: str, condition: str | None = None, part: str | None = None) 
         higher_is_better=None if name in _NEITHER else name not in _BAD,
         headline=name == "mms",
         trait="monitoring" if name == "t1" else "control" if name == "t2" else None,
-        trait_under=(NORMAL,) if name in ("t1", "t2") else (),
+        trait_under=_TRAIT_UNDER if name in ("t1", "t2") else (),
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
         words=_words(name),
         conditions=_always if condition is None else _only(condition),

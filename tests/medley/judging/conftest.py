@@ -87,6 +87,7 @@ def said(wording):
                     "output_tokens": 3,
                     "error_code": None,
                     "error_message": None,
+                    "logprobs_json": None,
                     "superseded": False,
                     "started_at": START + timedelta(seconds=number),
                     **(more[0] if more else {}),
