@@ -14,12 +14,12 @@ import pytest
 
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, weights
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, anonymised, instance_from_published
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, LabelMap, claim_confidence, num
+from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
-from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_judgement, parse_reply
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 from metacog_pipeline.stats.calibration import brier, ece
 from metacog_pipeline.stats.ranks import spearman_rows

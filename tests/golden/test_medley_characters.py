@@ -9,12 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
 from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
-from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status

@@ -77,7 +77,7 @@ class Bench:
         lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
         lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
         for name in (*DESIGNERS, *POOL):
-            lines += ["[[analysts]]", *self._row(name)]
+            lines += ["[[authors]]", *self._row(name)]
         for name in JUDGES:
             lines += ["[[judges]]", *self._row(name)]
         made = {

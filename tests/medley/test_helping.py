@@ -50,7 +50,7 @@ def write(folder: Path, url: str = "http://127.0.0.1:9", price: float = 0.1) -> 
     (folder / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
     lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 50.0"]
     lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
-    for table, names in (("analysts", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
+    for table, names in (("authors", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
         for name in names:
             lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
                       f'base_url = "{url}/v1"', f"price_in = {price}", f"price_out = {price}",
@@ -67,7 +67,7 @@ def simulated_people(folder: Path) -> Study:
     """Return a study whose simulated helpers can be served."""
     lines = ["[study]", 'name = "people"', 'home = "people"']
     lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
-    for table, names in (("analysts", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
+    for table, names in (("authors", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
         for place, name in enumerate(names):
             lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "simulated"', f'family = "{name}"']
             lines += [f"observer = {{ seed = {place} }}"]

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers, analyst_names
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.responses import triple
-from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import read as observe

@@ -5,7 +5,7 @@ import shutil
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.common.auditing import AUDIT_SCHEMA
+from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.medley.published_audit import FILES, audit_tables
 from metacog_pipeline.files import shipped
 

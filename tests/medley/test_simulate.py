@@ -239,7 +239,7 @@ def test_the_silent_is_silent_under_a_schema_too(instance, converse):
 
 def test_sloppy_and_refusing_observers_leave_the_form_as_often_as_they_should(cases, converse):
     plain = {}
-    for name, more in (("sloppy", {"sloppiness": 1.0}), ("refusing", {"refusal": 1.0}), ("clean", {})):
+    for name, more in (("sloppy", {"untidiness": 1.0}), ("refusing", {"refusal": 1.0}), ("clean", {})):
         respond = SimulatedRespondent(cases, observer("stubborn", **more))
         plain[name] = [converse(respond, case)[0]["step_a"] for case in cases]
     assert all(is_error(parse_reply(text)) for text in plain["refusing"])

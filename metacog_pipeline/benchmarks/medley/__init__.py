@@ -39,7 +39,7 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.medley import asking, importing, sources
+from metacog_pipeline.benchmarks.medley import asking, importing, responses, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
 from metacog_pipeline.benchmarks.medley.construction import authored, given
 from metacog_pipeline.benchmarks.medley.construction.roles import Roles, roles_of
@@ -66,7 +66,6 @@ from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.responses import (
     UNANSWERED,
     UNPARSED,
-    Response,
     marked_where_alone,
     parse,
 )
@@ -92,7 +91,7 @@ def _kept_by_0_1(benchmark: Medley) -> Collection[str] | None:
     return chosen if digest == benchmark.items_digest else None
 
 
-class Medley(contract.Benchmark[Settings, Instance, Response]):
+class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     """MEDLEY-BENCH, bound to a study."""
 
     name = "medley"
@@ -104,7 +103,7 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
         "arXiv:2604.16009",
         "https://arxiv.org/abs/2604.16009",
     )
-    Settings, Item, Response = Settings, Instance, Response
+    Settings, Item, Response = Settings, Instance, responses.Response
     versions = dict.fromkeys(Stage, "1")
     answer_modes = asking.MODES
     unanswered = UNANSWERED
@@ -254,7 +253,7 @@ class Medley(contract.Benchmark[Settings, Instance, Response]):
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     # --- reading and scoring ----------------------------------------------------------------------------------------
-    def parse(self, item: Instance, condition: str, calls: Calls) -> Response:
+    def parse(self, item: Instance, condition: str, calls: Calls) -> responses.Response:
         """Read the three replies to an instance."""
         return parse(item, calls)
 

@@ -180,8 +180,10 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
             items = averages(group).items
             shown = items["item_id"].is_in(list(kin.get(group.model, ()))).to_numpy()
             values = items["mms"].to_numpy()
-            told = {"a": "instances with an analyst of its family", "b": "instances without"}
-            rows.append(_ranksum(replace(base, model=group.model, **told), values[shown], values[~shown]))
+            row = replace(
+                base, model=group.model, a="instances with an analyst of its family", b="instances without"
+            )
+            rows.append(_ranksum(row, values[shown], values[~shown]))
         for row, p in zip(rows, holm([row.p for row in rows]), strict=True):
             yield replace(row, p_adjusted=p, verdict=None if p is None else _verdict(p))
         whole = location(_matrix(own)[0])

@@ -103,10 +103,10 @@ def test_judges_of_different_seeds_err_on_different_criteria(wording, case):
 
 def test_it_can_refuse_and_leave_the_form_but_not_under_a_schema(ask, case):
     assert parse_judgement(ask(case(), refusal=1.0)).unscored == CRITERIA
-    forms = {ask(case(number=n), sloppiness=1.0) for n in range(1, 8)}
+    forms = {ask(case(number=n), untidiness=1.0) for n in range(1, 8)}
     assert any(parse_judgement(text).unscored for text in forms)
     assert any(not parse_judgement(text).unscored for text in forms)
-    assert not parse_judgement(ask(case(), held=True, refusal=1.0, sloppiness=1.0)).unscored
+    assert not parse_judgement(ask(case(), held=True, refusal=1.0, untidiness=1.0)).unscored
 
 
 def test_it_tells_those_who_follow_arguments_from_those_who_follow_the_crowd(debate, converse, ask):

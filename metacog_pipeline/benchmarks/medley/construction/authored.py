@@ -331,7 +331,8 @@ class AtMost:
             )
             for each in every
         ]
-        return list(finished(self.benchmark, assembly.numbered(found), {}).rows)
+        made = finished(self.benchmark, assembly.numbered(found), {})
+        return [each for each in made.rows if isinstance(each, Instance)]
 
     def answers(self, role: str) -> pl.DataFrame:
         """Return what was answered: nothing."""

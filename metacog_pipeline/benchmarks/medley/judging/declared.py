@@ -8,6 +8,7 @@ import polars as pl
 
 from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.benchmark.contract import Judging, Scored
+from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.judging import asking, cases
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
 from metacog_pipeline.benchmarks.medley.judging.combine import combine, grades
@@ -30,6 +31,7 @@ def longest(benchmark: Any, model: ModelSpec, judge: ModelSpec) -> list[Task]:
         cases.longest(item, condition, benchmark.masking)
         for condition, items in asked(benchmark)
         for item in items
+        if isinstance(item, Instance)
     ]
     return asking.judge_tasks(found, judge, benchmark.judge_wording)
 
