@@ -95,13 +95,21 @@ def ask(
 def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> pl.DataFrame:
     """Return the kept judgements of a model and run, one row per item, condition and judge.
 
-    Of a partition that stopped early only those count that answer what would be asked now.
+    Of a partition that stopped early only those count that answer what would be asked now. A judge that is called
+    otherwise now keeps its judgements.
     """
     folder = judged_as(partition)
     transcripts = pl.DataFrame(pl.from_arrow(read_partition(folder.folder)))
-    if folder.manifest().get("state") != "complete":
+    judges = [each.name for each in judging.judges(benchmark, partition.spec)]
+    stopped = folder.manifest().get("state") != "complete"
+    if stopped or not transcripts["model"].is_in(judges).all():
         now = panel_identities(folder, panel(benchmark, judging, partition.spec, responses))
-        transcripts = transcripts.filter(pl.col("answer_id").is_in(set().union(*now.values())))
+        whose = {answer: judge for judge, answers in now.items() for answer in answers}
+        renamed = pl.col("answer_id").replace_strict(whose, default=pl.col("model"))
+        named = pl.col("model").is_in(judges)
+        transcripts = transcripts.with_columns(pl.when(named).then("model").otherwise(renamed).alias("model"))
+        if stopped:
+            transcripts = transcripts.filter(pl.col("answer_id").is_in(list(whose)))
     made = judging.read(benchmark, transcripts, responses)
     schema = schema_of(judging.row)
     return made.select(pl.col(name).cast(kind) for name, kind in schema.items())

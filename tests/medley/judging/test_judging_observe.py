@@ -146,8 +146,6 @@ def test_a_judgement_of_other_words_does_not_count(read, said, case, judges, ver
     "change",
     [
         {"superseded": True},
-        {"run": 2},
-        {"benchmark": "medley"},
         {"step": "step_a"},
         {"condition": "stripped"},
     ],
@@ -158,19 +156,6 @@ def test_other_rows_are_ignored(read, said, case, judges, verdict, change):
         only(read(said((judges[0], one, verdict(3), change)), [one], judges=judges[:1]))["status"]
         == "not_run"
     )
-
-
-def test_with_identities_a_renamed_judge_keeps_its_judgements_and_another_setting_does_not(
-    read, said, case, judge, verdict
-):
-    one = case()
-    frame = said(
-        (judge("openai", "old-name"), one, verdict(3)), (judge("openai", "new-name"), one, verdict(0))
-    )
-    renamed = [judge("openai", "new-name")]
-    row = only(read(frame, [one], judges=renamed, asked={"new-name": {"id-0"}}))
-    assert (row["judge"], row["a1"]) == ("new-name", 3)
-    assert only(read(frame, [one], judges=renamed, asked={}))["status"] == "not_run"
 
 
 @pytest.mark.parametrize(
