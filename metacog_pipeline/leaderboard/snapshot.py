@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -174,7 +175,7 @@ def digest_of(project: Project, model: SqlModel) -> str:
 
 
 def _replace(
-    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[object]]
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]
 ) -> None:
     kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "rows": pa.int64()}
     table = pa.table({key: pa.array(values, kinds.get(key, pa.string())) for key, values in columns.items()})

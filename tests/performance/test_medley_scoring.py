@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.panel import panel_of, speech_of
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 
 pytestmark = pytest.mark.bench
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from markupsafe import Markup
 
 from metacog_pipeline.benchmark import contract as c
 from metacog_pipeline.llm.types import Message
@@ -110,10 +109,6 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
     board = c.Board((c.Column("accuracy", "accuracy"), c.Column("confidence", "sure")), legend="Sums.\n")
     trial_settings: ClassVar = {"sums": 10}
-
-    @classmethod
-    def sections(cls) -> tuple[c.Section, ...]:
-        return (c.Section("Sums", lambda home: Markup("<p>Sums that were asked.</p>")),)
 
     @classmethod
     def sections(cls) -> tuple[c.Section, ...]:
