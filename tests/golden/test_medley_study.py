@@ -12,20 +12,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.common import asking, scoring
-from metacog_pipeline.benchmarks.common.judging import judged_partition, read_judgements
-from metacog_pipeline.benchmarks.medley.stages import MEDLEY
-from metacog_pipeline.benchmarks.medley.stages.construction import stripped_ids
-from metacog_pipeline.benchmarks.medley.stages.judging import JUDGING
 
-from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.benchmarks.medley import Medley, sources
+from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
-from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
+from tests.asking_in_process import ask
 
 pytestmark = pytest.mark.proof
 
@@ -41,10 +37,7 @@ JUDGE = (
     "observer = {{ accuracy = 0.9, seed = {0} }}\n"
 )
 TAIL = """
-[benchmarks.metamedqa]
-enabled = false
 [benchmarks.medley]
-enabled = true
 dataset = "published"
 conditions = ["normal", "adversarial", "stripped"]
 judges = ["judge-21", "judge-22", "judge-23"]
@@ -62,29 +55,33 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     )
     study = load_study(path)
     study.home.prepare()
-    MEDLEY.fetch(study.home.path, MEDLEY.needed_sources(study), folder=DATA)
-    stages.build(study)
-    for partition in MEDLEY.partitions(study):
-        measure(
-            study, partition, judged=False
-        )  # the choice of what is stripped comes before any judgement is needed
-    assert MEDLEY.settle(study)
-    assert not MEDLEY.settle(study)
-    for partition in MEDLEY.partitions(study):
-        measure(study, partition, judged=True)
-    scoring.summarise(MEDLEY, study)
+    sources.fetch(study.home.path, folder=DATA)
+    bench = Medley.of(study)
+    construction.build(bench)
+    for partition in tasks.partitions(bench):  # what is stripped is chosen before any judgement is needed
+        answered(bench, partition)
+    assert [each.name for each in choices.waiting(bench)] == ["stripped"]
+    choices.choose(bench, "stripped")
+    assert not choices.waiting(bench)
+    for partition in tasks.partitions(bench):
+        responses = answered(bench, partition)
+        assert judging.ask(bench, JUDGING, partition, responses).complete
+        files.read_judgements(bench, partition)
+        files.score(bench, partition)
+    files.pool(bench)
+    assert not files.compare(bench).failures
     yield study
 
 
-def measure(study: Study, partition: Partition, *, judged: bool) -> None:
-    todo = MEDLEY.tasks(study, partition.spec)
-    outcome = asking.query(MEDLEY, partition, todo)
-    assert (outcome.answered, outcome.failed) == (len(todo), 0)
-    scoring.observe(MEDLEY, partition)
-    if judged:
-        assert JUDGING.ask(partition, None).complete
-        read_judgements(JUDGING, partition)
-        scoring.estimate(MEDLEY, partition)
+def answered(bench: Medley, partition: Partition) -> pl.DataFrame:
+    outcome = ask(bench, partition)
+    assert (outcome.answered, outcome.failed) == (outcome.tasks, 0)
+    return files.read(bench, partition).frame
+
+
+def chosen(study: Study) -> frozenset[str]:
+    bench = Medley.of(study)
+    return tasks.chosen_items(bench, bench.conditions()[-1]) or frozenset()
 
 
 def frames(study: Study, folder: str) -> pl.DataFrame:
@@ -107,36 +104,35 @@ def test_silence_has_no_score_at_all(study: Study) -> None:
 
 
 def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study: Study) -> None:
-    chosen = stripped_ids(study)
-    assert len(chosen) == 50
-    scores = frames(study, "instances")
-    assert set(scores.filter(condition="stripped")["instance_id"]) == chosen
-    assert scores.filter(condition="normal")["instance_id"].n_unique() == 130
+    assert len(chosen(study)) == 50
+    scores = pl.concat([read_frame(files.scored_path(each)) for each in tasks.partitions(Medley.of(study))])
+    assert set(scores.filter(condition="stripped")["item_id"]) == chosen(study)
+    assert scores.filter(condition="normal")["item_id"].n_unique() == 130
 
 
 def test_judges_graded_every_answer_that_could_be_read_and_no_other(study: Study) -> None:
-    for partition in MEDLEY.partitions(study):
-        manifest = judged_partition(JUDGING, partition).manifest()
+    for partition in tasks.partitions(Medley.of(study)):
+        manifest = judging.judged_as(partition).manifest()
         answers = 0 if partition.spec.name == "silent" else 130 + 30 + 50
         assert (manifest["state"], manifest["n_answered"]) == ("complete", 3 * answers), partition.spec.name
-    assert frames(study, "models").filter(measure="mas", condition="normal")["estimate"].null_count() == 1
+    assert (
+        frames(study, "models").filter(measure="mas", condition="normal reference")["estimate"].null_count()
+        == 1
+    )
     agreement = read_frame(study.home.estimates / "medley" / "agreement" / "agreement.parquet")
     alpha = agreement.filter(measure="krippendorff_alpha", dimension="all")["estimate"].item()
     assert 0.5 < alpha < 1
 
 
 def test_nobody_is_asked_again(study: Study) -> None:
-    for partition in MEDLEY.partitions(study):
-        assert scoring.stale(MEDLEY, partition) == ()
-        outcome = asking.query(MEDLEY, partition, MEDLEY.tasks(study, partition.spec))
-        assert outcome.tally.calls == 0
-        assert JUDGING.ask(partition, None).tally.calls == 0
+    bench = Medley.of(study)
+    for partition in tasks.partitions(bench):
+        assert files.stale(bench, partition) == ()
+        assert ask(bench, partition).tally.calls == 0
+        responses = read_frame(files.responses_path(partition))
+        assert judging.ask(bench, JUDGING, partition, responses).tally.calls == 0
 
 
-def test_the_map_in_the_leaderboard_names_every_character(study: Study) -> None:
-    write_status(study)
-    build(study.home.path)
-    rows = run_query(
-        study.home.path, "select model, character from medley_profiles where source = 'simulated'"
-    ).rows
-    assert dict(rows) == {name: name for name in CHARACTERS}
+def test_the_table_of_profiles_names_every_character(study: Study) -> None:
+    found = frames(study, "profiles").filter(source="simulated")
+    assert dict(found.select("model", "character").iter_rows()) == {name: name for name in CHARACTERS}

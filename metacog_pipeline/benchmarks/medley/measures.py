@@ -178,6 +178,8 @@ def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found
     names = (delta, f"{delta}_base", "changed_from_normal")
     if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
         return {name: unavailable(0, _DELTA, base.incomplete) for name in names}
+    if averages(group).items.is_empty():
+        return {name: unavailable(0, _DELTA, NOTHING_SCORED) for name in names}
     both = None if base is None else scored_twice(averages(group), averages(base))
     if both is None or both.is_empty():
         return {name: unavailable(0, _DELTA, NO_BASE) for name in names}
