@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := metacog-demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui proofs bench clean
+.PHONY: help demo test lint types ui proofs bench numbers clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print the boards"
@@ -14,6 +14,7 @@ help:
 	@echo "make ui     open the Dagster UI on the demo study"
 	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
+	@echo "make numbers hold the demo's numbers against those of version 0.1"
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -61,6 +62,9 @@ proofs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m bench tests/performance -q
+
+numbers: $(VENV)/.dev
+	@$(BIN)/python tests/frozen/compare.py $(DEMO)/home
 
 clean:
 	rm -rf $(VENV) $(DEMO) bench-results

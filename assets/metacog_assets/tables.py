@@ -27,6 +27,7 @@ from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
 from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import columns_of
 from metacog_pipeline.leaderboard.status import note_board, write_status
+from metacog_pipeline.leaderboard.texts import grow_texts
 
 TESTED, BOARD = "tests", "leaderboard"
 POOL = "board"  # one process writes; a second board waits for its turn
@@ -79,6 +80,7 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
         with one_line_failure():
             write_status(study)
             report = build(study.home.path)
+            grow_texts(study.home.path)
             note_board(study)
             columns = columns_of(study.home.path)
         for key, model in by_key.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Input:
         return None
 
 
-def scan(home: Path, known: Mapping[str, Input]) -> dict[str, Input]:
+def scan(home: Path, known: Mapping[str, Input], folders: Sequence[str] = FOLDERS) -> dict[str, Input]:
     """Return the data files of ``home`` by path; a file of the size and time in ``known`` is not read again.
 
     Raises
@@ -60,7 +60,7 @@ def scan(home: Path, known: Mapping[str, Input]) -> dict[str, Input]:
         If a file cannot be read.
     """
     found: dict[str, Input] = {}
-    for folder in FOLDERS:
+    for folder in folders:
         for path, state in _files(home / folder):
             name = path.relative_to(home).as_posix()
             old = known.get(name)

@@ -1,0 +1,93 @@
+"""Texts of prompts and replies in a file beside the leaderboard, ``transcripts.duckdb``: it only ever grows.
+
+``answers`` has a row per answer: answer_id, prompt (a digest), text, reasoning, logprobs; ``prompts`` a row per prompt, for
+many answers share one. Each publish adds the answers of files it has not taken up yet; those that are there stay. It opens
+anywhere, like the leaderboard; ``metacog sql`` attaches it as ``texts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from metacog_pipeline.leaderboard.database import TEXTS, building, new_database, open_database, text
+from metacog_pipeline.leaderboard.inputs import Input, of_dataset, scan
+from metacog_pipeline.leaderboard.staging import SHARED
+
+_TABLES = """
+create table answers (answer_id varchar, prompt varchar, text varchar, reasoning varchar, logprobs varchar);
+create table prompts (prompt varchar, request varchar);
+create table files (file varchar, digest varchar);
+comment on table answers is 'One row: one answer. Key: answer_id.';
+comment on column answers.answer_id is 'SHA-256 of everything the call was asked with; the same in detail.calls';
+comment on column answers.prompt is 'digest of what was sent; prompts has it';
+comment on column answers.text is 'the reply as it came';
+comment on column answers.reasoning is 'what the model thought aloud, where the provider tells it; null otherwise';
+comment on column answers.logprobs is 'probabilities of the tokens as JSON, where they were kept';
+comment on table prompts is 'One row: one prompt. Key: prompt.';
+comment on column prompts.prompt is 'MD5 of the request';
+comment on column prompts.request is 'the request as JSON: messages and sampling';
+comment on table files is 'One row: a file that was taken up. Key: file.';
+comment on column files.file is 'path below the home of the study';
+comment on column files.digest is 'SHA-256 of its content';
+"""
+
+
+def grow_texts(home: Path) -> int:
+    """Add the answers that are new since the last call to ``<home>/transcripts.duckdb`` and return how many were added.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be read or written; it is then as it was.
+    """
+    target = home / TEXTS
+    with building(home):
+        known = _known(target)
+        every = scan(home, {}, ("transcripts",))
+        files = {path: every[path] for path in of_dataset(SHARED["stg_calls"], every)}
+        fresh = [path for path, each in files.items() if known.get(path) != each.digest]
+        if target.exists() and not fresh:
+            return 0
+        with new_database(home, target, copy=bool(known)) as connection:
+            if not known:
+                connection.execute(_TABLES)
+            return _add(connection, files, fresh)
+
+
+def _known(target: Path) -> dict[str, str]:
+    """Return the files taken up, with their digests; nothing where the file is missing or unreadable: it is made anew."""
+    if not target.exists():
+        return {}
+    connection = open_database(target.parent)
+    try:
+        connection.execute(f"attach {text(str(target))} as texts (read_only)")
+        return dict(connection.execute("select file, digest from texts.files").fetchall())
+    except duckdb.Error:
+        return {}
+    finally:
+        connection.close()
+
+
+def _add(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input], fresh: list[str]) -> int:
+    connection.begin()
+    connection.execute(
+        "create temp table found as select answer_id, md5(request_json) as prompt, request_json as request, text, "
+        "null::varchar as reasoning, logprobs_json as logprobs "
+        f"from ({SHARED['stg_calls'].reading(fresh)}) where text is not null and answer_id is not null "
+        "and answer_id not in (select answer_id from answers) qualify row_number() over (partition by answer_id) = 1"
+    )
+    connection.execute("insert into answers by name select * exclude (request) from found")
+    connection.execute(
+        "insert into prompts select distinct prompt, request from found "
+        "where prompt is not null and prompt not in (select prompt from prompts)"
+    )
+    for path in fresh:
+        connection.execute("delete from files where file = ?", [path])
+        connection.execute("insert into files values (?, ?)", [path, files[path].digest])
+    added = int(connection.execute("select count(*) from found").fetchall()[0][0])
+    connection.execute("drop table found")
+    connection.commit()
+    return added
