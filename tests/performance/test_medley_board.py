@@ -15,17 +15,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from metacog_pipeline.benchmarks.medley.stages import MEDLEY
 
-from metacog_pipeline.benchmarks.common import scoring
-from metacog_pipeline.benchmarks.common.scoring import observations_path
-from metacog_pipeline.benchmarks.medley import stages
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.published import audit_published
-from metacog_pipeline.benchmarks.medley.responses import OBSERVATION_SCHEMA
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring import files, printed
+from metacog_pipeline.scoring.schemas import response_schema
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import write_frame
 
@@ -35,7 +34,7 @@ HERE = Path(__file__).parent
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 MODELS, RUNS, LIMIT_S = 35, 3, 20.0
 HEAD = '[study]\nname = "board"\nhome = "home"\nruns = {runs}\n'
-TAIL = "[benchmarks.metamedqa]\nenabled = false\n[benchmarks.medley]\nenabled = true\n"
+TAIL = "[benchmarks.medley]\nenabled = true\n"
 LABELS = ("very_high", "high", "moderate", "low", "very_low")
 SENTENCES = (
     "On {claim}, Analyst {analyst} gives the stronger account, because it explains both observations.",
@@ -56,12 +55,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     path.write_text("".join([HEAD.format(runs=RUNS), *models, TAIL]), encoding="utf-8")
     study = load_study(path)
     study.home.prepare()
-    MEDLEY.fetch(study.home.path, MEDLEY.needed_sources(study), folder=DATA)
-    stages.build(study)
+    sources.fetch(study.home.path, folder=DATA)
+    bench = Medley.of(study)
+    construction.build(bench)
     draw = random.Random(4)
-    for partition in MEDLEY.partitions(study):
-        rows = [observed(one, partition.spec.name, partition.run, draw) for one in stages.instances(study)]
-        write_frame(pl.DataFrame(rows, schema=OBSERVATION_SCHEMA), observations_path(partition), "drawn")
+    for partition in tasks.partitions(bench):
+        rows = [observed(one, partition.spec.name, partition.run, draw) for one in bench.items]
+        frame = pl.DataFrame(rows, schema=response_schema(bench))
+        write_frame(frame, files.responses_path(partition), "drawn")
     return study
 
 
@@ -79,8 +80,10 @@ def observed(instance: Instance, model: str, run: int, draw: random.Random) -> d
         "model": model,
         "run": run,
         "item_id": instance.item_id,
+        "cluster": instance.item_id,
         "position": instance.position,
         "status": "ok",
+        "status_step_a": "ok",
         "source": "measured",
     }
     for letter, step in zip("aps", STEPS, strict=True):
@@ -99,10 +102,12 @@ def observed(instance: Instance, model: str, run: int, draw: random.Random) -> d
 
 def from_files_to_board(study: Study) -> None:
     """Do what the stages do after answers were read: partition by partition, then all models together."""
-    for partition in MEDLEY.partitions(study):
-        scoring.estimate(MEDLEY, partition)
-    scoring.summarise(MEDLEY, study)
-    audit_published(study.home.path)
+    bench = Medley.of(study)
+    for partition in tasks.partitions(bench):
+        files.score(bench, partition)
+    files.pool(bench)
+    files.compare(bench)
+    printed.write(bench)
     write_status(study)
     build(study.home.path)
 
