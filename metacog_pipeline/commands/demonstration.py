@@ -15,7 +15,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board
-from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.page import PAGE, build_report
 from metacog_pipeline.study import load_study
 
 
@@ -50,10 +50,13 @@ def demo(folder: Path, quiet: bool) -> None:
         return
     click.echo(render_board(board(study.home.path), "table"), nl=False)
     click.echo(f"\n{notes(study.home.path)}", nl=False)
+    page = study.home.path / "report" / PAGE
+    if not page.exists():  # the run has written it, unless nothing was to be done
+        page = build_report(study.home.path, study.study.name)
     metacog = _own_name()
     click.echo(
         f"\nThis is the sample set with simulated respondents, not a result about any real model.\n"
-        f"Report:       {build_report(study.home.path, study.study.name)}\n"
+        f"Report:       {page}\n"
         f"Study file:   {study_file}\n"
         f"DuckDB file:  {study.home.leaderboard}\n"
         f"Dagster UI:   {metacog} ui {study_file}\n"
