@@ -7,7 +7,8 @@
 --   meta_output varchar, correct tinyint, correct_strict tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
 --   abstained tinyint, confidence double, status varchar, reason varchar, truncated tinyint, meta_truncated tinyint,
 --   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[],
---   threshold tinyint, all_aligned tinyint, source varchar)
+--   threshold tinyint, all_aligned tinyint, matching varchar, yes_no varchar,
+--   wording varchar, source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, status)
 -- columns:
@@ -31,6 +32,9 @@
 --   event_id: items that share it are about the same
 --   truncated: whether the reply was cut off
 --   meta_truncated: whether the meta reply was cut off
+--   matching: rule by which a reply is right
+--   yes_no: rule by which the meta reply is read
+--   wording: digest of the words both questions were asked in
 select
     said.* replace (listed.source as source),
     if(said.condition = 'idk', 1 - said.abstained, said.yes)::tinyint as known,
