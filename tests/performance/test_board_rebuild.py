@@ -22,11 +22,12 @@ pytestmark = pytest.mark.bench
 
 MODELS = 100
 ITEMS = 10_000
+# Seconds of processor time: wall time hangs on who else runs.
 #: Everything made anew, once: three million rows of responses, harmonised responses and calls are written.
-AFRESH_S = 8.0
+AFRESH_S = 10.0
 #: Built again: when nothing changed, and when the answers of one model did.
 AGAIN_S = 1.0
-ONE_MODEL_S = 0.5  # of processor time
+ONE_MODEL_S = 0.5
 MEASURES = 40
 
 _OBSERVATIONS = """
@@ -40,7 +41,7 @@ select
     [0.1, 0.2, 0.3, 0.1, (hash(i, 3, $model) % 1000) / 1000] as confidence_probs,
     0.01 as off_menu_mass, (hash(i, 4, $model) % 1000) / 500 as latency_s, 0.0004 as cost_usd,
     300::bigint as input_tokens, 12::bigint as output_tokens, 'json_schema' as mode,
-    sha256($model || i) as answer_id, 'measured' as source, []::varchar[] as tags, 'step1' as meta_info,
+    [sha256($model || i)] as answer_ids, 'measured' as source, []::varchar[] as tags, 'step1' as meta_info,
     null::varchar as source_target
 from (
     select
@@ -49,6 +50,14 @@ from (
     from range({items}) as r(i)
 )
 """.replace("{items}", str(ITEMS))
+
+
+_HARMONISED = """
+select
+    benchmark, dataset, condition, model, run, item_id, item_id as cluster, correct::double as correct,
+    (confidence - 1) / 4 as confidence, 6 as n_alternatives, answer as response, source
+from observed
+"""
 
 
 def _estimates(model: str, run: int | None) -> list[dict[str, object]]:
@@ -60,7 +69,7 @@ def _estimates(model: str, run: int | None) -> list[dict[str, object]]:
         "run": run,
         "n": ITEMS,
         "n_failed": 0,
-        "n_unparsable": 0,
+        "n_unreadable": 0,
         "coverage": 1.0,
         "method": "wilson",
         "status": "ok",
@@ -74,16 +83,21 @@ def _estimates(model: str, run: int | None) -> list[dict[str, object]]:
 
 
 def _write_model(home: Path, model: str, salt: int = 0) -> None:
-    seen = home / "observations" / "metamedqa" / f"model={model}"
-    seen.mkdir(parents=True, exist_ok=True)
+    seen, alike = (home / name / "metamedqa" / f"model={model}" for name in ("scored", "harmonised"))
+    for folder in (seen, alike):
+        folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(":memory:") as connection:
         table = connection.sql(_OBSERVATIONS, params={"model": model, "salt": salt}).to_arrow_table()
+        connection.register("observed", table)
+        harmonised = connection.sql(_HARMONISED).to_arrow_table()
     pq.write_table(table, seen / "run=1.parquet", compression="zstd")
+    pq.write_table(harmonised, alike / "run=1.parquet", compression="zstd")
     write(home, f"estimates/metamedqa/runs/model={model}/run=1.parquet", _estimates(model, 1))
     write(home, f"estimates/metamedqa/models/{model}.parquet", _estimates(model, None))
     calls = pa.table(
         {
             **{name: table[name] for name in table.column_names if name in _SHARED},
+            "answer_id": pa.array([ids[0] for ids in table["answer_ids"].to_pylist()]),
             "status": pa.array(["ok"] * ITEMS),
             "text": pa.array([f"Answer: A\nConfidence: {i % 5 + 1}" for i in range(ITEMS)]),
             "superseded": pa.array([False] * ITEMS),
@@ -151,13 +165,14 @@ def _best_of_three(
 def test_a_board_from_a_million_observations(
     big_home: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    afresh, _ = _best_of_three(lambda: build(big_home), _fresh(big_home))
-    again, _ = _best_of_three(lambda: build(big_home))
+    wall, afresh = _best_of_three(lambda: build(big_home), _fresh(big_home))
+    _, again = _best_of_three(lambda: build(big_home))
     assert run_query(big_home, "select count(*) from metamedqa_responses").rows == ((MODELS * ITEMS,),)
     record_property("board of 1 M observations, 100 models, everything anew (s)", round(afresh, 3))
     record_property("board of 1 M observations, 100 models, again (s)", round(again, 3))
     print(
-        f"\nboard of {MODELS * ITEMS:,} observations, {MODELS} models: anew {afresh:.3f} s, again {again:.3f} s"
+        f"\nboard of {MODELS * ITEMS:,} observations, {MODELS} models: anew {afresh:.3f} s ({wall:.3f} s wall), "
+        f"again {again:.3f} s"
     )
     assert afresh <= AFRESH_S
     assert again <= AGAIN_S
@@ -165,9 +180,9 @@ def test_a_board_from_a_million_observations(
 
 def test_one_model_refreshed(big_home: Path, record_property: Callable[[str, object], None]) -> None:
     build(big_home)
-    accuracy = iter(range(100))
+    salts = iter(range(1, 100))
     wall, processor = _best_of_three(
-        lambda: build(big_home), lambda: _write_model(big_home, "model-007", salt=next(accuracy))
+        lambda: build(big_home), lambda: _write_model(big_home, "model-007", salt=next(salts))
     )
     record_property("board after one model of 100 refreshed, processor (s)", round(processor, 3))
     print(

@@ -25,6 +25,9 @@
 --   confidence: P(yes) / (P(yes) + P(no)) of the meta reply, 0 to 1; null where no log-probabilities were kept
 --   known: said to be known: yes, and under idk not abstained
 --   aligned: right = known
+--   matching*: rule by which an answer is right
+--   yes_no*: rule by which a yes is read
+--   wording*: digest of the words asked with
 --   threshold: yes where P(yes) > P(no)
 --   all_aligned: right, known and not abstained are all the same
 --   answerable: whether the question has an answer
