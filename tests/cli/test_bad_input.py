@@ -251,7 +251,7 @@ def test_an_unknown_option_and_a_missing_argument(metacog, study: Path) -> None:
 
 
 def test_a_fault_that_does_not_exist(metacog, study: Path) -> None:
-    arguments = ("simulate-server", "--study", study, "--port", "0", "--fault")
+    arguments = ("serve", "--study", study, "--port", "0", "--fault")
     metacog(*arguments, "meteor=0.5").refused_in_one_line("meteor", "rate_limit")
     metacog(*arguments, "rate_limit").refused_in_one_line("NAME=SHARE")
     metacog(*arguments, "rate_limit=7").refused_in_one_line("0 to 1")

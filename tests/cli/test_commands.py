@@ -19,9 +19,11 @@ COLUMNS = [
     "high",
     "n",
     "n_failed",
-    "n_unparsable",
+    "n_unreadable",
     "coverage",
     "source",
+    "headline",
+    "percentile",
 ]
 
 
