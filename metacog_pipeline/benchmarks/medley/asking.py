@@ -1,7 +1,7 @@
 """How one instance is asked: alone, then looking over the own answer, then after reading others; three separate contexts.
 
 Each call begins afresh and shares no history with the others: what B-private and B-social know of step A is its reply,
-quoted whole in their prompts. Conditions differ in what B-social shows. Step A and B-private are worded alike in all of
+quoted whole in their prompts. Conditions differ in what B-social shows. Step A and B-private are worded the same in all of
 them, so that they are asked once and their answers are found again under every other condition.
 """
 

@@ -288,14 +288,10 @@ def score_instances(
     masking
         As the instances were asked.
 
-    Raises
-    ------
-    SourceError
-        When a response is to an unknown instance.
-
     Notes
     -----
-    ``answered`` says whether the row counts; what step A says by itself (``step_a_…``) counts where that could be read.
+    Raises SourceError for a response to an unknown instance. ``answered`` says whether the row counts; what step A says by
+    itself (``step_a_…``) counts where that could be read.
     ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that
     rests on grades no judge gave. ``changed_from_normal``: share of the claims rated otherwise in B-social than under the
     condition ``normal`` of the same run, null for that condition itself.

@@ -84,7 +84,7 @@ class Settings(sections.Settings):
     ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
-    ``order = "seeded"`` shuffles them by instance, alike for every model. ``folder`` holds the files of a data set
+    ``order = "seeded"`` shuffles them by instance, the same for every model. ``folder`` holds the files of a data set
     of one's own, ``wording`` is a TOML file with the exact texts of another study, ``judge_wording`` one with what its
     judges were told; all relative to the study file. With ``generator`` the instances are made anew and
     ``dataset = "custom"`` means these.

@@ -213,7 +213,7 @@ STEPS = (
         _drafts,
         ("seeds", "designs"),
         checks={
-            "five_different_claims": Check("Five claims, no two alike.", blocking=True),
+            "five_different_claims": Check("Five claims, no two equal.", blocking=True),
             "two_to_four_hundred_words": Check("Cases are as long as they should be."),
             "every_seed_has_a_draft": Check("No seed went without a case."),
         },

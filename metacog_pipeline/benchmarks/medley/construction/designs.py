@@ -175,7 +175,7 @@ def _seed(given: object, where: str) -> Seed:
         raise SourceError(f"{where}: claims is not a list of texts; {len(CLAIM_IDS)} are needed")
     if len(claims) != len(CLAIM_IDS) or len(set(claims)) < len(claims):
         raise SourceError(
-            f"{where}: {len(claims)} claims, some perhaps alike; {len(CLAIM_IDS)} different ones are needed"
+            f"{where}: {len(claims)} claims, some perhaps equal; {len(CLAIM_IDS)} different ones are needed"
         )
     known = known_answer(given, where)
     error = text_of(given, "error_description", where) if "error_description" in given else ""

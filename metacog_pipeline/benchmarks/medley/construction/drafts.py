@@ -78,7 +78,7 @@ def draft_from(case: Mapping[str, Any], where: str) -> Draft:
     claims = tuple(text_of(claim, "text", f"{where}, a claim") for claim in objects(case, "claims", where))
     if len(claims) != len(CLAIM_IDS) or len(set(claims)) < len(claims):
         raise SourceError(
-            f"{where}: {len(claims)} claims, some perhaps alike; {len(CLAIM_IDS)} different ones are needed"
+            f"{where}: {len(claims)} claims, some perhaps equal; {len(CLAIM_IDS)} different ones are needed"
         )
     error = case.get("error_detection", False)
     if not isinstance(error, bool):

@@ -115,22 +115,26 @@ def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
             f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
         )
     _refuse_twice(instances, folder)
-    rows = _verification(folder / "consensus_verification.json")
     return PublishedSet(
         instances=tuple(instances),
-        verdicts={
-            name: {claim: row.verdicts for claim, row in claims.items()} for name, claims in rows.items()
-        },
-        majority={
-            name: {claim: row.majority for claim, row in claims.items()} for name, claims in rows.items()
-        },
-        verified_values={
-            name: {claim: row.value for claim, row in claims.items()} for name, claims in rows.items()
-        },
         selection=selection,
         flags={flag: tuple(names) for flag, names in flags.items()},
         difficulty=difficulty,
+        **_verdicts(folder),
     )
+
+
+def _verdicts(folder: Path) -> dict[str, Any]:
+    """Return what the judges of the consensus said, by instance and claim."""
+    rows = _verification(folder / "consensus_verification.json")
+
+    def of(what: str) -> dict[str, dict[str, Any]]:
+        return {
+            name: {claim: getattr(row, what) for claim, row in claims.items()}
+            for name, claims in rows.items()
+        }
+
+    return {"verdicts": of("verdicts"), "majority": of("majority"), "verified_values": of("value")}
 
 
 @dataclass(frozen=True, slots=True)
