@@ -4,13 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.benchmark.item_files import items_path, read_rows, write_rows
+from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.items import (
     Analyst,
+    Instance,
     analyst_label,
     anonymised,
     instance_from_published,
 )
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.study import load_study
+from tests.medley.bound import Bound
 
 
 def test_everything_that_decides_asking_or_scoring_decides_the_hash(instance):
@@ -89,3 +95,26 @@ def test_an_instance_without_analysts_or_consensus_can_be_read(published):
     bare = instance_from_published(published(ensemble_outputs=None))
     assert bare.analysts == () and bare.consensus.claim_confidences == {}
     assert bare.claims[0].n_rated == 9
+
+
+def test_a_choice_of_version_0_1_is_read_and_one_of_other_instances_is_not(tmp_path, make_instance):
+    text = '[study]\nname = "s"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n[benchmarks.medley]\n'
+    (tmp_path / "study.toml").write_text(f'{text}conditions = ["normal", "stripped"]\n')
+    bench = Medley.of(load_study(tmp_path / "study.toml"))
+    items = [make_instance(instance_id=f"I{place:02d}").changed(position=place) for place in range(51)]
+    write_rows(items_path(bench.context.home, "medley"), items, Instance, "")
+    later = bench.conditions()[-1]
+    assert tasks.chosen_items(bench, later) is None and [name for name, _ in tasks.asked(bench)] == ["normal"]
+    old = bench.context.home / "items" / "medley.stripped.txt"
+    old.write_text("\n".join(["0" * 64, "I01", "I02"]))
+    assert tasks.chosen_items(bench, later) is None
+    old.write_text("\n".join([bench.items_digest, "I01", "I02"]))
+    assert [len(asked) for _, asked in tasks.asked(bench)] == [51, 2]
+    assert (
+        bench.items == tuple(items) and read_rows(items_path(bench.context.home, "medley"), Instance) == items
+    )
+
+
+def test_fifty_instances_are_all_stripped_without_a_choice(make_instance):
+    bench = Bound([make_instance()], conditions=("normal", "stripped"))
+    assert [condition.after for condition in bench.conditions()] == [None, None]
