@@ -9,13 +9,13 @@ import pytest
 import torch
 from click.testing import CliRunner
 
+from metacog_pipeline.benchmarks.selfknowledge.training import command_options
 from metacog_pipeline.benchmarks.selfknowledge.training.causal import evaluate, sft
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking, Heard, Interview
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
-from metacog_pipeline.commands import train_options
 from metacog_pipeline.errors import StudyError
 
 ASKING = Asking(max_tokens=3)
@@ -131,7 +131,7 @@ def test_idk_is_asked_in_english_only(make_model):
 
 
 def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(train_options, "find_spec", lambda name: None)
+    monkeypatch.setattr(command_options, "find_spec", lambda name: None)
     with pytest.raises(StudyError, match=r"torch.*metacog-pipeline\[train\]"):
         CliRunner().invoke(command, ["toy"], catch_exceptions=False)
 
