@@ -174,9 +174,7 @@ def digest_of(project: Project, model: SqlModel) -> str:
     return sha256_hex(canonical_json([model.digest, *parts]))
 
 
-def _replace(
-    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]
-) -> None:
+def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
     kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "rows": pa.int64()}
     table = pa.table({key: pa.array(values, kinds.get(key, pa.string())) for key, values in columns.items()})
     connection.register("made_now", table)

@@ -224,7 +224,9 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     assert board_of(bench) == board_of(bench, "leaderboard_official") == {"first": 1.0, "second": 1.0}
     status = f"select distinct status from comparisons where family = '{first.family}'"
     assert ["the test is broken" in str(row[0]) for row in bench.sql(status)] == [True]
-    assert bench.sql("select 1 from comparisons where status not like '%broken%' limit 1"), "other tests stand"
+    assert bench.sql("select 1 from comparisons where status not like '%broken%' limit 1"), (
+        "other tests stand"
+    )
 
 
 def test_partitions_that_fail_in_one_run_are_named_each_and_the_others_are_scored(
