@@ -90,25 +90,7 @@ def fit(
 
     Every number has an interval and n, or a status that says why not.
     """
-    given: dict[str, object] = {
-        "--stimulus": stimulus,
-        "--correct": correct,
-        "--response": response,
-        "--labels": labels,
-    }
-    given |= {"--group": groups or None, "--ratings": ratings, "--bins": bins}
-    columns = None
-    if confidence is not None:
-        if stimulus is None and correct is None:
-            raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
-        if ratings is not None and bins is not None:
-            raise StudyError(
-                "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
-            )
-        columns = Columns(confidence, stimulus, correct, response, groups, ratings, bins, _labels(labels))
-    elif any(value is not None for value in given.values()):
-        names = ", ".join(name for name, value in given.items() if value is not None)
-        raise StudyError(f"{names}: for trials give --confidence too")
+    columns = _columns(confidence, stimulus, correct, response, groups, labels, ratings, bins)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
     options = Options(_padding(padding), _slope(slope), conditional, bootstrap, seed, bayes)
@@ -117,15 +99,49 @@ def fit(
     if output is None:
         click.echo(text, nl=False)
     else:
-        try:
-            write_text(output, text)
-        except OSError as error:
-            raise StudyError(
-                f"{output}: cannot be written ({error.strerror}); choose another place"
-            ) from None
+        _write(output, text)
     if not quiet:
         for note in fitted.notes:
             click.echo(f"{file.name}: {note}", err=True)
+
+
+def _columns(
+    confidence: str | None,
+    stimulus: str | None,
+    correct: str | None,
+    response: str | None,
+    groups: tuple[str, ...],
+    labels: str | None,
+    ratings: int | None,
+    bins: int | None,
+) -> Columns | None:
+    """Return where a table of trials has what; None for a table of counts."""
+    given: dict[str, object] = {
+        "--stimulus": stimulus,
+        "--correct": correct,
+        "--response": response,
+        "--labels": labels,
+    }
+    given |= {"--group": groups or None, "--ratings": ratings, "--bins": bins}
+    if confidence is not None:
+        if stimulus is None and correct is None:
+            raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
+        if ratings is not None and bins is not None:
+            raise StudyError(
+                "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
+            )
+        return Columns(confidence, stimulus, correct, response, groups, ratings, bins, _labels(labels))
+    if any(value is not None for value in given.values()):
+        names = ", ".join(name for name, value in given.items() if value is not None)
+        raise StudyError(f"{names}: for trials give --confidence too")
+    return None
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        write_text(output, text)
+    except OSError as error:
+        raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
 
 
 def _labels(text: str | None) -> tuple[str, str] | None:

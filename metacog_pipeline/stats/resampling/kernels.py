@@ -8,12 +8,13 @@ the same bytes as one call.
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
 from metacog_pipeline.stats.resampling.counting import Patterns
 
@@ -36,7 +37,8 @@ def stream(*names: object) -> int:
     >>> stream(3, "a", None, ["b", 1])
     158127368282260
     """
-    return int(sha256_hex(canonical_json([*names]))[:12], 16)
+    listed = json.dumps([*names], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return int(hashlib.sha256(listed.encode("ascii")).hexdigest()[:12], 16)
 
 
 def generator(stream: Stream) -> np.random.Generator:
