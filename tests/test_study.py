@@ -309,7 +309,7 @@ def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path: P
     home = load_study(write(tmp_path, BASE)).home
     home.prepare()
     home.prepare()
-    for name in ("sources", "items", "transcripts", "observations", "estimates", "report", "dagster"):
+    for name in ("sources", "items", "transcripts", "responses", "scored", "estimates", "dagster"):
         assert (home.path / name).is_dir()
     settings_file = (home.dagster / "dagster.yaml").read_text()
     for setting in ("run_monitoring", "free_slots_after_run_end_seconds", "run_retries", "enabled: false"):

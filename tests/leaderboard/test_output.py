@@ -14,7 +14,7 @@ from metacog_pipeline.leaderboard import FORMATS, Rows, render, render_board
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),
-    *("n", "n_failed", "n_unparsable", "coverage", "source"),
+    *("n", "n_failed", "n_unreadable", "coverage", "source"),
 )
 HOSTILE = '=HYPERLINK("http://x")|<script>alert(1)</script>\n[red]\x1b[31m`code` \\| [a](b)'
 

@@ -136,9 +136,9 @@ def contents(home: Path) -> Iterator[tuple[str, bytes]]:
             yield f"{path} (rows)", repr(pq.read_table(path).to_pylist()).encode()
         elif path.suffix == ".duckdb":
             with duckdb.connect(str(path), read_only=True) as base:
-                tables = "select table_name from information_schema.tables where table_type = 'BASE TABLE'"
-                for (name,) in base.execute(tables).fetchall():
-                    rows = base.execute(f'select * from "{name}"').fetchall()
+                tables = "select schema_name, table_name from duckdb_tables()"
+                for schema, name in base.execute(tables).fetchall():
+                    rows = base.execute(f'select * from "{schema}"."{name}"').fetchall()
                     yield f"{path} ({name})", repr(rows).encode()
         elif path.suffix == ".db":
             with sqlite3.connect(path) as log:
