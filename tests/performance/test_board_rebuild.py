@@ -1,7 +1,7 @@
 """How long a board takes: a million observations over a hundred models, and one model refreshed.
 
-The scoring step is measured by its own benchmark; here its output is synthetic. Wall seconds, best of three, on files
-that are in the page cache, as they are right after scoring wrote them.
+The scoring step is measured by its own benchmark; here its output is synthetic. Seconds of processor time, on files that
+are in the page cache, as they are right after scoring wrote them.
 """
 
 from __future__ import annotations
