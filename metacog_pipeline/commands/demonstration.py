@@ -60,7 +60,7 @@ def demo(folder: Path, quiet: bool) -> None:
         f"Study file:   {study_file}\n"
         f"DuckDB file:  {study.home.leaderboard}\n"
         f"Dagster UI:   {metacog} ui {study_file}\n"
-        f"Ask it:       {metacog} sql --study {study_file} \"from board where measure = 'unknown_recall'\""
+        f"Ask it:       {metacog} sql --study {study_file} \"from leaderboard where measure = 'unknown_recall'\""
     )
 
 

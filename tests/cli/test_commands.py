@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -147,5 +148,7 @@ def test_the_demo_ends_with_a_board_and_costs_nothing_twice(metacog, tmp_path: P
     assert first.code == 0
     assert "knows-its-limits" in first.out
     assert "not a result about any real model" in first.out
+    _, _, hint = first.out.rpartition("metacog sql ")
+    assert metacog("sql", *shlex.split(hint)).code == 0, "the query it ends with is one that works"
     second = metacog("demo", "--folder", folder)
     assert "everything is up to date" in second.err
