@@ -19,9 +19,12 @@ from metacog_pipeline.leaderboard.staging import Dataset
 FOLDERS = (
     *("study", "items", "transcripts", "scored", "judgements", "harmonised", "estimates", "cross_benchmark"),
 )
-# How a path tells whose rows a file holds.
+# How a path tells whose rows a file holds. Calls to judges stand in the folder of the model they judge, with the judge as
+# their model: their path does not tell.
 _KEYS = (
-    re.compile(r"transcripts/benchmark=(?P<benchmark>[^/]+)/model=(?P<model>[^/]+)/run=(?P<run>\d+)/[^/]+"),
+    re.compile(
+        r"transcripts/benchmark=(?P<benchmark>(?![^/]+_judgements/)[^/]+)/model=(?P<model>[^/]+)/run=(?P<run>\d+)/[^/]+"
+    ),
     re.compile(r"estimates/(?P<benchmark>[^/]+)/models/(?P<model>[^/]+)\.parquet"),
     re.compile(
         r"(?:estimates/(?P<scored>[^/]+)/[^/]+|[^/]+/(?P<benchmark>[^/]+))/model=(?P<model>[^/]+)/run=(?P<run>\d+)\.parquet"

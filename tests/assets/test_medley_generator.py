@@ -109,7 +109,7 @@ def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made: Path) -> Non
     code = (
         "import json; from dagster import DagsterInstance, DagsterEventType\n"
         "instance = DagsterInstance.get(); run = instance.get_runs(limit=9)\n"
-        "mine = next(r for r in run if r.job_name == 'generate_items')\n"
+        "mine = next(r for r in run if r.job_name == 'build_items')\n"
         "print(json.dumps(sorted(k.to_user_string() for k in mine.asset_selection)))"
     )
     assert python(made, code) == ["medley_gates", "medley_items", "medley_panels"]

@@ -80,13 +80,28 @@ def test_the_same_inputs_have_the_same_snapshot(make_home: MakeHome) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["one model", "a model added", "a model gone", "retired", "items", "published"]
+    "change", ["one model", "a model added", "a model gone", "retired", "items", "published", "a judge added"]
 )
 def test_what_is_made_again_equals_what_is_made_afresh(make_home: MakeHome, change: str) -> None:
     names = [f"m{n}" for n in range(6)]
     home = make_home(dict.fromkeys(names, "measured"), runs=2)
+    # Calls to judges stand in the folder of the model they judge.
+    judged = "transcripts/benchmark=medley_judgements/model=m0/run=1/transcripts.parquet"
+    calls = [
+        {
+            "benchmark": "medley_judgements",
+            "model": f"judge-{k}",
+            "run": 1,
+            "answer_id": f"j{k}",
+            "status": "ok",
+        }
+        for k in range(2)
+    ]
+    write(home, judged, calls[:1])
     build(home)
-    if change == "one model":
+    if change == "a judge added":
+        write(home, judged, calls)
+    elif change == "one model":
         write_model(home, "m3", "measured", "sample", 0.95, runs=2)
     elif change == "a model added":
         write_study(home, dict.fromkeys([*names, "new"], "measured"), runs=2)
