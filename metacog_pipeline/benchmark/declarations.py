@@ -10,20 +10,16 @@ import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import polars as pl
 from pydantic import BaseModel
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, Constraint, Message
-from metacog_pipeline.querying.types import Answer, Task
+from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    pass
-
 
 Json = Any
 
@@ -211,12 +207,8 @@ class Condition:
     shared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-class Chat(Protocol):
-    """Ask one call of one item; answered from the store when the same call was already paid for.
-
-    ``mode`` is the answer mode the model is asked in, ``spec`` its row of the study file. Raises an engine-internal
-    exception when the call failed or the budget is spent; a protocol lets it pass.
-    """
+class Chat(Ask, Protocol):
+    """An `Ask` that also tells the answer mode and the model's row of the study file."""
 
     @property
     def mode(self) -> str:
@@ -225,18 +217,6 @@ class Chat(Protocol):
     @property
     def spec(self) -> ModelSpec:
         """The model's row of the study file."""
-
-    async def __call__(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        constraint: Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-    ) -> Answer:
-        """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit."""
 
 
 class Respondent(Protocol):

@@ -1,4 +1,4 @@
-"""A draw without replacement that every implementation agrees on."""
+"""Draws that every implementation agrees on: SHA-256 decides, no library's random generator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from metacog_pipeline.files import sha256_hex
 def seeded_sample(item_ids: Iterable[str], k: int, seed: int, purpose: str) -> list[str]:
     """Return the ``k`` ids with the smallest SHA-256 of ``"{seed}:{purpose}:{item_id}"``, in that order.
 
-    Fewer than ``k`` ids gives all of them. Adding or removing one id changes the draw only locally, and no
-    library's random generator is involved.
+    Fewer than ``k`` ids gives all of them. Adding or removing one id changes the draw only locally.
     """
     return sorted(item_ids, key=lambda name: (sha256_hex(f"{seed}:{purpose}:{name}"), name))[: max(k, 0)]
+
+
+def uniforms(key: str) -> tuple[float, ...]:
+    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
+    digest = sha256_hex(key)
+    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))

@@ -85,7 +85,7 @@ class Budget:
         return self._cap is not None
 
     async def reserve(self, usd: float) -> Reservation:
-        """Set ``usd`` aside, in order of asking, and return it for ``settle``.
+        """Set ``usd`` aside, in order of asking, and return it for ``charge``.
 
         Waits while settling the calls under way in this process may free enough.
 
@@ -106,11 +106,11 @@ class Budget:
             return await future
         except asyncio.CancelledError:
             if not future.cancelled() and future.exception() is None:
-                self.settle(future.result(), 0.0)
+                self.charge(future.result(), 0.0)
             self._serve()
             raise
 
-    def settle(self, reservation: Reservation, usd: float) -> None:
+    def charge(self, reservation: Reservation, usd: float) -> None:
         """Replace ``reservation`` by what the call cost (0 when it cannot have been billed). Counts once."""
         if not reservation.open:
             return

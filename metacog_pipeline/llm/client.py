@@ -177,7 +177,7 @@ class HttpChatModel:
                 worst = worst_case_cost(self.spec, request)
                 reservation = await self._reserved(worst or 0.0)
                 tally.send(asyncio.get_running_loop().time(), self._now())
-                attempt = await self._settled(call, request, reservation, worst)
+                attempt = await self._charged(call, request, reservation, worst)
                 outcome, asked = _outcome(attempt.completion), attempt.retry_after
             finally:
                 self._limiter.release(slot, outcome, asked)
@@ -192,10 +192,10 @@ class HttpChatModel:
         with self._halt.unsent():
             return await self._budget.reserve(worst)
 
-    async def _settled(
+    async def _charged(
         self, call: HttpCall, request: ChatRequest, reservation: Reservation | None, worst: float | None
     ) -> _Attempt:
-        """Send once; whatever happens, cancellation included, the reservation is settled."""
+        """Send once; whatever happens, cancellation included, its cost is charged."""
         cost = worst
         try:
             attempt = await self._sent(call, request, worst)
@@ -203,7 +203,7 @@ class HttpChatModel:
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
-                self._budget.settle(reservation, cost or 0.0)
+                self._budget.charge(reservation, cost or 0.0)
 
     async def _sent(self, call: HttpCall, request: ChatRequest, worst: float | None) -> _Attempt:
         try:
@@ -269,7 +269,7 @@ class HttpChatModel:
     def _settle_rate(self, reserved: int, completion: Completion) -> None:
         usage = completion.usage
         if reserved and usage.input_tokens is not None and usage.output_tokens is not None:
-            self._rates.settle(reserved, usage.input_tokens + usage.output_tokens)
+            self._rates.charge(reserved, usage.input_tokens + usage.output_tokens)
 
 
 def _outcome(completion: Completion) -> CallResult:

@@ -84,7 +84,7 @@ class Rates:
                 self._tokens.take(tokens)
             return await acquire()
 
-    def settle(self, reserved: float, used: float) -> None:
+    def charge(self, reserved: float, used: float) -> None:
         """Replace the ``reserved`` tokens of an admitted call by those it ``used``."""
         if self._tokens is not None:
             self._tokens.give_back(reserved - used)

@@ -21,7 +21,7 @@ def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual: Run, budget
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.4))
     before = opened.figures()
-    opened.settle(reservation, 0.1)
+    opened.charge(reservation, 0.1)
     after = opened.figures()
     opened.close()
     assert before.spent == 0
@@ -32,11 +32,11 @@ def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual: Run, budget
 
 def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual: Run, budget: Open) -> None:
     opened = budget(1.0)
-    opened.settle(virtual(opened.reserve(0.7)), 0.7)
+    opened.charge(virtual(opened.reserve(0.7)), 0.7)
     with pytest.raises(BudgetSpent, match=r"budget \$1\.00: \$0\.7000 is spent.*raise budget_usd"):
         virtual(opened.reserve(0.31))
     assert issubclass(BudgetSpent, BudgetError)
-    opened.settle(virtual(opened.reserve(0.3)), 0.3)
+    opened.charge(virtual(opened.reserve(0.3)), 0.3)
     opened.close()
 
 
@@ -48,7 +48,7 @@ def test_a_call_waits_while_those_under_way_may_free_enough(virtual: Run, budget
         reservation = await opened.reserve(0.95 - 0.09 * number)
         order.append(number)
         await asyncio.sleep(1)
-        opened.settle(reservation, 0.05)
+        opened.charge(reservation, 0.05)
 
     async def main() -> None:
         await asyncio.gather(*(call(n) for n in range(10)))
@@ -68,7 +68,7 @@ def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual: Run,
         except BudgetSpent:
             return "refused"
         await asyncio.sleep(1)
-        opened.settle(reservation, cost)
+        opened.charge(reservation, cost)
         return "sent"
 
     async def main() -> list[str]:
@@ -87,9 +87,9 @@ def test_a_caller_that_gives_up_waiting_holds_nothing(virtual: Run, budget: Open
         patient = asyncio.create_task(opened.reserve(0.1))
         await asyncio.sleep(1)
         impatient.cancel()
-        opened.settle(await patient, 0.0)
-        opened.settle(first, 0.0)
-        opened.settle(await opened.reserve(1.0), 0.0)
+        opened.charge(await patient, 0.0)
+        opened.charge(first, 0.0)
+        opened.charge(await opened.reserve(1.0), 0.0)
 
     virtual(main())
     opened.close()
@@ -98,15 +98,15 @@ def test_a_caller_that_gives_up_waiting_holds_nothing(virtual: Run, budget: Open
 def test_settling_twice_counts_once(virtual: Run, budget: Open) -> None:
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.2))
-    opened.settle(reservation, 0.2)
-    opened.settle(reservation, 0.2)
+    opened.charge(reservation, 0.2)
+    opened.charge(reservation, 0.2)
     assert opened.figures().spent == pytest.approx(0.2)
     opened.close()
 
 
 def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Open) -> None:
     first = budget(1.0)
-    first.settle(virtual(first.reserve(0.8)), 0.8)
+    first.charge(virtual(first.reserve(0.8)), 0.8)
     first.close()
     second = budget(1.0)
     with pytest.raises(BudgetSpent):
@@ -116,7 +116,7 @@ def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Ope
 
 def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual: Run, budget: Open) -> None:
     first = budget(None)
-    first.settle(virtual(first.reserve(80.0)), 80.0)
+    first.charge(virtual(first.reserve(80.0)), 80.0)
     first.close()
     assert not first.capped
     assert first.figures().remaining is None
@@ -128,7 +128,7 @@ def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual: Run, budget
 def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual: Run, budget: Open) -> None:
     """The ledger folder was deleted, or the answers were copied from another home."""
     first = budget(10.0, known_spent_usd=4.0)
-    first.settle(virtual(first.reserve(1.0)), 1.0)
+    first.charge(virtual(first.reserve(1.0)), 1.0)
     first.close()
     again = budget(10.0, known_spent_usd=5.0)
     assert again.figures().spent == pytest.approx(5.0)
@@ -137,7 +137,7 @@ def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual: Run, b
 
 def test_a_bill_above_the_worst_case_still_counts(virtual: Run, budget: Open) -> None:
     opened = budget(1.0)
-    opened.settle(virtual(opened.reserve(0.1)), 0.95)
+    opened.charge(virtual(opened.reserve(0.1)), 0.95)
     other = budget(1.0)
     with pytest.raises(BudgetSpent):
         virtual(other.reserve(0.1))
@@ -164,7 +164,7 @@ def test_two_sessions_of_one_process_share_the_cap(virtual: Run, budget: Open) -
 def test_idle_sessions_hold_only_a_small_part(virtual: Run, budget: Open) -> None:
     sessions = [budget(64.0) for _ in range(4)]
     for session in sessions:
-        session.settle(virtual(session.reserve(0.001)), 0.0)
+        session.charge(virtual(session.reserve(0.001)), 0.0)
     held = sessions[0].figures().reserved
     assert held <= 4 * 64.0 / GRANT_SHARE
     for session in sessions:
@@ -175,7 +175,7 @@ def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(
     virtual: Run, tmp_path: Path, budget: Open
 ) -> None:
     opened = budget(64.0)
-    opened.settle(virtual(opened.reserve(0.5)), 0.2)
+    opened.charge(virtual(opened.reserve(0.5)), 0.2)
     virtual(opened.reserve(0.1))
     _abandon(opened)
     after = budget(64.0)
@@ -190,7 +190,7 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(
 ) -> None:
     """After a power loss the figures of single calls may be older than the calls."""
     opened = budget(64.0)
-    opened.settle(virtual(opened.reserve(0.5)), 0.2)
+    opened.charge(virtual(opened.reserve(0.5)), 0.2)
     _abandon(opened)
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     fields = json.loads(record.read_text())
@@ -209,7 +209,7 @@ def test_a_damaged_record_stops_spending_and_names_the_file(
     virtual: Run, tmp_path: Path, budget: Open, content: str
 ) -> None:
     used = budget(1.0)
-    used.settle(virtual(used.reserve(0.1)), 0.1)
+    used.charge(virtual(used.reserve(0.1)), 0.1)
     used.close()
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     record.write_text(content)
@@ -219,7 +219,7 @@ def test_a_damaged_record_stops_spending_and_names_the_file(
 
 def test_a_session_that_spent_nothing_leaves_no_record(virtual: Run, tmp_path: Path, budget: Open) -> None:
     opened = budget(1.0)
-    opened.settle(virtual(opened.reserve(0.1)), 0.0)
+    opened.charge(virtual(opened.reserve(0.1)), 0.0)
     opened.close()
     assert list((tmp_path / "home" / "ledger").glob("*.json")) == []
 
@@ -229,7 +229,7 @@ def test_figures_are_read_without_writing_anything(virtual: Run, tmp_path: Path,
     assert read_figures(home, 2.0).remaining == 2.0
     assert not home.exists()
     opened = budget(2.0)
-    opened.settle(virtual(opened.reserve(0.5)), 0.25)
+    opened.charge(virtual(opened.reserve(0.5)), 0.25)
     names = sorted(home.rglob("*"))
     assert read_figures(home, 2.0) == opened.figures()
     assert sorted(home.rglob("*")) == names
@@ -253,7 +253,7 @@ def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(
 
     with monkeypatch.context() as patched:
         patched.setattr("metacog_pipeline.llm.ledger.os.pwrite", full)
-        opened.settle(reservation, 0.05)
+        opened.charge(reservation, 0.05)
         with pytest.raises(StoreError, match="No space left on device"):
             virtual(opened.reserve(0.01))
     opened.close()
@@ -273,7 +273,7 @@ def test_a_grant_that_is_not_durable_is_not_used(
         for _ in range(2):
             with pytest.raises(StoreError, match="Input/output error"):
                 virtual(opened.reserve(0.01))
-    opened.settle(virtual(opened.reserve(0.01)), 0.01)
+    opened.charge(virtual(opened.reserve(0.01)), 0.01)
     opened.close()
 
 
@@ -313,7 +313,7 @@ def test_whatever_is_asked_the_sum_never_passes_the_cap(
         await asyncio.sleep(0)
         figures = opened.figures()
         assert figures.spent + figures.reserved <= 1.0 + 1e-9
-        opened.settle(reservation, worst * share)
+        opened.charge(reservation, worst * share)
 
     async def main() -> None:
         await asyncio.gather(*(call(*cost) for cost in costs))

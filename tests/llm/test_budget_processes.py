@@ -27,7 +27,7 @@ async def call(budget):
     reservation = await budget.reserve({worst})
     os.write(1, b"sent\\n")
     await asyncio.sleep(0.002)
-    budget.settle(reservation, {cost})
+    budget.charge(reservation, {cost})
 
 async def worker(budget):
     try:

@@ -61,7 +61,7 @@ def test_tokens_not_used_are_given_back(virtual: Run) -> None:
         for _ in range(20):
             await rates.admit(1000, nothing)
             if settled:
-                rates.settle(1000, 50)
+                rates.charge(1000, 50)
         return asyncio.get_running_loop().time()
 
     assert virtual(main(settled=True)) < virtual(main(settled=False)) / 5

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.medley.evidence import Social, social
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
@@ -39,7 +40,7 @@ from metacog_pipeline.benchmarks.medley.prompts import (
     states_claims,
 )
 from metacog_pipeline.benchmarks.medley.untidy_replies import FORMS, REFUSALS, SILENCES, untidily
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject
 from metacog_pipeline.transcripts.parquet import without_surrogates
@@ -102,7 +103,7 @@ class SimulatedRespondent:
         if asked is None:
             return ""
         held = isinstance(request.constraint, JsonObject)
-        luck = _uniforms(canonical_json([*self._key(asked), asked.step, request.sampling.seed]))
+        luck = uniforms(canonical_json([*self._key(asked), asked.step, request.sampling.seed]))
         if self.observer.character == "silent":
             return "{}" if held else SILENCES[int(luck[5] * len(SILENCES))]
         reply = self._reply(asked, request.sampling.seed, luck)
@@ -171,7 +172,7 @@ class SimulatedRespondent:
     def _opening(self, asked: _Question, seed: int | None) -> list[int]:
         """Return the observer's first opinions: in part the case's, in part its own, in part of this run."""
         case, own = [asked.item.item_id, asked.item.vignette], self._key(asked)
-        parts = [_uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
+        parts = [uniforms(canonical_json(key)) for key in (case, own, [*own, "run", seed])]
         levels = []
         for place in range(len(CLAIM_IDS)):
             mixed = sum(w * _NORMAL.inv_cdf(part[place]) for w, part in zip(_WEIGHTS, parts, strict=True))
@@ -245,9 +246,3 @@ def _excerpt(item: Instance, place: int) -> str:
 
 def _words(text: str) -> str:
     return " ".join(text.split()[:_EXCERPT_WORDS]).rstrip(".,;:!?")
-
-
-def _uniforms(key: str) -> tuple[float, ...]:
-    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
-    digest = sha256_hex(key)
-    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
@@ -50,7 +51,7 @@ from metacog_pipeline.benchmarks.metacogbench.simulated_answers import (
     solution,
     wrong_answer,
 )
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 
@@ -130,12 +131,12 @@ class SimulatedRespondent:
     def _luck(self, asked: _Asked, seed: int | None) -> _Luck:
         item, own = asked.item.item_id, [self.observer.seed, asked.item.item_id]
         run = [*own, asked.condition, seed]
-        parts = [_uniforms(canonical_json(key)) for key in ([item], own, run)]
+        parts = [uniforms(canonical_json(key)) for key in ([item], own, run)]
         knows, trait = (
             _NORMAL.cdf(sum(w * _NORMAL.inv_cdf(part[i]) for w, part in zip(_WEIGHTS, parts, strict=True)))
             for i in (0, 1)
         )
-        call = _uniforms(canonical_json([*run, asked.step]))
+        call = uniforms(canonical_json([*run, asked.step]))
         return _Luck(knows, trait, call[0], parts[2][3], call[2], call[3])
 
     def _reply(self, asked: _Asked, luck: _Luck) -> str:
@@ -237,7 +238,7 @@ def chance(item: Item, observer: ObserverSpec) -> float:
         return UNDECIDED
     level = _LEVELS.get(item.difficulty or item.level, _MIDDLE)
     base = observer.accuracy + observer.difficulty_slope * (_MIDDLE - level)
-    own = SPREAD * (_uniforms(canonical_json([item.item_id]))[6] - 0.5)
+    own = SPREAD * (uniforms(canonical_json([item.item_id]))[6] - 0.5)
     return min(max(base + own, 0.02), 0.98)
 
 
@@ -248,9 +249,3 @@ def stated(sure: float, observer: ObserverSpec) -> int:
 
 def _one(forms: Sequence[str], share: float) -> str:
     return forms[int(share * len(forms))]
-
-
-def _uniforms(key: str) -> tuple[float, ...]:
-    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
-    digest = sha256_hex(key)
-    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))

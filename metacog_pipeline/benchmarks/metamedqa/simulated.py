@@ -22,8 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, TokenBias
 
@@ -124,10 +125,10 @@ class SimulatedRespondent:
             return _State("F", 1, refuses=False, form=None)
         spec = self.observer
         question = canonical_json([item.question, list(item.options)])
-        own = _uniforms(canonical_json([spec.seed, question]))
-        call = _uniforms(canonical_json([spec.seed, seed, [[m.role, m.content] for m in first]]))
+        own = uniforms(canonical_json([spec.seed, question]))
+        call = uniforms(canonical_json([spec.seed, seed, [[m.role, m.content] for m in first]]))
         shares = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
-        parts = _normal(_uniforms(question)[0]), _normal(own[0]), _normal(call[0])
+        parts = _normal(uniforms(question)[0]), _normal(own[0]), _normal(call[0])
         strength = sum(share * part for share, part in zip(shares, parts, strict=True))
         chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         above = strength - _criterion(chance)
@@ -222,12 +223,6 @@ def _json_value(rule: object, state: _State) -> object:
                 return wanted
         return admitted[0]
     return state.rating if fields.get("type") in ("integer", "number") else state.letter
-
-
-def _uniforms(key: str) -> tuple[float, ...]:
-    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
-    digest = sha256_hex(key)
-    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))
 
 
 def _normal(uniform: float) -> float:

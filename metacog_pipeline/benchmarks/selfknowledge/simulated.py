@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.selfknowledge import untidy_replies
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
@@ -108,10 +109,10 @@ class SimulatedRespondent:
     def _state(self, asked: _Asked, seed: int | None) -> _State:
         spec = self.observer
         key = asked.item.item_id
-        common, own = _uniforms(canonical_json([key])), _uniforms(canonical_json([spec.seed, key]))
+        common, own = uniforms(canonical_json([key])), uniforms(canonical_json([spec.seed, key]))
         # Whether it knows is one thing in all steps of a run; how that feels is new in each.
-        knowing = _uniforms(canonical_json([spec.seed, key, asked.language, seed]))
-        call = _uniforms(canonical_json([spec.seed, key, asked.language, seed, asked.step]))
+        knowing = uniforms(canonical_json([spec.seed, key, asked.language, seed]))
+        call = uniforms(canonical_json([spec.seed, key, asked.language, seed, asked.step]))
         share = spec.accuracy * (1.0 if asked.language == "en" else 1.0 - spec.language_gap)
         right = (
             asked.item.answerable(asked.language)
@@ -194,12 +195,6 @@ def _one(forms: Sequence[str], place: float) -> str:
     return forms[int(place * len(forms))]
 
 
-def _mixed(*uniforms: float) -> float:
+def _mixed(*parts: float) -> float:
     """Return a standard normal made of the three parts of the noise."""
-    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, uniforms, strict=True))
-
-
-def _uniforms(key: str) -> tuple[float, ...]:
-    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
-    digest = sha256_hex(key)
-    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))
+    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, parts, strict=True))

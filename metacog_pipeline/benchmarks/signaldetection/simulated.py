@@ -22,10 +22,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.signaldetection import untidy_replies
 from metacog_pipeline.benchmarks.signaldetection.items import S1, S2, Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf
 
@@ -97,9 +98,9 @@ class SimulatedRespondent:
         spec = self.observer
         key = [item.task, item.text]
         parts = (
-            _uniforms(canonical_json(key)),
-            _uniforms(canonical_json([spec.seed, key])),
-            _uniforms(canonical_json([spec.seed, key, condition, seed])),
+            uniforms(canonical_json(key)),
+            uniforms(canonical_json([spec.seed, key])),
+            uniforms(canonical_json([spec.seed, key, condition, seed])),
         )
         noise, place = (_mixed([part[i] for part in parts]) for i in (0, 1))
         c = spec.criterion + _SHIFTS.get(condition, 0) * spec.risk_shift
@@ -163,12 +164,6 @@ def _one_of(options: Sequence[str], state: _State) -> str:
     return next((option for option in wanted if option in options), "")
 
 
-def _mixed(uniforms: Sequence[float]) -> float:
+def _mixed(parts: Sequence[float]) -> float:
     """Return a standard normal made of the three parts of the noise."""
-    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, uniforms, strict=True))
-
-
-def _uniforms(key: str) -> tuple[float, ...]:
-    """Return eight numbers strictly between 0 and 1 drawn from SHA-256 of ``key``."""
-    digest = sha256_hex(key)
-    return tuple((int(digest[i : i + 8], 16) + 0.5) / 2**32 for i in range(0, 64, 8))
+    return sum(weight * _NORMAL.inv_cdf(u) for weight, u in zip(_WEIGHTS, parts, strict=True))
