@@ -28,6 +28,7 @@ import httpx
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.costs import billed_cost, estimate_input_tokens, output_token_bound, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.limiter import CallResult, Limiter
@@ -104,8 +105,10 @@ class HttpChatModel:
         halt: Halt | None = None,
         rng: random.Random | None = None,
         now: Callable[[], datetime] = utc_now,
+        known: Capabilities | None = None,
     ) -> None:
         self.spec = spec
+        self.known = known or NOTHING_KNOWN
         self._key = key
         self._http = http
         self._limiter = limiter
@@ -129,7 +132,7 @@ class HttpChatModel:
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
         try:
-            call = self._wire.build(self.spec, request, self._key)
+            call = self._wire.build(self.spec, request, self._key, self.known)
         except UnsupportedConstraint as error:
             return Completion(
                 Status.FAILED,

@@ -21,6 +21,8 @@ OFFICIAL_URLS: Mapping[str, str] = {
 }
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
+Api = Literal["auto", "chat", "responses"]
+Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
 Character = Literal["argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent"]
 #: Old name of a parameter → its name now. Answers kept under the old names are found by `ObserverSpec.identity_fields`.
@@ -116,6 +118,14 @@ class ModelSpec(BaseModel):
     For ``provider = "transformers"``, ``model`` is the folder of the model, beside the study file unless absolute;
     ``device`` is ``auto`` (a GPU where there is one), ``cpu``, ``cuda`` or ``cuda:1``, ``dtype`` the precision of the
     weights, ``batch_size`` how many questions go through it at once.
+
+    ``max_tokens`` is what an answer may take; ``thinking_tokens`` what may be thought before it (None: as much as a
+    model that reasons was seen to need, and more); ``effort`` and ``verbosity`` are the provider's own words for how hard
+    to think and how much to say. ``api`` chooses between chat completions and Responses of provider ``openai``,
+    ``api_version`` makes the address an Azure one. ``lane = "batch"`` asks through the provider's batches, at
+    ``batch_factor`` times the price. Timeouts are in seconds: ``first_byte_timeout_s`` until an answer begins,
+    ``gap_timeout_s`` between two parts of it, ``total_timeout_s`` for all of it. ``keep_raw`` keeps every reply's body.
+    ``price_unknown`` says that a paid model is asked without a price on purpose.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -133,6 +143,19 @@ class ModelSpec(BaseModel):
     max_concurrency: int = Field(default=100, ge=1, le=1000, strict=True)
     price_in: float | None = Field(default=None, ge=0, strict=True)
     price_out: float | None = Field(default=None, ge=0, strict=True)
+    price_cached_in: float | None = Field(default=None, ge=0, strict=True)
+    price_cache_write: float | None = Field(default=None, ge=0, strict=True)
+    price_reasoning: float | None = Field(default=None, ge=0, strict=True)
+    batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
+    price_unknown: bool = False
+    api: Api = "auto"
+    api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,40}$")
+    effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$")
+    verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$")
+    thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
+    lane: Lane = "online"
+    stream: bool | None = None
+    keep_raw: bool = False
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
@@ -141,6 +164,9 @@ class ModelSpec(BaseModel):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     batch_size: int = Field(default=16, ge=1, le=4096, strict=True)
     timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
+    first_byte_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
+    gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
+    total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
@@ -164,6 +190,9 @@ class ModelSpec(BaseModel):
             "model": self.model,
             "extra_body": self.extra_body,
         }
+        # Only where they are set: answers kept before these keys existed stay what they are.
+        chosen = {"effort": self.effort, "verbosity": self.verbosity, "thinking_tokens": self.thinking_tokens}
+        fields |= {name: value for name, value in chosen.items() if value is not None}
         if self.provider == "simulated":
             fields["observer"] = self.observer.identity_fields()
         return fields

@@ -99,10 +99,18 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens billed; ``None`` where the provider did not say."""
+    """Tokens billed; ``None`` where the provider did not say.
+
+    ``input_tokens`` is the whole prompt, ``cached_tokens`` the part of it read from the provider's prompt cache and
+    ``cache_write_tokens`` the part written to it. ``output_tokens`` is all that was generated, ``reasoning_tokens`` the
+    part of it thought before the answer.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,11 @@ class Completion:
     """How a call ended.
 
     ``text`` is exactly what came back (``""`` when nothing did). ``cost_usd`` covers every attempt that was billed;
-    ``None`` when the model has no price. ``latency_s`` is seconds from first send to last byte, retries included.
+    ``None`` when the model has no price. ``latency_s`` is seconds from first send to last byte, retries included;
+    ``latency_first_s`` from the last send to the first byte. ``attempts_billed`` counts the sends that were, or may have
+    been, billed. ``reasoning_text`` is what the provider shows of the thinking, whole or summarised; it is never scored.
+    ``finish_detail`` says more than ``finish_reason`` where the provider does. ``raw`` is the reply's body, where kept.
+    A ``failed`` completion may carry a ``text``: what had streamed before the break. It is kept and never scored.
     The ``error_*`` fields are set for ``failed`` only; ``error_message`` is one redacted line for people.
     """
 
@@ -124,6 +136,14 @@ class Completion:
     attempts: int = 1
     started_at: datetime | None = None
     latency_s: float = 0.0
+    latency_first_s: float | None = None
+    attempts_billed: int = 0
+    reasoning_text: str | None = None
+    finish_detail: str | None = None
+    response_id: str | None = None
+    system_fingerprint: str | None = None
+    service_tier: str | None = None
+    raw: bytes | None = field(default=None, repr=False)
     http_status: int | None = None
     error_kind: ErrorKind | None = None
     error_code: str | None = None

@@ -194,7 +194,22 @@ class StepAsker:
             error_kind=completion.error_kind.value if completion.error_kind else None,
             error_code=completion.error_code,
             error_message=completion.error_message,
+            reasoning_text=completion.reasoning_text,
+            reasoning_tokens=completion.usage.reasoning_tokens,
+            cached_tokens=completion.usage.cached_tokens,
+            cache_write_tokens=completion.usage.cache_write_tokens,
+            service_tier=completion.service_tier,
+            response_id=completion.response_id,
+            system_fingerprint=completion.system_fingerprint,
+            finish_detail=completion.finish_detail,
+            latency_first_ms=_milliseconds(completion.latency_first_s),
+            latency_ms=_milliseconds(completion.latency_s),
+            attempts_billed=completion.attempts_billed,
         )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1000.0
 
 
 def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:

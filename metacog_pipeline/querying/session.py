@@ -107,6 +107,9 @@ def asked_as(spec: ModelSpec) -> str:
         "token_ids": spec.token_ids,
         "choice_field": spec.choice_field,
     }
+    later = {"api": spec.api, "api_version": spec.api_version, "stream": spec.stream}
+    unset = {"api": "auto", "api_version": None, "stream": None}
+    fields |= {name: value for name, value in later.items() if value != unset[name]}
     return sha256_hex(canonical_json(fields))
 
 

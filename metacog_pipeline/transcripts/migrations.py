@@ -1,7 +1,7 @@
 """Older rows made current: one numbered function per change of the schema.
 
-``MIGRATIONS[n]`` takes a row of version n as a dict of plain values and returns it as version n + 1. Version 1 is the
-first, so there is none yet. Journals are never rewritten: rows are migrated each time they are read.
+``MIGRATIONS[n]`` takes a row of version n as a dict of plain values and returns it as version n + 1. Journals are never
+rewritten: rows are migrated each time they are read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,25 @@ from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
 Row = dict[str, Any]
 Migration = Callable[[Row], Row]
 
-MIGRATIONS: Mapping[int, Migration] = {}
+ADDED_IN_2 = (
+    *(
+        "reasoning_text",
+        "reasoning_tokens",
+        "cached_tokens",
+        "cache_write_tokens",
+        "service_tier",
+        "response_id",
+    ),
+    *("system_fingerprint", "finish_detail", "latency_first_ms", "latency_ms", "attempts_billed", "raw_zstd"),
+)
+
+
+def _reasoning_and_usage(row: Row) -> Row:
+    """Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known."""
+    return {**row, **dict.fromkeys(ADDED_IN_2)}
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _reasoning_and_usage}
 
 
 class NewerVersionError(ValueError):

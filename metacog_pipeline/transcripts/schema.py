@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Source = Literal["measured", "imported", "simulated"]
 
@@ -17,8 +17,12 @@ Source = Literal["measured", "imported", "simulated"]
 class Record:
     """One call and its outcome. JSON columns hold canonical JSON.
 
-    ``answer_id`` is the identity of the call (64 hex digits); ``text`` is exactly what came back; ``latency_s``
-    seconds; ``cost_usd`` dollars, null when the model has no price. ``mode`` names how the answer was constrained.
+    ``answer_id`` is the identity of the call (64 hex digits); ``text`` is exactly what came back; ``latency_s`` seconds;
+    ``cost_usd`` dollars, null when the model has no price. ``mode`` names how the answer was constrained. The columns
+    of version 2 are null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
+    ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
+    ``latency_first_ms`` and ``latency_ms`` milliseconds to the first byte and to the last, retries included;
+    ``attempts_billed`` sends that were or may have been billed; ``raw_zstd`` the reply's body, base64 of zstd.
     """
 
     answer_id: str
@@ -49,6 +53,18 @@ class Record:
     error_kind: str | None
     error_code: str | None
     error_message: str | None
+    reasoning_text: str | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    service_tier: str | None = None
+    response_id: str | None = None
+    system_fingerprint: str | None = None
+    finish_detail: str | None = None
+    latency_first_ms: float | None = None
+    latency_ms: float | None = None
+    attempts_billed: int | None = None
+    raw_zstd: str | None = None
     schema_version: int = SCHEMA_VERSION
 
 
@@ -84,6 +100,18 @@ ARROW_SCHEMA = pa.schema(
         pa.field("error_kind", pa.string()),
         pa.field("error_code", pa.string()),
         pa.field("error_message", pa.string()),
+        pa.field("reasoning_text", pa.string()),
+        pa.field("reasoning_tokens", pa.int64()),
+        pa.field("cached_tokens", pa.int64()),
+        pa.field("cache_write_tokens", pa.int64()),
+        pa.field("service_tier", pa.string()),
+        pa.field("response_id", pa.string()),
+        pa.field("system_fingerprint", pa.string()),
+        pa.field("finish_detail", pa.string()),
+        pa.field("latency_first_ms", pa.float64()),
+        pa.field("latency_ms", pa.float64()),
+        pa.field("attempts_billed", pa.int32()),
+        pa.field("raw_zstd", pa.string()),
         pa.field("schema_version", pa.int32(), nullable=False),
         pa.field("superseded", pa.bool_(), nullable=False),
         pa.field("text_altered", pa.bool_(), nullable=False),

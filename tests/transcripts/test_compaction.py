@@ -294,7 +294,7 @@ def test_a_foreign_parquet_file_is_named_and_left_alone(
 
 
 def test_a_copy_of_a_newer_version_is_named(tmp_path: Path) -> None:
-    newer = pa.schema([("other", pa.int64())], metadata={"metacog_schema_version": "2"})
+    newer = pa.schema([("other", pa.int64())], metadata={"metacog_schema_version": str(SCHEMA_VERSION + 1)})
     pq.write_table(newer.empty_table(), tmp_path / "transcripts.parquet")
     with pytest.raises(StoreError, match="written by a newer version"):
         read_partition(tmp_path)

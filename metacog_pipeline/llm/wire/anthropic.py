@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
 from metacog_pipeline.llm.wire import values
@@ -26,7 +27,9 @@ PROTECTED = frozenset({"model", "messages", "system", "stream"})
 TRUNCATED = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
-def build(spec: ModelSpec, request: ChatRequest, key: str | None) -> HttpCall:
+def build(
+    spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``.
 
     A limit on tokens is required here, so the model's own is sent where the request has none.

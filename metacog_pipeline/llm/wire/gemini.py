@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import errors, values
 from metacog_pipeline.llm.wire.address import base_url
@@ -43,7 +44,9 @@ PARAMETERS = {  # our name for what Gemini blames by its own
 }
 
 
-def build(spec: ModelSpec, request: types.ChatRequest, key: str | None) -> HttpCall:
+def build(
+    spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for ``TokenBias``."""
     body: values.JsonDict = {
         "contents": [

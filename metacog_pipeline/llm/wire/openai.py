@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import errors, values
 from metacog_pipeline.llm.wire.address import base_url, is_official
@@ -26,7 +27,9 @@ BROKEN = frozenset(
 NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
 
 
-def build(spec: ModelSpec, request: types.ChatRequest, key: str | None) -> HttpCall:
+def build(
+    spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
+) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for a guided choice at the official address."""
     body: values.JsonDict = {
         "model": spec.model,

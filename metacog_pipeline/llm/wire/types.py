@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 
@@ -21,24 +23,45 @@ class HttpCall:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     method: str = "POST"
+    streamed: bool = False
 
 
 class UnsupportedConstraint(ValueError):
     """The provider has no field for this constraint; the caller may ask again with a weaker one."""
 
 
-Build = Callable[[ModelSpec, ChatRequest, str | None], HttpCall]
+class Assembler(Protocol):
+    """Puts a streamed reply together. One per attempt."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the data of one server-sent event; what cannot be read is kept for `body` to fail on. Never raises."""
+
+    @property
+    def text(self) -> str:
+        """What has come of the answer's text so far."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the provider said that the reply is whole: a stream may end before."""
+
+    def body(self) -> bytes:
+        """Return the body that a reply in one piece would have had; `read` decodes it."""
+
+
+Build = Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
 Read = Callable[[ModelSpec, int, Mapping[str, str], bytes, str | None], Completion]
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A provider's wire format as two pure functions.
+    """A provider's wire format as pure functions.
 
-    ``build(spec, request, key)`` encodes a call; raises ``UnsupportedConstraint``.
-    ``read(spec, status_code, headers, body, key)`` decodes the final answer to it and never raises; ``key`` is only
-    used to strike it out of what the provider said.
+    ``build(spec, request, key, known)`` encodes a call as far as ``known`` says it is accepted; raises
+    ``UnsupportedConstraint``. ``read(spec, status_code, headers, body, key)`` decodes the final answer to it and never
+    raises; ``key`` is only used to strike it out of what the provider said. ``assembler`` makes what puts a streamed
+    reply together; ``None`` where the wire cannot stream.
     """
 
     build: Build
     read: Read
+    assembler: Callable[[], Assembler] | None = None

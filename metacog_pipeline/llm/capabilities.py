@@ -1,0 +1,90 @@
+"""What a model at its address was found to accept and to do: learnt once, kept in the study's home.
+
+The first replies teach it (see ``querying.capability``); every wire format reads it when it words a call; the plan, the
+doctor and the UI show it. It is kept per model and address, and forgotten when the model's row of the study changes
+what is asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from metacog_pipeline.files import write_text
+from metacog_pipeline.llm.spec import ModelSpec
+
+FOLDER = "capabilities"
+AMPLE_THINKING_TOKENS = (
+    16_384  # what may be thought where nothing is known yet: a limit costs nothing by itself
+)
+TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
+Limit = Literal["max_tokens", "max_completion_tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What is known of one model at one address; ``None`` or empty: not known yet.
+
+    ``api`` the OpenAI interface it is asked through; ``limit_field`` the name it takes a limit of tokens by; ``refused``
+    options it does not take (``temperature``, ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …);
+    ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
+    ``reasoning_tokens`` the most thought before one answer, ``reasoning_share`` that of all generated tokens.
+    ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in,
+    ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced.
+    """
+
+    api: Literal["chat", "responses"] | None = None
+    limit_field: Limit | None = None
+    refused: frozenset[str] = frozenset()
+    refused_modes: frozenset[str] = frozenset()
+    reasons: bool | None = None
+    reasoning_tokens: int | None = None
+    reasoning_share: float | None = None
+    first_reply_s: float | None = None
+    service_tier: str | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+    def thinking_room(self, spec: ModelSpec) -> int:
+        """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
+        if spec.thinking_tokens is not None:
+            return spec.thinking_tokens
+        if self.reasons is False or "thinking_room" in self.refused:
+            return 0
+        return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
+
+
+NOTHING_KNOWN = Capabilities()
+
+
+def kept_at(home: Path, model: str) -> Path:
+    """Return the file that keeps what is known of ``model`` in the study at ``home``."""
+    return home / FOLDER / f"{model}.json"
+
+
+def load(home: Path, model: str, asked_as: str) -> Capabilities | None:
+    """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
+
+    A file that cannot be read is as good as none: what it held can be learnt again.
+    """
+    try:
+        kept = json.loads(kept_at(home, model).read_text("utf-8"))
+        if kept["asked_as"] != asked_as:
+            return None
+        found = kept["capabilities"]
+        sets = {name: frozenset(map(str, found[name])) for name in ("refused", "refused_modes")}
+        return Capabilities(**{**found, **sets})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def save(home: Path, model: str, asked_as: str, known: Capabilities) -> None:
+    """Keep what is ``known`` of ``model``."""
+    fields = dataclasses.asdict(known)
+    fields |= {name: sorted(fields[name]) for name in ("refused", "refused_modes")}
+    path = kept_at(home, model)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps({"asked_as": asked_as, "capabilities": fields}, indent=1) + "\n")
