@@ -18,7 +18,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts import compaction
 from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
 from metacog_pipeline.transcripts.lines import FIELDS, encode_line
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
 Make = Callable[..., Record]
