@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
-from metacog_pipeline.llm.wire import values
+from metacog_pipeline.llm.wire import streams, values
 from metacog_pipeline.llm.wire.address import base_url
+from metacog_pipeline.llm.wire.anthropic_stream import MessageAssembler
 from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, raw_problem, struck_out, unreadable
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -48,8 +49,11 @@ def build(
     if sampling.stop:
         body["stop_sequences"] = list(sampling.stop)
     body.update(_constraint(request))
+    streamed = streams.streamed(spec, known)
+    if streamed:
+        body["stream"] = True
     body = values.merged(body, spec.extra_body, PROTECTED)
-    return HttpCall(_url(spec), _headers(body, key), values.encode(body))
+    return HttpCall(_url(spec), _headers(body, key), values.encode(body), streamed=streamed)
 
 
 def _url(spec: ModelSpec) -> str:
@@ -135,4 +139,4 @@ def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded:
     return ProviderProblem(codes, values.str_at(error, "message") or "")
 
 
-WIRE = Wire(build, read)
+WIRE = Wire(build, read, MessageAssembler)

@@ -16,8 +16,9 @@ from urllib.parse import quote
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, values
+from metacog_pipeline.llm.wire import errors, streams, values
 from metacog_pipeline.llm.wire.address import base_url
+from metacog_pipeline.llm.wire.gemini_stream import ChunkAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})
@@ -64,14 +65,17 @@ def build(
     headers = {"content-type": "application/json"}
     if key:
         headers["x-goog-api-key"] = key
-    return HttpCall(_url(spec), headers, values.encode(values.merged(body, spec.extra_body, PROTECTED)))
+    streamed = streams.streamed(spec, known)
+    encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
+    return HttpCall(_url(spec, streamed), headers, encoded, streamed=streamed)
 
 
-def _url(spec: ModelSpec) -> str:
+def _url(spec: ModelSpec, streamed: bool) -> str:
     root = base_url(spec)
     versioned = root if re.search(r"/v\d[a-z0-9]*$", root) else f"{root}/v1"
     path = spec.model if "/" in spec.model else f"models/{spec.model}"
-    return f"{versioned}/{quote(path, safe='/')}:generateContent"
+    method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+    return f"{versioned}/{quote(path, safe='/')}:{method}"
 
 
 def _sampling(request: types.ChatRequest) -> values.JsonDict:
@@ -207,4 +211,4 @@ def _param(details: list[object]) -> str | None:
     return None
 
 
-WIRE = Wire(build, read)
+WIRE = Wire(build, read, ChunkAssembler)

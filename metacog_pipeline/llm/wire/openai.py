@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, values
+from metacog_pipeline.llm.wire import errors, streams, values
 from metacog_pipeline.llm.wire.address import base_url, is_official
+from metacog_pipeline.llm.wire.openai_stream import ChatAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"model", "messages", "stream"})
+USAGE_IN_STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
 TRUNCATED = frozenset({"length", "max_tokens", "model_length"})
 REFUSED = frozenset({"content_filter", "safety", "refusal"})
@@ -37,13 +39,17 @@ def build(
         **_sampling(spec, request),
         **_constraint(spec, request),
     }
+    streamed = streams.streamed(spec, known)
+    if streamed:
+        body |= USAGE_IN_STREAM
     if any(name in spec.extra_body for name in LIMIT_FIELDS):
         body = {name: value for name, value in body.items() if name not in LIMIT_FIELDS}
     headers = {"accept": "application/json", "content-type": "application/json"}
     if key:
         headers["authorization"] = f"Bearer {key}"
     url = f"{base_url(spec)}/chat/completions"
-    return HttpCall(url, headers, values.encode(values.merged(body, spec.extra_body, PROTECTED)))
+    encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
+    return HttpCall(url, headers, encoded, streamed=streamed)
 
 
 def _sampling(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
@@ -192,4 +198,4 @@ def _top_level(param: str | None) -> str | None:
     return param.split(".")[0].split("[")[0] if param else None
 
 
-WIRE = Wire(build, read)
+WIRE = Wire(build, read, ChatAssembler)

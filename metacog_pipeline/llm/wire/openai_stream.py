@@ -1,0 +1,73 @@
+"""Streams of chat completions, of OpenAI and of the servers that speak its format."""
+
+from __future__ import annotations
+
+from metacog_pipeline.llm.wire import streams, values
+
+PLACED = frozenset({"choices", "usage"})
+
+
+class ChatAssembler(streams.EventAssembler):
+    """Joins the deltas of the first choice: text, refusal, reasoning fields, log-probabilities; keeps the usage."""
+
+    __slots__ = ("_choice", "_logprobs", "_message", "_pieces", "_top", "_usage")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top: values.JsonDict = {}
+        self._usage: object = None
+        self._choice: values.JsonDict = {}
+        self._message: values.JsonDict = {"role": "assistant", "content": None}
+        self._pieces: dict[str, list[object]] = {}
+        self._logprobs: dict[str, list[object]] = {}
+
+    @property
+    def text(self) -> str:
+        """What has come of the answer's text so far."""
+        parts = self._pieces.get("content", ())
+        return "".join(part if isinstance(part, str) else values.str_at(part, "text") or "" for part in parts)
+
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+        if event.get("error"):
+            return event
+        if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
+            return {"error": event}
+        self._top.update(streams.kept(event, PLACED))
+        if event.get("usage") is not None:
+            self._usage = event["usage"]
+        for choice in values.list_at(event, "choices") or []:
+            if isinstance(choice, dict) and choice.get("index") in (0, None):
+                self._add(choice)
+        return None
+
+    def _add(self, choice: values.JsonDict) -> None:
+        delta = values.dict_at(choice, "delta") or values.dict_at(choice, "message") or {}
+        for name, value in delta.items():
+            if isinstance(value, str) and name != "role":
+                self._pieces.setdefault(name, []).append(value)
+            elif isinstance(value, list):
+                self._pieces.setdefault(name, []).extend(value)
+            elif value is not None:
+                self._message[name] = value
+        listed = values.dict_at(choice, "logprobs") or {}
+        for name in ("content", "refusal"):
+            if tokens := values.list_at(listed, name):
+                self._logprobs.setdefault(name, []).extend(tokens)
+        rest = streams.kept(choice, ("delta", "message", "logprobs"))
+        self._choice.update(rest)
+        if "finish_reason" in rest:
+            self.finished = True
+
+    def _whole(self) -> values.JsonDict:
+        message = self._message | {name: _joined(pieces) for name, pieces in self._pieces.items()}
+        choice = self._choice | {"index": 0, "message": message}
+        if self._logprobs:
+            choice["logprobs"] = self._logprobs
+        return self._top | {"object": "chat.completion", "choices": [choice], "usage": self._usage}
+
+
+def _joined(pieces: list[object]) -> object:
+    """Return text as one string; where parts came too (Mistral, OpenRouter), a list of parts."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(map(str, pieces))
+    return [{"type": "text", "text": piece} if isinstance(piece, str) else piece for piece in pieces]
