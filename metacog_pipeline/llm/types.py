@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
 from metacog_pipeline.files import canonical_json
+
+_THINKING = re.compile(r"<(think|thinking|thought)>")
 
 
 class Status(enum.StrEnum):
@@ -22,6 +26,28 @@ class Status(enum.StrEnum):
     REFUSED = "refused"
     TRUNCATED = "truncated"
     FAILED = "failed"
+
+
+def usable(status: str, text: str) -> bool:
+    """Whether a call gave something to read; a refusal in words is one.
+
+    Not usable is what failed, what is blank, and what was cut while it thought aloud or in the middle of its JSON.
+    """
+    if status == Status.FAILED or text == "" or text.isspace():
+        return False
+    return status != Status.TRUNCATED or not _cut_before_the_answer(text.strip())
+
+
+def _cut_before_the_answer(text: str) -> bool:
+    if opened := _THINKING.match(text):
+        return not text.rpartition(f"</{opened[1]}>")[2].strip() or f"</{opened[1]}>" not in text
+    if not text.startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 class ErrorKind(enum.StrEnum):

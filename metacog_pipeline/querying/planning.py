@@ -13,7 +13,7 @@ from metacog_pipeline.querying.asking import Profile, sampling_for
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.store import standing_answers
 
 LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
 Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
@@ -169,11 +169,7 @@ def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) ->
 
 def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:
     """Return what was answered in a partition, read without opening it for writing."""
-    answers: dict[str, tuple[str, str]] = {}
-    for record in kept_records(folder):
-        if record.status != Status.FAILED:
-            answers.setdefault(record.answer_id, (record.status, record.text))
-    return answers
+    return {record.answer_id: (record.status, record.text) for record in standing_answers(folder)}
 
 
 def _finish(task: Task, asker: DryAsker, mode: str) -> None:

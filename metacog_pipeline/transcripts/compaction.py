@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
-from metacog_pipeline.llm.types import Status
+from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
@@ -45,11 +45,13 @@ class _Key(NamedTuple):
     condition: str
     step: str
     answer_id: str
+    reask: int
     started_at: datetime
     origin: int
     place: int
     length: int
     failed: bool
+    usable: bool
     model: str
 
 
@@ -58,7 +60,8 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
     belongs to the same item, condition, step and model (several judges answer in one folder). ``None`` leaves the marks
-    as they are. The caller holds the lock of the folder, and no segment is being written.
+    as they are. Where a call was asked again, the answers beside the one that stands are superseded too. The caller holds
+    the lock of the folder, and no segment is being written.
 
     Raises ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the
     older copy and the journals are then as before.
@@ -133,19 +136,22 @@ def _key(record: Record, origin: int, place: int, length: int) -> _Key:
         parquet.without_surrogates(record.condition),
         parquet.without_surrogates(record.step),
         parquet.without_surrogates(record.answer_id),
+        record.reask,
         record.started_at,
         origin,
         place,
         length,
         record.status == Status.FAILED,
+        usable(record.status, record.text),
         sys.intern(record.model),
     )
 
 
 def _once(keys: list[_Key], journals: int) -> Iterator[_Key]:
-    """Yield the rows in order: a finished answer once, a failed call once unless the journals hold it twice."""
+    """Yield the rows in order: what was answered each time it was asked once, a failed call once unless the journals
+    hold it twice."""
     keys.sort()
-    for _, same in groupby(keys, key=lambda key: key[:4]):
+    for _, same in groupby(keys, key=lambda key: key[:5]):
         finished = False
         journalled: set[datetime] = set()
         for key in same:
@@ -162,21 +168,37 @@ def _once(keys: list[_Key], journals: int) -> Iterator[_Key]:
 
 def _superseded(rows: Sequence[_Key], current: Collection[str] | None, marks: Path | None) -> list[bool]:
     """Return for each row whether it is superseded; with ``current`` unknown, as in the older copy ``marks``."""
+    replaced = _replaced(rows)
     if current is not None:
         known = frozenset(current)
         asked_now = {(*row[:3], row.model) for row in rows if row.answer_id in known}
-        return [row.answer_id not in known and (*row[:3], row.model) in asked_now for row in rows]
+        return [
+            row in replaced or (row.answer_id not in known and (*row[:3], row.model) in asked_now)
+            for row in rows
+        ]
     if marks is None:
-        return [False] * len(rows)
-    names = ["item_id", "condition", "step", "answer_id", "superseded"]
+        return [row in replaced for row in rows]
+    before = set()
     with parquet.opened(marks) as file:
-        before = {
-            (row["item_id"], row["condition"], row["step"], row["answer_id"])
-            for batch in file.iter_batches(columns=names)
-            for row in batch.to_pylist()
-            if row["superseded"]
-        }
-    return [row[:4] in before for row in rows]
+        numbered = "reask" in file.schema_arrow.names  # not in a copy of version 1
+        names = ["item_id", "condition", "step", "answer_id", "status", "superseded"]
+        for batch in file.iter_batches(columns=[*names, "reask"] if numbered else names):
+            for row in batch.to_pylist():
+                if row["superseded"]:
+                    place = (row["item_id"], row["condition"], row["step"], row["answer_id"])
+                    before.add((*place, row.get("reask", 0), row["status"] == Status.FAILED))
+    return [row in replaced or (*row[:5], row.failed) in before for row in rows]
+
+
+def _replaced(rows: Sequence[_Key]) -> frozenset[_Key]:
+    """Return the answers beside the one that stands, of calls that were asked again."""
+    found: list[_Key] = []
+    for _, same in groupby((row for row in rows if not row.failed), key=lambda row: row[:4]):
+        answers = list(same)
+        if len(answers) > 1:
+            best = max(answers, key=lambda row: (row.usable, row.reask))
+            found += [row for row in answers if row is not best]
+    return frozenset(found)
 
 
 def _batches(rows: Sequence[_Key]) -> Iterator[Sequence[_Key]]:

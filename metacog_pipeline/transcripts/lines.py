@@ -18,7 +18,16 @@ _COPY_ONLY = ("superseded", "text_altered")
 FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
 
 _STATUSES = frozenset(Status)
-_INT64 = range(-(2**63), 2**63)
+# What a provider says and no column can hold: kept as null, or as 0 where a column has no null.
+_RANGES = {32: range(-(2**31), 2**31), 64: range(-(2**63), 2**63)}
+_COUNTS = tuple(
+    (each.name, _RANGES[each.type.bit_width])
+    for each in ARROW_SCHEMA
+    if pa.types.is_integer(each.type) and each.nullable
+)
+_MEASURED = tuple(
+    (each.name, None if each.nullable else 0.0) for each in ARROW_SCHEMA if pa.types.is_floating(each.type)
+)
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 _encode_raw = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -44,16 +53,17 @@ def encode_line(record: Record) -> bytes:
     """Return ``record`` as one line of JSON that ends in a newline.
 
     ASCII, unless a text holds a high and a low surrogate as two characters: escaped, the two would be read back
-    as one, so such a line carries them raw. What no provider can mean (a token count beyond 64 bits, a cost that
+    as one, so such a line carries them raw. What no provider can mean (a count beyond 64 bits, a cost or a time that
     is not a number) is kept as null rather than losing the answer.
     """
     row: dict[str, Any] = {name: getattr(record, name) for name in FIELDS}
     started = record.started_at if record.started_at.tzinfo else record.started_at.replace(tzinfo=UTC)
     row["started_at"] = started.astimezone(UTC).isoformat()
-    if record.cost_usd is not None and not math.isfinite(record.cost_usd):
-        row["cost_usd"] = None
-    for name in ("input_tokens", "output_tokens"):
-        if row[name] is not None and row[name] not in _INT64:
+    for name, instead in _MEASURED:
+        if row[name] is not None and not math.isfinite(row[name]):
+            row[name] = instead
+    for name, held in _COUNTS:
+        if row[name] is not None and row[name] not in held:
             row[name] = None
     line = _encode_ascii(row)
     if "\\ud" in line and any(isinstance(v, str) and _SPLIT_PAIR.search(v) for v in row.values()):

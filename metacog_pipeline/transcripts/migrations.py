@@ -28,8 +28,8 @@ ADDED_IN_2 = (
 
 
 def _reasoning_and_usage(row: Row) -> Row:
-    """Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known."""
-    return {**row, **dict.fromkeys(ADDED_IN_2)}
+    """Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known. It asked once."""
+    return {**row, **dict.fromkeys(ADDED_IN_2), "reask": 0}
 
 
 MIGRATIONS: Mapping[int, Migration] = {1: _reasoning_and_usage}

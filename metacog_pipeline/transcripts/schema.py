@@ -22,7 +22,8 @@ class Record:
     of version 2 are null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
     ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
     ``latency_first_ms`` and ``latency_ms`` milliseconds to the first byte and to the last, retries included;
-    ``attempts_billed`` sends that were or may have been billed; ``raw_zstd`` the reply's body, base64 of zstd.
+    ``attempts_billed`` sends that were or may have been billed; ``raw_zstd`` the reply's body, base64 of zstd. ``reask``
+    is 0 the first time a call was made and one more each time its unusable answer was asked again.
     """
 
     answer_id: str
@@ -65,11 +66,13 @@ class Record:
     latency_ms: float | None = None
     attempts_billed: int | None = None
     raw_zstd: str | None = None
+    reask: int = 0
     schema_version: int = SCHEMA_VERSION
 
 
 # ``superseded`` and ``text_altered`` exist only in the Parquet copy: the first marks answers to questions no longer
-# asked this way, the second rows whose text held lone surrogates Parquet cannot store (the journal keeps them).
+# asked this way and answers that another one to the same call replaced, the second rows whose text held lone surrogates
+# Parquet cannot store (the journal keeps them).
 ARROW_SCHEMA = pa.schema(
     [
         pa.field("answer_id", pa.string(), nullable=False),
@@ -112,6 +115,7 @@ ARROW_SCHEMA = pa.schema(
         pa.field("latency_ms", pa.float64()),
         pa.field("attempts_billed", pa.int32()),
         pa.field("raw_zstd", pa.string()),
+        pa.field("reask", pa.int32(), nullable=False),
         pa.field("schema_version", pa.int32(), nullable=False),
         pa.field("superseded", pa.bool_(), nullable=False),
         pa.field("text_altered", pa.bool_(), nullable=False),

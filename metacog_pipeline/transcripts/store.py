@@ -18,7 +18,7 @@ from typing import Self
 import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.llm.types import Status, TokenLogprob, usable
 from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
 from metacog_pipeline.transcripts.folder import partition_folder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import Journal
@@ -40,6 +40,12 @@ __all__ = [
 
 FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
 SHORT_TEXT = 256  # characters; longer answers are read from the journal when asked for, so memory stays flat
+FIRST = (True, 0)  # the standing of nearly all: usable, and asked once
+
+
+def standing_of(record: Record) -> tuple[bool, int]:
+    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
+    return usable(record.status, record.text), record.reask
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,10 @@ class PartitionStore:
         self._held = held
         self._answers: dict[str, StoredAnswer | Location] = {}
         self._reported: dict[str, str] = {}
-        self._rows: set[tuple[str, str, str]] = set()
+        self._rows: set[tuple[str, str, str, int]] = set()
+        self._standing: dict[str, tuple[bool, int]] = {}  # of answers that are unusable or were asked again
+        self._asked: dict[str, int] = {}  # how often an answer was asked again, where it was
+        self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
         self._places: dict[
             str, Location | Record
         ] = {}  # the record itself where only the Parquet copy has it
@@ -101,12 +110,27 @@ class PartitionStore:
 
     def find(self, answer_id: str) -> StoredAnswer | None:
         """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
-        known = self._answers.get(answer_id)
+        known = None if answer_id in self._again else self._answers.get(answer_id)
         return _answer(read_at(known)) if isinstance(known, Location) else known
 
     def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
-        return (answer_id, item_id, condition) in self._rows
+        number = self._stands(answer_id)[1]
+        return answer_id not in self._again and (answer_id, item_id, condition, number) in self._rows
+
+    def unusable(self) -> set[str]:
+        """Return which kept answers give nothing to read (see :func:`metacog_pipeline.llm.types.usable`)."""
+        return {answer_id for answer_id, (whole, _) in self._standing.items() if not whole}
+
+    def reask(self, answer_ids: Collection[str]) -> None:
+        """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
+
+        The others stay in the journals and, marked superseded, in the Parquet copy. An answer whose new call fails is
+        found again in the next session. Ids that are not kept are passed over.
+        """
+        for answer_id in answer_ids:
+            if answer_id in self._answers:
+                self._again[answer_id] = self._asked.get(answer_id, 0) + 1
 
     def models_reported(self, answer_ids: Collection[str]) -> Counter[str]:
         """Return which model ids the provider reported for these answers, and for how many of them."""
@@ -140,6 +164,8 @@ class PartitionStore:
         A record handed over is kept and counted even when the wait is cancelled. Raises ``StoreError`` when it could
         not be written.
         """
+        if record.answer_id in self._again:
+            record = replace(record, reask=self._again[record.answer_id])
         durable = self._journal.submit(record)
         durable.add_done_callback(partial(self._kept, record))
         await asyncio.shield(durable)
@@ -177,13 +203,25 @@ class PartitionStore:
             self.cost_usd += record.cost_usd
         if record.status not in FINISHED:
             return
-        self._rows.add((record.answer_id, record.item_id, record.condition))
-        if record.answer_id not in self._answers:
-            self._places[record.answer_id] = location or record
-            if record.model_reported is not None:
-                self._reported[record.answer_id] = sys.intern(record.model_reported)
-            short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
-            self._answers[record.answer_id] = _answer(record) if short or location is None else location
+        known = record.answer_id
+        self._rows.add((known, record.item_id, record.condition, record.reask))
+        if record.reask:
+            self._asked[known] = max(record.reask, self._asked.get(known, 0))
+        self._again.pop(known, None)
+        standing = standing_of(record)
+        if known in self._answers and not _replaces(standing, self._stands(known)):
+            return
+        self._standing.pop(known, None)
+        if standing != FIRST:
+            self._standing[known] = standing
+        self._places[known] = location or record
+        if record.model_reported is not None:
+            self._reported[known] = sys.intern(record.model_reported)
+        short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
+        self._answers[known] = _answer(record) if short or location is None else location
+
+    def _stands(self, answer_id: str) -> tuple[bool, int]:
+        return self._standing.get(answer_id, FIRST)
 
     def _record(self, answer_id: str) -> Record:
         """Return the full record of a kept answer."""
@@ -221,6 +259,25 @@ def kept_records(folder: Path) -> Iterator[Record]:
     """
     for record, _ in _kept_entries(folder):
         yield record
+
+
+def standing_answers(folder: Path) -> Iterator[Record]:
+    """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock.
+
+    Raises as :func:`kept_records`.
+    """
+    stands: dict[str, tuple[bool, int]] = {}
+    for record in kept_records(folder):
+        if record.status in FINISHED:
+            standing = standing_of(record)
+            if record.answer_id not in stands or _replaces(standing, stands[record.answer_id]):
+                stands[record.answer_id] = standing
+                yield record
+
+
+def _replaces(new: tuple[bool, int], old: tuple[bool, int]) -> bool:
+    """Whether an answer stands in place of one kept before; of two to one asking the first stays."""
+    return new[1] != old[1] and new > old
 
 
 def _answer(record: Record) -> StoredAnswer:
