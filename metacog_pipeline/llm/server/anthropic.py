@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from metacog_pipeline.llm.server import dialects
-from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Sampling, Status
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
 
 _TYPES = {
     "rate_limit": "rate_limit_error",
@@ -39,14 +40,12 @@ def _constraint(body: dialects.JsonDict) -> JsonObject | None:
     return JsonObject("", json.dumps(dialects.as_dict(schema, "output_config")))
 
 
-def read(path_model: str, body: object) -> tuple[str, ChatRequest]:
+def read(path_model: str, body: object) -> dialects.Asked:
     """Read a Messages body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
     model = fields.get("model")
     if not isinstance(model, str) or not model:
         raise dialects.BadRequest("model must be a non-empty string", "model")
-    if fields.get("stream"):
-        raise dialects.BadRequest("stream is not offered here", "stream")
     limit = dialects.as_int(fields.get("max_tokens"), "max_tokens")
     if limit is None:
         raise dialects.BadRequest("max_tokens is required", "max_tokens")
@@ -60,26 +59,78 @@ def read(path_model: str, body: object) -> tuple[str, ChatRequest]:
         max_tokens=limit,
         stop=dialects.as_strings(fields.get("stop_sequences"), "stop_sequences"),
     )
-    return model, ChatRequest((*first, *turns), sampling, _constraint(fields))
+    thinking = dialects.as_dict(fields.get("thinking") or {}, "thinking")
+    config = dialects.as_dict(fields.get("output_config") or {}, "output_config")
+    off = thinking.get("type") == "disabled"
+    return dialects.Asked(
+        model,
+        ChatRequest((*first, *turns), sampling, _constraint(fields)),
+        stream=dialects.as_flag(fields.get("stream"), "stream"),
+        effort=dialects.as_word(config.get("effort"), "output_config"),
+        budget=0 if off else dialects.as_int(thinking.get("budget_tokens"), "thinking"),
+        shown=thinking.get("display") != "omitted",
+    )
 
 
-def answer(model: str, request: ChatRequest, completion: Completion, number: int) -> dialects.JsonDict:
-    """Word ``completion`` as a ``message`` object."""
+def answer(given: dialects.Answer) -> dialects.JsonDict:
+    """Word a ``message`` object."""
     reasons = {Status.TRUNCATED: "max_tokens", Status.REFUSED: "refusal"}
-    content = [{"type": "text", "text": completion.text, "citations": None}] if completion.text else []
+    completion = given.completion
+    content: list[dialects.JsonDict] = []
+    if completion.reasoning_text is not None:
+        thinking = completion.reasoning_text if given.asked.shown and given.style.reasoning else ""
+        content.append({"type": "thinking", "thinking": thinking, "signature": f"c2lt{given.number}"})
+    if completion.text:
+        content.append({"type": "text", "text": completion.text, "citations": None})
+    cached = given.cached
+    written = completion.usage.cache_write_tokens or 0
+    usage: dialects.JsonDict = {
+        "input_tokens": given.sent - cached - written,
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": cached,
+        "output_tokens": given.got,
+        "service_tier": "standard",
+    }
+    if given.style.details:
+        usage["output_tokens_details"] = {"thinking_tokens": given.thought}
     return {
-        "id": f"msg_sim_{number}",
+        "id": f"msg_sim_{given.number}",
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": given.model,
         "content": content,
         "stop_reason": reasons.get(completion.status, "end_turn"),
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": dialects.prompt_tokens(request),
-            "output_tokens": dialects.token_count(completion.text),
-        },
+        "usage": usage,
+        **given.style.extra,
     }
+
+
+def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
+    """Yield ``body`` as the events of a streamed message."""
+
+    def event(kind: str, **fields: object) -> dialects.Frame:
+        return kind, {"type": kind, **fields}
+
+    usage = dialects.as_dict_at(body, "usage")
+    begun = {**body, "content": [], "stop_reason": None}
+    if usage:
+        begun["usage"] = {**usage, "output_tokens": 1}
+    yield event("message_start", message=begun)
+    yield event("ping")
+    for index, block in enumerate(dialects.as_list_at(body, "content")):
+        kind = str(block["type"])
+        empty = {name: "" if name in (kind, "signature") else value for name, value in block.items()}
+        yield event("content_block_start", index=index, content_block={**empty, "type": kind})
+        for text in dialects.pieces(str(block[kind]), pieces):
+            yield event("content_block_delta", index=index, delta={"type": f"{kind}_delta", kind: text})
+        if kind == "thinking":
+            signed = {"type": "signature_delta", "signature": block["signature"]}
+            yield event("content_block_delta", index=index, delta=signed)
+        yield event("content_block_stop", index=index)
+    ended = {"stop_reason": body["stop_reason"], "stop_sequence": None}
+    yield event("message_delta", delta=ended, **({"usage": usage} if usage else {}))
+    yield event("message_stop")
 
 
 def error(problem: dialects.Problem) -> dialects.JsonDict:
@@ -90,4 +141,9 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"type": "error", "error": body, "request_id": None}
 
 
-DIALECT = dialects.Dialect(read, answer, error)
+def broken(problem: dialects.Problem) -> dialects.Frame:
+    """Word ``problem`` as it comes in the middle of a stream."""
+    return "error", error(problem)
+
+
+DIALECT = dialects.Dialect(read, answer, frames, error, broken)

@@ -7,6 +7,7 @@ out the latency, answer. The outcome is decided and logged on arrival, so a call
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import functools
 import json
@@ -19,15 +20,17 @@ from pathlib import Path
 from aiohttp import web
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import anthropic, gemini, openai, replies
-from metacog_pipeline.llm.server.dialects import BadRequest, Dialect, Problem
-from metacog_pipeline.llm.server.faults import Fault, FaultPlan
+from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses, streams, thinking
+from metacog_pipeline.llm.server.dialects import Answer, Asked, BadRequest, Dialect, Problem
+from metacog_pipeline.llm.server.faults import OF_STREAMS, Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 
 Respond = Callable[[str, ChatRequest], str | Completion]
 MAX_BODY_BYTES = 64 * 2**20
 FAULT_HEADER = "x-metacog-fault"
 FAULT_NAMES = frozenset(Fault)
+CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
+NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
 _logger = logging.getLogger(__name__)
 
 
@@ -94,8 +97,10 @@ class SimulatedProvider:
         app = web.Application(client_max_size=MAX_BODY_BYTES)
         app.router.add_post("/v1/chat/completions", functools.partial(self._serve, openai.DIALECT))
         app.router.add_post("/v1/messages", functools.partial(self._serve, anthropic.DIALECT))
-        path = "/{version:v1|v1beta}/models/{model}:generateContent"
-        app.router.add_post(path, functools.partial(self._serve, gemini.DIALECT))
+        app.router.add_post("/v1/responses", functools.partial(self._serve, responses.DIALECT))
+        path = "/{version:v1|v1beta}/models/{model}"
+        app.router.add_post(f"{path}:generateContent", functools.partial(self._serve, gemini.DIALECT))
+        app.router.add_post(f"{path}:streamGenerateContent", functools.partial(self._serve, gemini.STREAMED))
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/healthz", self._health)
         app.router.add_get("/stats", self._show_stats)
@@ -110,23 +115,23 @@ class SimulatedProvider:
         try:
             digest = sha256_hex(raw)
             call = _read(dialect, http, raw)
-            outcome = "bad_request" if isinstance(call, Problem) else self._outcome(http, call[1], digest)
+            outcome = "bad_request" if isinstance(call, Problem) else self._outcome(http, call, digest)
             self._note(digest, outcome)
             return await self._reply(dialect, http, call, outcome, self._received)
         finally:
             self._in_flight -= 1
 
-    def _outcome(self, http: web.Request, request: ChatRequest, digest: str) -> str:
+    def _outcome(self, http: web.Request, call: Asked, digest: str) -> str:
         asked = http.headers.get(FAULT_HEADER)
         if asked is not None:
-            return "ok" if _spared(asked, request) else asked
+            return "ok" if _spared(asked, call) else asked
         if self._limits.exceeded(self._in_flight):
             return "limit"
         for name in self.plan.always:
-            if not _spared(name, request):
+            if not _spared(name, call):
                 return name
         drawn = self._script.popleft() if self._script else self.plan.draw(digest, self._seen[digest])
-        return "ok" if drawn is None or _spared(drawn, request) else str(drawn)
+        return "ok" if drawn is None or _spared(drawn, call) else str(drawn)
 
     def _note(self, digest: str, outcome: str) -> None:
         self._seen[digest] += 1
@@ -136,38 +141,82 @@ class SimulatedProvider:
             os.write(self._log, line.encode())
 
     async def _reply(
-        self,
-        dialect: Dialect,
-        http: web.Request,
-        call: tuple[str, ChatRequest] | Problem,
-        outcome: str,
-        number: int,
+        self, dialect: Dialect, http: web.Request, call: Asked | Problem, outcome: str, number: int
     ) -> web.StreamResponse:
         if isinstance(call, Problem):
             return self._problem(dialect, call, number)
         if outcome == Fault.RESET:
             self._statuses["reset"] += 1
             return replies.reset_connection(http)
-        model, request = call
-        problem = replies.problem_of(outcome, model, replies.rejected_parameter(request))
+        problem = replies.problem_of(outcome, call.model, replies.rejected_parameter(call.request))
+        if problem is None and self._models and call.model not in self._models:
+            problem = replies.problem_of(Fault.MODEL_NOT_FOUND, call.model, {})
         if problem is not None:
             return self._problem(dialect, problem, number)
-        await asyncio.sleep(self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0))
-        if self._models and model not in self._models:
-            missing = replies.problem_of(Fault.MODEL_NOT_FOUND, model, {})
-            assert missing is not None
-            return self._problem(dialect, missing, number)
+        begun = await self._waited(http, call, outcome, number)
+        answer = self._answer(call, outcome, number)
+        if isinstance(answer, Problem):
+            if begun is None:
+                return self._problem(dialect, answer, number)
+            return await self._streamed(http, begun, [streams.encoded(dialect.broken(answer))], "ok")
+        body = replies.faulty_body(outcome, dialect.answer(answer))
+        if call.stream:
+            events = self._events(dialect, call, body, outcome)
+            return await self._streamed(http, begun or await streams.opened(http, number), events, outcome)
+        return await self._whole(http, streams.dumped(body).encode(), outcome, number)
+
+    async def _waited(
+        self, http: web.Request, call: Asked, outcome: str, number: int
+    ) -> web.StreamResponse | None:
+        """Wait out the latency; with keep-alive comments the stream has begun before, and is returned."""
+        seconds = self.plan.latency_s + (self.plan.slow_s if outcome == Fault.SLOW else 0.0)
+        if not (call.stream and self.plan.keep_alive_s):
+            await asyncio.sleep(seconds)
+            return None
+        begun = await streams.opened(http, number)
+        await streams.waited(begun, seconds, self.plan)
+        return begun
+
+    def _answer(self, call: Asked, outcome: str, number: int) -> Answer | Problem:
         try:
-            said = self._respond(model, request)
+            said = self._respond(call.model, call.request)
         except Exception:
             _logger.exception("the respondent failed on call %d", number)
-            return self._problem(dialect, Problem(500, "server_error", "the respondent failed"), number)
+            return Problem(500, "server_error", "the respondent failed")
         completion = said if isinstance(said, Completion) else Completion(Status.OK, said)
-        model, completion = replies.faulty_completion(outcome, model, completion)
-        body = json.dumps(dialect.answer(self._label + model, request, completion, number)).encode()
-        if outcome == Fault.CUT:
+        limit = call.request.sampling.max_tokens
+        wanted = thinking.Reasoning(self.plan.thinking_tokens).wanted(call)
+        completion = thinking.worked(completion, wanted, limit, bounded=False)
+        if outcome == Fault.HUGE_THINKING:
+            huge = thinking.text_of(thinking.HUGE_CHARACTERS // thinking.CHARACTERS_PER_TOKEN)
+            completion = dataclasses.replace(completion, reasoning_text=huge)
+        model, completion = replies.faulty_completion(outcome, call.model, completion)
+        completion = replies.faulty_usage(outcome, completion, limit)
+        return Answer(self._label + model, call, completion, number)
+
+    def _events(self, dialect: Dialect, call: Asked, body: dict[str, object], outcome: str) -> list[bytes]:
+        events = [streams.encoded(frame) for frame in dialect.frames(body, call, self.plan.chunks)]
+        if outcome == Fault.INVALID_JSON:
+            events[len(events) // 2] = b'data: {"broken\n\n'
+        if outcome == Fault.STREAM_ERROR:
+            problem = Problem(529, "overloaded", "the service is overloaded")
+            events = [*events[: len(events) // 2], streams.encoded(dialect.broken(problem))]
+        return events
+
+    async def _streamed(
+        self, http: web.Request, response: web.StreamResponse, events: list[bytes], outcome: str
+    ) -> web.StreamResponse:
+        self._statuses["cut" if outcome in CUTS else "200"] += 1
+        self._answered += outcome not in NOT_WHOLE
+        with contextlib.suppress(ConnectionError):  # the client left: it is billed all the same
+            await streams.send(http, response, events, outcome, self.plan)
+        return response
+
+    async def _whole(self, http: web.Request, body: bytes, outcome: str, number: int) -> web.StreamResponse:
+        if outcome in CUTS:
             self._statuses["cut"] += 1
-            return await replies.cut_reply(http, body, number)
+            sent = replies.character_cut(body) if outcome == Fault.CUT_CHARACTER else body[: len(body) // 2]
+            return await replies.cut_reply(http, body, number, sent)
         self._statuses["200"] += 1
         self._answered += outcome != Fault.INVALID_JSON
         return replies.json_reply(200, body[:-2] if outcome == Fault.INVALID_JSON else body, number)
@@ -175,7 +224,9 @@ class SimulatedProvider:
     def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
         self._statuses[str(problem.status)] += 1
         waits = replies.retry_after(problem.kind, self.plan.retry_after_s)
-        return replies.json_reply(problem.status, json.dumps(dialect.error(problem)).encode(), number, waits)
+        return replies.json_reply(
+            problem.status, streams.dumped(dialect.error(problem)).encode(), number, waits
+        )
 
     async def _list_models(self, http: web.Request) -> web.Response:
         listed = [
@@ -201,7 +252,7 @@ class SimulatedProvider:
         return web.json_response(dataclasses.asdict(self.plan))
 
 
-def _read(dialect: Dialect, http: web.Request, raw: bytes) -> tuple[str, ChatRequest] | Problem:
+def _read(dialect: Dialect, http: web.Request, raw: bytes) -> Asked | Problem:
     asked = http.headers.get(FAULT_HEADER)
     if asked is not None and asked not in FAULT_NAMES:
         return Problem(400, "bad_request", f"{FAULT_HEADER}: no fault named {asked!r}")
@@ -213,6 +264,8 @@ def _read(dialect: Dialect, http: web.Request, raw: bytes) -> tuple[str, ChatReq
         return Problem(400, "bad_request", "the body is not JSON")
 
 
-def _spared(name: str, request: ChatRequest) -> bool:
-    """Whether ``name`` rejects a parameter that ``request`` does not carry."""
-    return name.startswith("reject_") and name not in replies.rejected_parameter(request)
+def _spared(name: str, call: Asked) -> bool:
+    """Whether ``name`` cannot strike ``call``: it rejects a parameter, or breaks a stream, that is not asked for."""
+    if name.startswith("reject_"):
+        return name not in replies.rejected_parameter(call.request)
+    return name in OF_STREAMS and not call.stream

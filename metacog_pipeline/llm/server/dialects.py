@@ -1,13 +1,15 @@
-"""What the three request formats have in common on the server's side."""
+"""What the request formats have in common on the server's side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from metacog_pipeline.llm.types import ChatRequest, Completion
 
 JsonDict = dict[str, object]
+Frame = tuple[str | None, JsonDict | str]  # one server-sent event: its name, where it has one, and its data
+LONGEST_PIECE = 65_536  # characters of one part of a stream: a longer text comes in more parts
 
 
 class BadRequest(ValueError):
@@ -29,17 +31,117 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """One wire format: read a request body, word an answer, word an error.
+class Asked:
+    """One call as a dialect reads it: the request, and what only concerns thinking and delivery.
 
-    ``read`` takes the model id from the path (``""`` where the body has it) and the decoded body, and raises
-    ``BadRequest``. ``answer`` takes the model id to report, the request, the completion and a number unique to the
-    call. ``error`` words a problem.
+    ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``effort`` and
+    ``budget`` (at most so many tokens, 0: none) are what the call says of thinking, ``shown`` whether its text is
+    wanted, ``sealed`` whether its encrypted form is.
     """
 
-    read: Callable[[str, object], tuple[str, ChatRequest]]
-    answer: Callable[[str, ChatRequest, Completion, int], JsonDict]
+    model: str
+    request: ChatRequest
+    stream: bool = False
+    usage: bool = True
+    effort: str | None = None
+    budget: int | None = None
+    shown: bool = True
+    sealed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What one provider's answers look like where those of a format differ.
+
+    ``reasoning`` are the fields of a chat message that hold the thinking; none: it is not shown. ``details`` says
+    whether usage is split up. ``extra`` are further fields of every answer, of ``{"service_tier": "default"}``'s kind.
+    """
+
+    reasoning: tuple[str, ...] = ("reasoning_content",)
+    details: bool = True
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a dialect words: ``model`` is the id to report, ``number`` unique to the call."""
+
+    model: str
+    asked: Asked
+    completion: Completion
+    number: int
+    style: Style = field(default_factory=Style)
+
+    @property
+    def sent(self) -> int:
+        """Tokens of the prompt."""
+        given = self.completion.usage.input_tokens
+        return prompt_tokens(self.asked.request) if given is None else given
+
+    @property
+    def got(self) -> int:
+        """Tokens generated, those of thinking among them."""
+        given = self.completion.usage.output_tokens
+        return self.thought + token_count(self.completion.text) if given is None else given
+
+    @property
+    def thought(self) -> int:
+        """Tokens of thinking."""
+        return self.completion.usage.reasoning_tokens or 0
+
+    @property
+    def cached(self) -> int:
+        """Tokens of the prompt read from a cache."""
+        return self.completion.usage.cached_tokens or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One wire format: read a request body, word an answer whole or in parts, word an error.
+
+    ``read`` takes the model id from the path (``""`` where the body has it) and the decoded body, and raises
+    ``BadRequest``. ``answer`` words a whole answer. ``frames`` takes such an answer apart into the events of a stream,
+    each text in at least ``pieces`` parts where it is long enough. ``error`` words a problem, ``broken`` one that comes
+    up in the middle of a stream.
+    """
+
+    read: Callable[[str, object], Asked]
+    answer: Callable[[Answer], JsonDict]
+    frames: Callable[[JsonDict, Asked, int], Iterator[Frame]]
     error: Callable[[Problem], JsonDict]
+    broken: Callable[[Problem], Frame]
+
+
+def pieces(text: str, count: int) -> list[str]:
+    """Return ``text`` in ``count`` parts of about one length, fewer where it is short, more where it is huge."""
+    size = max(1, min(LONGEST_PIECE, -(-len(text) // max(1, count))))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def as_dict_at(value: object, key: str) -> JsonDict:
+    """Return the object under ``key`` of a body worded here, an empty one where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def as_list_at(value: object, key: str) -> list[JsonDict]:
+    """Return the list of objects under ``key`` of a body worded here, an empty one where there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def as_flag(value: object, param: str) -> bool:
+    """Return ``value`` if it is true or false, false if absent, else raise ``BadRequest`` naming ``param``."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise BadRequest(f"{param} must be true or false", param)
+
+
+def as_word(value: object, param: str) -> str | None:
+    """Return ``value`` if it is a string or absent, else raise ``BadRequest`` naming ``param``."""
+    if value is None or isinstance(value, str):
+        return value
+    raise BadRequest(f"{param} must be a string", param)
 
 
 def token_count(text: str) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
+from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.server import dialects
@@ -46,9 +49,20 @@ def _constraint(config: dialects.JsonDict) -> types.Constraint | None:
             return None
 
 
-def read(path_model: str, body: object) -> tuple[str, types.ChatRequest]:
+def camel(body: object) -> object:
+    """Return a body whose fields are named in camel case; the other spelling of protocol buffers is taken too."""
+    if not isinstance(body, dict):
+        return body
+    named: dialects.JsonDict = {
+        re.sub(r"_([a-z])", lambda found: found[1].upper(), str(name)): body[name] for name in body
+    }
+    nested = {name: camel(named[name]) for name in ("generationConfig", "thinkingConfig") if name in named}
+    return {**named, **nested}
+
+
+def read(path_model: str, body: object) -> dialects.Asked:
     """Read a ``generateContent`` body. Raises ``BadRequest``."""
-    fields = dialects.as_dict(body, "body")
+    fields = dialects.as_dict(camel(body), "body")
     turns = tuple(_message(entry) for entry in dialects.as_list(fields.get("contents"), "contents"))
     if not turns:
         raise dialects.BadRequest("contents must not be empty", "contents")
@@ -71,7 +85,16 @@ def read(path_model: str, body: object) -> tuple[str, types.ChatRequest]:
         else None,
         stop=dialects.as_strings(config.get("stopSequences"), "stopSequences"),
     )
-    return path_model, types.ChatRequest((*first, *turns), sampling, _constraint(config))
+    thinking = dialects.as_dict(config.get("thinkingConfig") or {}, "thinkingConfig")
+    level = dialects.as_word(thinking.get("thinkingLevel"), "thinkingLevel")
+    budget = dialects.as_int(thinking.get("thinkingBudget"), "thinkingBudget")
+    return dialects.Asked(
+        path_model,
+        types.ChatRequest((*first, *turns), sampling, _constraint(config)),
+        effort=level.lower() if level else None,
+        budget=None if budget is not None and budget < 0 else budget,  # -1: as much as the model sees fit
+        shown=dialects.as_flag(thinking.get("includeThoughts"), "includeThoughts"),
+    )
 
 
 def _logprobs(tokens: tuple[types.TokenLogprob, ...]) -> dialects.JsonDict:
@@ -84,31 +107,53 @@ def _logprobs(tokens: tuple[types.TokenLogprob, ...]) -> dialects.JsonDict:
     }
 
 
-def answer(
-    model: str, request: types.ChatRequest, completion: types.Completion, number: int
-) -> dialects.JsonDict:
-    """Word ``completion`` as a ``GenerateContentResponse``."""
+def answer(given: dialects.Answer) -> dialects.JsonDict:
+    """Word a ``GenerateContentResponse``."""
     reasons = {types.Status.TRUNCATED: "MAX_TOKENS", types.Status.REFUSED: "SAFETY"}
-    parts = [{"text": completion.text}] if completion.text else []
+    completion = given.completion
+    parts: list[dialects.JsonDict] = []
+    if completion.reasoning_text is not None and given.asked.shown and given.style.reasoning:
+        parts.append({"text": completion.reasoning_text, "thought": True})
+    if completion.text:
+        parts.append({"text": completion.text})
     candidate: dialects.JsonDict = {
         "content": {"role": "model", "parts": parts},
         "finishReason": reasons.get(completion.status, "STOP"),
         "index": 0,
     }
-    if request.sampling.top_logprobs is not None:
+    if given.asked.request.sampling.top_logprobs is not None:
         certain = types.TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),))
         candidate["logprobsResult"] = _logprobs(completion.logprobs or (certain,))
-    sent, got = dialects.prompt_tokens(request), dialects.token_count(completion.text)
+    usage = {
+        "promptTokenCount": given.sent,
+        "candidatesTokenCount": given.got - given.thought,
+        "totalTokenCount": given.sent + given.got,
+    }
+    if given.thought:
+        usage["thoughtsTokenCount"] = given.thought
+    if given.cached:
+        usage["cachedContentTokenCount"] = given.cached
     return {
         "candidates": [candidate],
-        "usageMetadata": {
-            "promptTokenCount": sent,
-            "candidatesTokenCount": got,
-            "totalTokenCount": sent + got,
-        },
-        "modelVersion": model,
-        "responseId": f"sim-{number}",
+        "usageMetadata": usage,
+        "modelVersion": given.model,
+        "responseId": f"sim-{given.number}",
+        **given.style.extra,
     }
+
+
+def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
+    """Yield ``body`` as a row of ``GenerateContentResponse`` objects; the last one says how it ended."""
+    candidate = dialects.as_list_at(body, "candidates")[0]
+    so_far = {name: value for name, value in body.items() if name != "candidates"}
+    parts = [
+        {**part, "text": text}
+        for part in dialects.as_list_at(candidate["content"], "parts")
+        for text in dialects.pieces(str(part["text"]), pieces)
+    ]
+    for part in parts[:-1]:
+        yield None, {**so_far, "candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}]}
+    yield None, {**body, "candidates": [{**candidate, "content": {"role": "model", "parts": parts[-1:]}}]}
 
 
 def error(problem: dialects.Problem) -> dialects.JsonDict:
@@ -126,4 +171,14 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     }
 
 
-DIALECT = dialects.Dialect(read, answer, error)
+def broken(problem: dialects.Problem) -> dialects.Frame:
+    """Word ``problem`` as it comes in the middle of a stream."""
+    return None, error(problem)
+
+
+def _read_streamed(path_model: str, body: object) -> dialects.Asked:
+    return dataclasses.replace(read(path_model, body), stream=True)
+
+
+DIALECT = dialects.Dialect(read, answer, frames, error, broken)
+STREAMED = dataclasses.replace(DIALECT, read=_read_streamed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.server import dialects
@@ -64,14 +65,12 @@ def _schema(wanted: dialects.JsonDict) -> types.JsonObject | None:
             raise dialects.BadRequest("response_format: unknown type", "response_format")
 
 
-def read(path_model: str, body: object) -> tuple[str, types.ChatRequest]:
+def read(path_model: str, body: object) -> dialects.Asked:
     """Read a chat-completions body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = fields.get("model")
+    model = fields.get("model") or path_model
     if not isinstance(model, str) or not model:
         raise dialects.BadRequest("model must be a non-empty string", "model")
-    if fields.get("stream"):
-        raise dialects.BadRequest("stream is not offered here", "stream")
     messages = tuple(_message(entry) for entry in dialects.as_list(fields.get("messages"), "messages"))
     if not messages:
         raise dialects.BadRequest("messages must not be empty", "messages")
@@ -86,7 +85,24 @@ def read(path_model: str, body: object) -> tuple[str, types.ChatRequest]:
         else None,
         stop=dialects.as_strings(fields.get("stop"), "stop"),
     )
-    return model, types.ChatRequest(messages, sampling, _constraint(fields))
+    streaming = dialects.as_dict(fields.get("stream_options") or {}, "stream_options")
+    effort, budget = _thinking(fields)
+    return dialects.Asked(
+        model,
+        types.ChatRequest(messages, sampling, _constraint(fields)),
+        stream=dialects.as_flag(fields.get("stream"), "stream"),
+        usage=bool(streaming.get("include_usage")),
+        effort=effort,
+        budget=budget,
+    )
+
+
+def _thinking(fields: dialects.JsonDict) -> tuple[str | None, int | None]:
+    """Return effort and budget: ``reasoning_effort``, or ``reasoning`` as OpenRouter has it."""
+    reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
+    effort = dialects.as_word(fields.get("reasoning_effort") or reasoning.get("effort"), "reasoning_effort")
+    budget = dialects.as_int(reasoning.get("max_tokens"), "reasoning")
+    return effort, 0 if reasoning.get("enabled") is False else budget
 
 
 def _logprob(token: types.TokenLogprob) -> dialects.JsonDict:
@@ -96,10 +112,15 @@ def _logprob(token: types.TokenLogprob) -> dialects.JsonDict:
     return {**entry(token.token, token.logprob), "top_logprobs": [entry(t, p) for t, p in token.top]}
 
 
-def answer(
-    model: str, request: types.ChatRequest, completion: types.Completion, number: int
-) -> dialects.JsonDict:
-    """Word ``completion`` as a ``chat.completion`` object."""
+def logprobs(completion: types.Completion) -> list[dialects.JsonDict]:
+    """Return the log-probabilities of an answer, one certain token where none are given."""
+    certain = types.TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),))
+    return [_logprob(token) for token in completion.logprobs or (certain,)]
+
+
+def answer(given: dialects.Answer) -> dialects.JsonDict:
+    """Word a ``chat.completion`` object."""
+    completion = given.completion
     message: dialects.JsonDict = {"role": "assistant", "content": completion.text, "refusal": None}
     finish = "stop"
     if completion.status is types.Status.TRUNCATED:
@@ -109,19 +130,61 @@ def answer(
         message = {"role": "assistant", "content": None, "refusal": completion.text or "No."}
         if finish == "content_filter":
             message = {"role": "assistant", "content": "", "refusal": None}
-    logprobs: dialects.JsonDict | None = None
-    if request.sampling.top_logprobs is not None:
-        tokens = completion.logprobs or (types.TokenLogprob(completion.text, 0.0, ((completion.text, 0.0),)),)
-        logprobs = {"content": [_logprob(token) for token in tokens], "refusal": None}
-    sent, got = dialects.prompt_tokens(request), dialects.token_count(completion.text)
+    if completion.reasoning_text is not None:
+        message |= dict.fromkeys(given.style.reasoning, completion.reasoning_text)
+    listed: dialects.JsonDict | None = None
+    if given.asked.request.sampling.top_logprobs is not None:
+        listed = {"content": logprobs(completion), "refusal": None}
     return {
-        "id": f"chatcmpl-sim-{number}",
+        "id": f"chatcmpl-sim-{given.number}",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": logprobs, "finish_reason": finish}],
-        "usage": {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got},
+        "model": given.model,
+        "choices": [{"index": 0, "message": message, "logprobs": listed, "finish_reason": finish}],
+        "usage": _usage(given),
+        **given.style.extra,
     }
+
+
+def _usage(given: dialects.Answer) -> dialects.JsonDict:
+    usage: dialects.JsonDict = {
+        "prompt_tokens": given.sent,
+        "completion_tokens": given.got,
+        "total_tokens": given.sent + given.got,
+    }
+    if given.style.details:
+        usage["prompt_tokens_details"] = {"cached_tokens": given.cached}
+        usage["completion_tokens_details"] = {"reasoning_tokens": given.thought}
+    return usage
+
+
+def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
+    """Yield ``body`` as ``chat.completion.chunk`` objects."""
+    choice = dialects.as_list_at(body, "choices")[0]
+    message = dialects.as_dict_at(choice, "message")
+    rest = {name: body[name] for name in body if name not in ("choices", "usage", "object")}
+
+    def chunk(choices: list[dialects.JsonDict], usage: object = None) -> dialects.Frame:
+        counted = {"usage": usage} if asked.usage else {}
+        return None, {**rest, "object": "chat.completion.chunk", "choices": choices, **counted}
+
+    def part(delta: dialects.JsonDict, finish: object = None, listed: object = None) -> dialects.Frame:
+        return chunk([{"index": 0, "delta": delta, "logprobs": listed, "finish_reason": finish}])
+
+    yield part({"role": "assistant", "content": "", "refusal": None})
+    thinking = [name for name in message if name not in ("role", "content", "refusal")]
+    for text in dialects.pieces(str(message[thinking[0]]), pieces) if thinking else ():
+        yield part(dict.fromkeys(thinking, text))
+    for field in ("content", "refusal"):
+        texts = dialects.pieces(str(message[field] or ""), pieces)
+        listed = dialects.as_list_at(choice["logprobs"], "content")
+        for place, text in enumerate(texts):
+            share = listed[len(listed) * place // len(texts) : len(listed) * (place + 1) // len(texts)]
+            yield part({field: text}, listed={"content": share, "refusal": None} if listed else None)
+    yield part({}, choice["finish_reason"])
+    if asked.usage and "usage" in body:
+        yield chunk([], body["usage"])
+    yield None, "[DONE]"
 
 
 _TYPES = {
@@ -141,4 +204,9 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"error": {"message": problem.message, "type": kind, "param": problem.param, "code": code}}
 
 
-DIALECT = dialects.Dialect(read, answer, error)
+def broken(problem: dialects.Problem) -> dialects.Frame:
+    """Word ``problem`` as it comes in the middle of a stream."""
+    return None, error(problem)
+
+
+DIALECT = dialects.Dialect(read, answer, frames, error, broken)

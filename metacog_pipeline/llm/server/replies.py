@@ -18,6 +18,7 @@ from metacog_pipeline.llm.server.faults import Fault
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias
 
 OTHER_MODEL = "another-model-2"
+WIDE = "\N{MATHEMATICAL BOLD CAPITAL A}"  # four bytes of UTF-8: room for a cut inside
 
 
 @dataclass(slots=True)
@@ -78,6 +79,8 @@ def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem
             return Problem(529, "overloaded", "the service is overloaded")
         case Fault.MODEL_NOT_FOUND:
             return Problem(404, "model_not_found", f"no model named {model!r}", "model")
+        case Fault.PROVIDER_ERROR:
+            return Problem(200, "provider_error", "the provider behind this address failed")
         case _ if outcome in rejected:
             param = rejected[outcome]
             return Problem(400, "unsupported_parameter", f"{param} is not supported with this model", param)
@@ -103,28 +106,68 @@ def faulty_completion(outcome: str, model: str, completion: Completion) -> tuple
             return model, Completion(Status.REFUSED, finish_reason="content_filter")
         case Fault.WRONG_MODEL:
             return OTHER_MODEL, completion
+        case Fault.CUT_CHARACTER:
+            return model, replace(completion, text=f"{completion.text}{WIDE}")
+        case Fault.ENDLESS:
+            return model, replace(completion, text=completion.text or "and so on ")
         case _:
             return model, completion
+
+
+def faulty_usage(outcome: str, completion: Completion, limit: int | None) -> Completion:
+    """Return ``completion`` billed as the fault has it."""
+    if outcome != Fault.USAGE_ABOVE_LIMIT:
+        return completion
+    billed = replace(completion.usage, output_tokens=20 * (limit or 1000))
+    return replace(completion, usage=billed)
+
+
+def faulty_body(outcome: str, body: dict[str, object]) -> dict[str, object]:
+    """Return the answer as the faults of its usage change it."""
+    for name in ("usage", "usageMetadata"):
+        if name in body and outcome == Fault.NO_USAGE:
+            body = {key: value for key, value in body.items() if key != name}
+        elif name in body and outcome == Fault.NEGATIVE_USAGE:
+            body = {**body, name: _negated(body[name])}
+    return body
+
+
+def _negated(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _negated(each) for key, each in value.items()}
+    return -value - 1 if isinstance(value, int) else value
+
+
+def request_ids(number: int) -> Mapping[str, str]:
+    """Return the request id under the header names of all providers."""
+    return {"x-request-id": f"req-sim-{number}", "request-id": f"req-sim-{number}"}
 
 
 def json_reply(
     status: int, body: bytes, number: int, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Return ``body`` as a JSON answer with the request id under the header names of all three providers."""
-    ids = {"x-request-id": f"req-sim-{number}", "request-id": f"req-sim-{number}"}
+    """Return ``body`` as a JSON answer with its request id."""
     return web.Response(
-        status=status, body=body, content_type="application/json", headers={**ids, **(headers or {})}
+        status=status,
+        body=body,
+        content_type="application/json",
+        headers={**request_ids(number), **(headers or {})},
     )
 
 
-async def cut_reply(http: web.Request, body: bytes, number: int) -> web.StreamResponse:
-    """Announce all of ``body``, send its first half, close the connection."""
+def character_cut(body: bytes) -> bytes:
+    """Return what comes of ``body`` before a cut inside its last wide character."""
+    return body[: body.rindex(WIDE.encode()) + 2]
+
+
+async def cut_reply(http: web.Request, body: bytes, number: int, sent: bytes) -> web.StreamResponse:
+    """Announce all of ``body``, send what was ``sent`` of it, close the connection."""
     response = web.StreamResponse(
         headers={"Content-Length": str(len(body)), "x-request-id": f"req-sim-{number}"}
     )
     response.content_type = "application/json"
     await response.prepare(http)
-    await response.write(body[: len(body) // 2])
+    await response.write(sent)
     if http.transport is not None:
         http.transport.close()
     return response

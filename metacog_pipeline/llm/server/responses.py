@@ -1,0 +1,194 @@
+"""OpenAI Responses as the local server speaks them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from metacog_pipeline.llm import types
+from metacog_pipeline.llm.server import dialects, openai
+
+WITH_LOGPROBS = "message.output_text.logprobs"
+WITH_SEALED = "reasoning.encrypted_content"
+
+
+def _message(entry: object) -> types.Message | None:
+    fields = dialects.as_dict(entry, "input")
+    if fields.get("type", "message") != "message":
+        return None  # reasoning of an earlier turn, given back
+    content = dialects.joined_text(fields.get("content"), "input")
+    match fields.get("role"):
+        case "system" | "developer":
+            return types.Message("system", content)
+        case "user":
+            return types.Message("user", content)
+        case "assistant":
+            return types.Message("assistant", content)
+        case _:
+            raise dialects.BadRequest("input: role must be system, developer, user or assistant", "input")
+
+
+def _messages(fields: dialects.JsonDict) -> tuple[types.Message, ...]:
+    given = fields.get("input")
+    entries = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    messages = [_message(entry) for entry in dialects.as_list(entries, "input")]
+    if not any(messages):
+        raise dialects.BadRequest("input must not be empty", "input")
+    instructions = dialects.as_word(fields.get("instructions"), "instructions")
+    first = (types.Message("system", instructions),) if instructions else ()
+    return (*first, *(message for message in messages if message is not None))
+
+
+def _constraint(text: dialects.JsonDict) -> types.JsonObject | None:
+    wanted = dialects.as_dict(text.get("format") or {}, "text")
+    match wanted.get("type", "text"):
+        case "text":
+            return None
+        case "json_object":
+            return types.JsonObject("object", "{}")
+        case "json_schema":
+            schema = dialects.as_dict(wanted.get("schema"), "text")
+            return types.JsonObject(str(wanted.get("name", "")), json.dumps(schema))
+        case _:
+            raise dialects.BadRequest("text.format: unknown type", "text")
+
+
+def read(path_model: str, body: object) -> dialects.Asked:
+    """Read a Responses body. Raises ``BadRequest``."""
+    fields = dialects.as_dict(body, "body")
+    model = fields.get("model") or path_model
+    if not isinstance(model, str) or not model:
+        raise dialects.BadRequest("model must be a non-empty string", "model")
+    reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
+    included = dialects.as_strings(fields.get("include"), "include")
+    sampling = types.Sampling(
+        temperature=dialects.as_number(fields.get("temperature"), "temperature"),
+        max_tokens=dialects.as_int(fields.get("max_output_tokens"), "max_output_tokens"),
+        top_logprobs=(dialects.as_int(fields.get("top_logprobs"), "top_logprobs") or 0)
+        if WITH_LOGPROBS in included
+        else None,
+    )
+    text = dialects.as_dict(fields.get("text") or {}, "text")
+    return dialects.Asked(
+        model,
+        types.ChatRequest(_messages(fields), sampling, _constraint(text)),
+        stream=dialects.as_flag(fields.get("stream"), "stream"),
+        effort=dialects.as_word(reasoning.get("effort"), "reasoning"),
+        shown=reasoning.get("summary") is not None,
+        sealed=WITH_SEALED in included,
+    )
+
+
+def answer(given: dialects.Answer) -> dialects.JsonDict:
+    """Word a ``response`` object."""
+    completion, limit = given.completion, given.asked.request.sampling.max_tokens
+    filtered = completion.status is types.Status.REFUSED and completion.finish_reason == "content_filter"
+    cut = completion.status is types.Status.TRUNCATED
+    reason = "content_filter" if filtered else "max_output_tokens"
+    return {
+        "id": f"resp_sim_{given.number}",
+        "object": "response",
+        "created_at": 1_700_000_000,
+        "status": "incomplete" if cut or filtered else "completed",
+        "error": None,
+        "incomplete_details": {"reason": reason} if cut or filtered else None,
+        "instructions": None,
+        "max_output_tokens": limit,
+        "model": given.model,
+        "output": _output(given),
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "reasoning": {"effort": given.asked.effort, "summary": "auto" if given.asked.shown else None},
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": given.sent,
+            "input_tokens_details": {"cached_tokens": given.cached, "cache_write_tokens": 0},
+            "output_tokens": given.got,
+            "output_tokens_details": {"reasoning_tokens": given.thought},
+            "total_tokens": given.sent + given.got,
+        },
+        **given.style.extra,
+    }
+
+
+def _output(given: dialects.Answer) -> list[dialects.JsonDict]:
+    completion, items = given.completion, []
+    if completion.reasoning_text is not None:
+        shown = given.asked.shown and completion.reasoning_text
+        summary = [{"type": "summary_text", "text": completion.reasoning_text}] if shown else []
+        thought: dialects.JsonDict = {"id": f"rs_sim_{given.number}", "type": "reasoning", "summary": summary}
+        items.append({**thought, "encrypted_content": "c2VhbGVk"} if given.asked.sealed else thought)
+    content: dialects.JsonDict = {"type": "output_text", "text": completion.text, "annotations": []}
+    content["logprobs"] = []
+    if given.asked.request.sampling.top_logprobs is not None:
+        content["logprobs"] = openai.logprobs(completion)
+    if completion.status is types.Status.REFUSED:
+        content = {"type": "refusal", "refusal": completion.text or "No."}
+    if completion.text or completion.status in (types.Status.OK, types.Status.REFUSED):
+        status = "incomplete" if completion.status is types.Status.TRUNCATED else "completed"
+        items.append(
+            {
+                "id": f"msg_sim_{given.number}",
+                "type": "message",
+                "role": "assistant",
+                "status": status,
+                "content": [] if completion.finish_reason == "content_filter" else [content],
+            }
+        )
+    return items
+
+
+def frames(body: dialects.JsonDict, asked: dialects.Asked, pieces: int) -> Iterator[dialects.Frame]:
+    """Yield ``body`` as the events of a streamed response, numbered in order."""
+    for number, (kind, fields) in enumerate(_events(body, pieces)):
+        yield kind, {"type": kind, "sequence_number": number, **fields}
+
+
+def _events(body: dialects.JsonDict, pieces: int) -> Iterator[tuple[str, dialects.JsonDict]]:
+    begun = {**body, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield "response.created", {"response": begun}
+    yield "response.in_progress", {"response": begun}
+    for index, item in enumerate(dialects.as_list_at(body, "output")):
+        at: dialects.JsonDict = {"item_id": item["id"], "output_index": index}
+        empty: dialects.JsonDict = {**item, "status": "in_progress"}
+        empty |= {name: [] for name in ("summary", "content") if name in item}
+        yield "response.output_item.added", {"output_index": index, "item": empty}
+        for place, part in enumerate(dialects.as_list_at(item, "summary")):
+            yield from _part(part, {**at, "summary_index": place}, pieces)
+        for place, part in enumerate(dialects.as_list_at(item, "content")):
+            yield from _part(part, {**at, "content_index": place}, pieces)
+        yield "response.output_item.done", {"output_index": index, "item": item}
+    yield f"response.{body['status']}", {"response": body}
+
+
+def _part(
+    part: dialects.JsonDict, at: dialects.JsonDict, pieces: int
+) -> Iterator[tuple[str, dialects.JsonDict]]:
+    kind = str(part["type"])
+    name = "refusal" if kind == "refusal" else "text"
+    event = {"summary_text": "reasoning_summary_text", "output_text": "output_text"}.get(kind, kind)
+    around = "reasoning_summary_part" if kind == "summary_text" else "content_part"
+    begun = {**part, name: "", **({"logprobs": []} if "logprobs" in part else {})}
+    yield f"response.{around}.added", {**at, "part": begun}
+    texts = dialects.pieces(str(part[name]), pieces)
+    listed = dialects.as_list_at(part, "logprobs")
+    for place, text in enumerate(texts):
+        share = listed[len(listed) * place // len(texts) : len(listed) * (place + 1) // len(texts)]
+        with_share = {"logprobs": share} if kind == "output_text" else {}
+        yield f"response.{event}.delta", {**at, "delta": text, **with_share}
+    with_all = {"logprobs": listed} if kind == "output_text" else {}
+    yield f"response.{event}.done", {**at, name: part[name], **with_all}
+    yield f"response.{around}.done", {**at, "part": part}
+
+
+def broken(problem: dialects.Problem) -> dialects.Frame:
+    """Word ``problem`` as it comes in the middle of a stream."""
+    worded = dialects.as_dict_at(openai.error(problem), "error")
+    fields = {"message": worded["message"], "param": worded["param"], "code": worded["code"]}
+    return "error", {"type": "error", "sequence_number": 0, **fields}
+
+
+DIALECT = dialects.Dialect(read, answer, frames, openai.error, broken)
