@@ -83,15 +83,8 @@ class Home:
         StudyError
             If the home is a file or cannot be created, or its path cannot be used by all that work on it.
         """
-        self._refuse_odd_path()
+        self.check()
         try:
-            for existing in (self.path, *self.path.parents):
-                if existing.exists():
-                    if not existing.is_dir():
-                        raise StudyError(
-                            f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
-                        )
-                    break
             for name in FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             settings = shipped("data", "dagster.yaml").read_text(encoding="utf-8")
@@ -101,9 +94,30 @@ class Home:
             write_text(self.path / VERSION_FILE, f"{LAYOUT}\n")
             probe_writing(self.dagster)
         except OSError as error:
-            raise StudyError(
-                f"study.home: cannot write to {self.path} ({error.strerror or error}); choose a folder you can write to"
-            ) from None
+            raise self._unwritable(error) from None
+
+    def check(self) -> None:
+        """Raise StudyError where `prepare` would find no place to write. Leaves nothing behind."""
+        self._refuse_odd_path()
+        try:
+            existing = self.existing
+            if not existing.is_dir():
+                raise StudyError(
+                    f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
+                )
+            probe_writing(existing)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    @property
+    def existing(self) -> Path:
+        """The home, or the nearest folder above it that is there already."""
+        return next(each for each in (self.path, *self.path.parents) if each.exists())
+
+    def _unwritable(self, error: OSError) -> StudyError:
+        return StudyError(
+            f"study.home: cannot write to {self.path} ({error.strerror or error}); choose a folder you can write to"
+        )
 
     def _refuse_odd_path(self) -> None:
         odd = sorted(set(ODD_CHARACTERS) & set(str(self.path)))

@@ -28,9 +28,8 @@ def respondents(study: Study) -> Mapping[str, Respond]:
     StudyError
         If the study has nobody who is simulated.
     """
-    listed = (*study.models, *study.judges, *study.authors)
     found = {}
-    for spec in listed:
+    for spec in study.askable:
         known = list(_observers(study, spec)) if spec.provider == "simulated" else []
         if known:
             found[spec.name] = _whoever_knows(known)

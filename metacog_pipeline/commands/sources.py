@@ -37,6 +37,8 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
 
     sources = {source.name: source for each in enabled(study) for source in each.sources}
     wanted = names or tuple(name for each in enabled(study) for name in each.needed_sources())
+    if not wanted:
+        click.echo("nothing to fetch: the study's data sets ship with the package, or are your own")
     for name in wanted:
         if name not in sources:
             raise SourceError(f"{name!r} is no source of this study; there are: {', '.join(sorted(sources))}")

@@ -76,9 +76,26 @@ def load(home: Path, model: str, asked_as: str) -> Capabilities | None:
             return None
         found = kept["capabilities"]
         sets = {name: frozenset(map(str, found[name])) for name in ("refused", "refused_modes")}
-        return Capabilities(**{**found, **sets})
+        known = Capabilities(**{**found, **sets})
+        return known if _sound(known) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _sound(known: Capabilities) -> bool:
+    """Whether every number is one and every word is one: the file may have been edited."""
+    numbers = (
+        *(known.reasoning_tokens, known.reasoning_share, known.first_reply_s),
+        *(known.requests_per_minute, known.tokens_per_minute),
+    )
+    return (
+        all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)
+        and (known.reasoning_share or 0) <= 1
+        and known.reasons in (None, True, False)
+        and known.api in (None, "chat", "responses")
+        and known.limit_field in (None, "max_tokens", "max_completion_tokens")
+        and isinstance(known.service_tier, str | None)
+    )
 
 
 def save(home: Path, model: str, asked_as: str, known: Capabilities) -> None:

@@ -67,6 +67,11 @@ class Study(Section):
         return range(1, self.study.runs + 1)
 
     @property
+    def askable(self) -> tuple[ModelSpec, ...]:
+        """Everybody who can be asked: models, judges and authors. Their names differ."""
+        return (*self.models, *self.judges, *self.authors)
+
+    @property
     def enabled(self) -> tuple[str, ...]:
         """The names of the benchmarks that run: those whose table stands in the file without ``enabled = false``."""
         return tuple(name for name, settings in self.benchmarks.items() if settings.enabled)

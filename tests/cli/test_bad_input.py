@@ -118,6 +118,7 @@ def test_a_source_with_one_changed_byte(metacog, study: Path, tmp_path: Path, me
 
 
 def test_a_source_that_is_not_there(metacog, study: Path, tmp_path: Path) -> None:
+    edited(study, 'dataset = "sample"', 'dataset = "published"')
     metacog("fetch", "--study", study, "--from", tmp_path / "nowhere").refused_in_one_line(
         "nowhere", "no such folder"
     )

@@ -135,6 +135,8 @@ def test_a_question_set_is_built_checked_screened_sampled_and_accepted(
 
 
 def test_sources_are_fetched_from_a_folder_once(metacog, study: Path, medqa: Path) -> None:
+    assert "nothing to fetch" in metacog("fetch", "--study", study).out
+    study.write_text(study.read_text().replace('"sample"', '"published"'))
     first = metacog("fetch", "--study", study, "--from", medqa.parent)
     assert first.code == 0
     assert "medqa: 1273 rows" in first.out

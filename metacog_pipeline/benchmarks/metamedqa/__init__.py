@@ -23,7 +23,7 @@ from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
 from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps
 from metacog_pipeline.benchmarks.metamedqa.board import BOARD
 from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
-from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
+from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED, Dataset
 from metacog_pipeline.benchmarks.metamedqa.construction.steps import STEPS
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
@@ -65,8 +65,8 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         return STEPS
 
     def needed_sources(self) -> tuple[str, ...]:
-        """Return the names of all sources: another data set of the same study file may read them."""
-        return tuple(SOURCES)
+        """Return the names of all sources; none for a set that ships with the package or is the user's own."""
+        return tuple(SOURCES) if self.settings.dataset in FETCHED else ()
 
     @property
     def built(self) -> Sequence[Question]:

@@ -38,6 +38,7 @@ DATASETS = (
     "popqa",
     "selfaware",
 )
+SPLITS = ("train", "validation", "test", "all")
 LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
     "dual": "en",
     "dual_zh": "zh",
@@ -57,7 +58,7 @@ class Item(ContractItem):
         Unique among all items; made of data set and source row, so the same in every language, draw and split.
     dataset, split
         One of `DATASETS`, or with ``-local`` behind it where the questions may not be the published ones; one of
-        train, validation, test and all, the one asked for.
+        `SPLITS`, the one asked for.
     position
         0-based place in the order the items were drawn, which a larger ``limit`` does not change.
     questions

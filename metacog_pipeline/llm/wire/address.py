@@ -47,10 +47,12 @@ def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
     variable = key_variable(spec)
     if variable is None:
         return None
-    key = environment.get(variable, "").strip()
+    given = environment.get(variable)
+    key = (given or "").strip()
     if not key:
+        found = "is not set" if given is None else "is set but empty"
         raise StudyError(
-            f"model {spec.name}: environment variable {variable} is not set; export your key under it"
+            f"model {spec.name}: environment variable {variable} {found}; export your key under it"
         )
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise StudyError(

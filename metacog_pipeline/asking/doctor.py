@@ -1,0 +1,303 @@
+"""Whether a run can start: keys, addresses, models, prices, data sets, disk and ports, looked at before anything is spent.
+
+Every check gives one line, and none of them keeps another from being made. Models are asked at the same time, at most two
+calls each, none where it is known already how they answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import shutil
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from metacog_pipeline.asking import before_spending
+from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
+from metacog_pipeline.llm.budget import read_figures
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.local.weights import weights_digest
+from metacog_pipeline.llm.reach import unreachable
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.wire import base_url, key_variable
+from metacog_pipeline.study import Study
+
+MIB = 2**20
+DISK_NEEDED = 256 * MIB  # below it a journal or a board may not be written to its end
+DISK_WANTED = 2048 * MIB  # answers, boards and Dagster's events of a large study
+UI_HOST, UI_PORT = "127.0.0.1", 3000
+LOCAL_EXTRA = ("torch", "transformers")
+
+State = Literal["ok", "warn", "fail"]
+Probe = Callable[[Study, ModelSpec], Awaitable[tuple[Capabilities, str | None]]]
+Reach = Callable[[str], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found about ``subject``. ``exit_code`` is that of the error a run would end with, else 0."""
+
+    state: State
+    subject: str
+    text: str
+    exit_code: int = 0
+
+    @property
+    def line(self) -> str:
+        """The finding as one line for people."""
+        return f"{f'[{self.state}]':<7}{self.subject}: {self.text}"
+
+
+def examine(
+    study: Study,
+    *,
+    offline: bool = False,
+    port: int = UI_PORT,
+    environment: Mapping[str, str] | None = None,
+    probe: Probe | None = None,
+    reach: Reach = unreachable,
+) -> list[Finding]:
+    """Return what every check of ``study`` finds, in an order for reading.
+
+    Parameters
+    ----------
+    offline
+        Ask nobody and connect to nothing: what needs a network is left out.
+    port
+        The port the UI is wanted on.
+    environment
+        Where keys are looked for, the process's own when not given.
+    probe, reach
+        How a model is asked, and how it is found out why an address cannot be reached; others take their place in tests.
+    """
+    variables = os.environ if environment is None else environment
+    found = [*_home(study), *_budget(study), _port(port)]
+    if offline:
+        found += [each for bench in enabled(study) for each in _data(bench, {})]
+        return found + [each for spec in study.askable for each in _own(study, spec, variables)]
+    return found + asyncio.run(_online(study, variables, probe or _probe, reach))
+
+
+def exit_code(findings: Sequence[Finding]) -> int:
+    """Return 0 if a run can start, else the code of what failed; 1 where failures differ."""
+    codes = {each.exit_code for each in findings if each.state == "fail"}
+    return codes.pop() if len(codes) == 1 else int(bool(codes))
+
+
+async def _online(study: Study, variables: Mapping[str, str], probe: Probe, reach: Reach) -> list[Finding]:
+    benchmarks = enabled(study)
+    asked = [spec for spec in study.askable if before_spending.over_http(spec)]
+    wanted = dict.fromkeys(
+        [*(url for bench in benchmarks for url in _missing(bench)), *(base_url(spec) for spec in asked)]
+    )
+    answers = await asyncio.gather(*(_broken(reach, url) for url in wanted))
+    broken = {url: why for url, why in zip(wanted, answers, strict=True) if why is not None}
+    found = [each for bench in benchmarks for each in _data(bench, broken)]
+    for url in dict.fromkeys(base_url(spec) for spec in asked):
+        names = ", ".join(spec.name for spec in asked if base_url(spec) == url)
+        found.append(
+            _fail(url, f"{broken[url]} (asked for {names})", ProviderError)
+            if url in broken
+            else _ok(url, f"can be reached (asked for {names})")
+        )
+    models = await asyncio.gather(*(_model(study, spec, variables, probe, broken) for spec in study.askable))
+    return found + [each for own in models for each in own]
+
+
+async def _broken(reach: Reach, url: str) -> str | None:
+    """Return why an address cannot be reached; an address that breaks the check itself cannot."""
+    try:
+        return await reach(url)
+    except Exception as error:
+        return f"cannot be looked up ({type(error).__name__})"
+
+
+async def _model(
+    study: Study, spec: ModelSpec, variables: Mapping[str, str], probe: Probe, broken: Mapping[str, str]
+) -> list[Finding]:
+    """Return what is found about one model; it is asked only where nothing speaks against it."""
+    found = _own(study, spec, variables)
+    if not before_spending.over_http(spec) or base_url(spec) in broken:
+        return found
+    if any(each.state == "fail" for each in found):
+        return found
+    offline = [each for each in found if not each.text.startswith(_KNOWN)]
+    try:
+        known, problem = await probe(study, spec)
+    except MetacogError as error:
+        return [*offline, Finding("fail", spec.name, str(error), error.exit_code)]
+    except Exception as error:  # its text may hold anything, a key among it
+        return [*offline, _fail(spec.name, f"asking it broke ({type(error).__name__})", ProviderError)]
+    if problem is not None:
+        return [*offline, _fail(spec.name, problem.removeprefix(f"model {spec.name}: "), ProviderError)]
+    return [*offline, *_known(spec, known)]
+
+
+async def _probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+    from metacog_pipeline.querying.probing import probe
+
+    return await probe(study, spec)
+
+
+# --- the study --------------------------------------------------------------------------------------------------------
+def _home(study: Study) -> Iterator[Finding]:
+    home = study.home
+    try:
+        home.check()
+        free = shutil.disk_usage(home.existing).free
+    except StudyError as error:
+        yield _fail("home", str(error), StudyError)
+        return
+    except OSError as error:
+        yield _fail("home", f"{home.path}: cannot be read ({error.strerror})", StudyError)
+        return
+    room = f"{home.path} can be written, {free / 2**30:,.1f} GiB free"
+    if free < DISK_NEEDED:
+        yield _fail("home", f"{room}: less than {DISK_NEEDED // MIB} MiB; free space", StudyError)
+    elif free < DISK_WANTED:
+        yield _warn("home", f"{room}: a large study takes more than {DISK_WANTED // MIB:,} MiB")
+    else:
+        yield _ok("home", room)
+    if home.older is not None:
+        yield _warn("home", home.older)
+
+
+def _budget(study: Study) -> Iterator[Finding]:
+    cap, billed = study.study.budget_usd, [spec.name for spec in study.askable if not spec.free]
+    if not billed:
+        yield _ok("budget", "nobody who is asked costs money")
+        return
+    if cap is None:
+        yield _warn("budget", "no budget_usd is set: nothing would stop the spending")
+        return
+    try:
+        spent = read_figures(study.home.path, cap).spent
+    except MetacogError as error:
+        yield Finding("fail", "budget", str(error), error.exit_code)
+        return
+    text = f"${cap:.4f}, of which ${spent:.4f} are spent"
+    if spent >= cap:
+        yield _fail("budget", f"{text}: raise budget_usd", BudgetError)
+    else:
+        yield _ok("budget", text)
+
+
+def _port(port: int) -> Finding:
+    try:
+        with socket.socket() as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((UI_HOST, port))
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return _warn("ui", f"port {port} cannot be used ({why}): give metacog ui another --port")
+    return _ok("ui", f"port {port} is free")
+
+
+def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a line per data set: one that is missing is fetched by a run, as long as its address can be reached."""
+    needed = _sources(benchmark)
+    if not needed:
+        yield _ok(benchmark.name, "needs no data set from elsewhere")
+    for name, urls, fetched in needed:
+        if fetched:
+            yield _ok(benchmark.name, f"data set {name} is fetched")
+        elif urls and all(url in broken for url in urls):
+            why = broken[urls[0]]
+            yield _fail(
+                benchmark.name,
+                f"data set {name} is not fetched, and {why}; run `metacog fetch --from DIR` with a copy",
+                SourceError,
+            )
+        else:
+            yield _warn(
+                benchmark.name, f"data set {name} is not fetched; `metacog fetch` or the first run does"
+            )
+
+
+def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
+    """Return (name, addresses, whether it is here) of every data set a benchmark reads."""
+    declared = {source.name: source for source in benchmark.sources}
+    return [
+        (name, declared[name].urls, declared[name].digest(benchmark.context.home) is not None)
+        for name in benchmark.needed_sources()
+    ]
+
+
+def _missing(benchmark: Bound) -> list[str]:
+    return [url for _, urls, fetched in _sources(benchmark) if not fetched for url in urls]
+
+
+# --- one model --------------------------------------------------------------------------------------------------------
+_KNOWN = "as it answers: "
+
+
+def _own(study: Study, spec: ModelSpec, variables: Mapping[str, str]) -> list[Finding]:
+    """Return what can be found about a model without asking it."""
+    if spec.provider == "simulated":
+        return [_ok(spec.name, "simulated; costs nothing")]
+    if spec.provider == "replay":
+        return [_ok(spec.name, "its answers are imported; it is not asked")]
+    if spec.provider == "transformers":
+        return [_folder(spec)]
+    found = [_key(spec, variables), _price(study, spec)]
+    known = before_spending.known_of(study, spec.name)
+    return found if known is None else [*found, *_known(spec, known)]
+
+
+def _folder(spec: ModelSpec) -> Finding:
+    if weights_digest(spec.model) is None:
+        return _fail(spec.name, f"{spec.model}: no model here (config.json is missing)", ProviderError)
+    lacking = [name for name in LOCAL_EXTRA if importlib.util.find_spec(name) is None]
+    if lacking:
+        return _fail(
+            spec.name, f"{', '.join(lacking)} cannot be imported: pip install '.[train]'", ProviderError
+        )
+    return _ok(spec.name, f"its folder {spec.model} holds a model; asked in this process, costs nothing")
+
+
+def _key(spec: ModelSpec, variables: Mapping[str, str]) -> Finding:
+    problem = before_spending.key_problem(spec, variables)
+    if problem is not None:
+        return _fail(spec.name, problem, StudyError)
+    variable = key_variable(spec)
+    if variable is not None:
+        return _ok(spec.name, f"its key is in {variable}")
+    if before_spending.is_local(spec):
+        return _ok(spec.name, "asked without a key")
+    return _warn(spec.name, "asked without a key: api_key_env names none")
+
+
+def _price(study: Study, spec: ModelSpec) -> Finding:
+    problem = before_spending.price_problem(spec, capped=study.study.budget_usd is not None)
+    if problem is not None:
+        return _fail(spec.name, problem, BudgetError)
+    if spec.free:
+        return _ok(spec.name, "costs nothing: price_in and price_out are 0")
+    if spec.price_in is None or spec.price_out is None:
+        why = "on purpose (price_unknown)" if spec.price_unknown else "and its address is a local one"
+        return _warn(spec.name, f"has no price, {why}: what it costs is not counted")
+    return _ok(spec.name, f"${spec.price_in:g} in and ${spec.price_out:g} out per million tokens")
+
+
+def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
+    facts = before_spending.capability_facts(spec, known)
+    yield _ok(spec.name, _KNOWN + "; ".join(f"{about} {said}" for about, said in facts.items()))
+    problem = before_spending.room_problem(spec, known)
+    if problem is not None:
+        yield _warn(spec.name, problem)
+
+
+def _ok(subject: str, text: str) -> Finding:
+    return Finding("ok", subject, text)
+
+
+def _warn(subject: str, text: str) -> Finding:
+    return Finding("warn", subject, text)
+
+
+def _fail(subject: str, text: str, error: type[MetacogError]) -> Finding:
+    return Finding("fail", subject, text, error.exit_code)

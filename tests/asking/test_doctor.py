@@ -1,0 +1,352 @@
+"""Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking import doctor
+from metacog_pipeline.asking.doctor import Finding, examine, exit_code
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.reach import unreachable
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.session import asked_as
+from metacog_pipeline.study import Study, load_study
+
+KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
+CHAT = Capabilities(api="chat", limit_field="max_completion_tokens", reasons=False, first_reply_s=0.42)
+Lines = Mapping[str, list[str]]
+
+
+def study_of(folder: Path, models: str, *, budget: str = "budget_usd = 5", bench: str = "metamedqa") -> Study:
+    path = folder / "study.toml"
+    path.write_text(
+        f'[study]\nname = "t"\nhome = "home"\n{budget}\n{models}\n[benchmarks.{bench}]\ndataset = "sample"\n'
+    )
+    return load_study(path)
+
+
+def model(name: str, **keys: Any) -> str:
+    row = {"provider": "openai", "model": "x", "price_in": 1, "price_out": 2, **keys}
+    written = {True: "true", False: "false"}
+    lines = [
+        f"{key} = {written[value] if isinstance(value, bool) else repr(value)}"
+        for key, value in row.items()
+        if value is not None
+    ]
+    return "\n".join(["[[models]]", f"name = '{name}'", *lines, ""])
+
+
+async def there(url: str) -> str | None:
+    return None
+
+
+async def answers(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+    return CHAT, None
+
+
+def look(study: Study, **given: Any) -> list[Finding]:
+    given = {"environment": {"OPENAI_API_KEY": KEY}, "probe": answers, "reach": there, "port": free()} | given
+    return examine(study, **given)
+
+
+def free() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def said_of(found: list[Finding], subject: str) -> list[str]:
+    return [f"{each.state} {each.text}" for each in found if each.subject == subject]
+
+
+def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path: Path) -> None:
+    found = look(study_of(tmp_path, model("small")))
+    assert {each.state for each in found} == {"ok"}
+    assert exit_code(found) == 0
+    assert said_of(found, "small") == [
+        "ok its key is in OPENAI_API_KEY",
+        "ok $1 in and $2 out per million tokens",
+        "ok as it answers: asked through chat; limit max_completion_tokens; reasons no; room to think 0 tokens; first "
+        "reply 0.4 s",
+    ]
+    assert said_of(found, "https://api.openai.com/v1") == ["ok can be reached (asked for small)"]
+    assert said_of(found, "budget") == ["ok $5.0000, of which $0.0000 are spent"]
+    assert said_of(found, "metamedqa") == ["ok needs no data set from elsewhere"]
+    assert not (tmp_path / "home").exists(), "looking makes nothing"
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({}, "environment variable OPENAI_API_KEY is not set; export your key under it"),
+        (
+            {"OPENAI_API_KEY": ""},
+            "environment variable OPENAI_API_KEY is set but empty; export your key under it",
+        ),
+        (
+            {"OPENAI_API_KEY": " \n"},
+            "environment variable OPENAI_API_KEY is set but empty; export your key under it",
+        ),
+        (
+            {"OPENAI_API_KEY": KEY + "é"},
+            "environment variable OPENAI_API_KEY holds characters no key has; set it again",
+        ),
+    ],
+)
+def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(
+    tmp_path: Path, given: Mapping[str, str], line: str
+) -> None:
+    found = look(study_of(tmp_path, model("small")), environment=given, probe=never)
+    assert said_of(found, "small")[0] == f"fail {line}"
+    assert exit_code(found) == 2
+
+
+async def never(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+    raise AssertionError("nobody is to be asked")
+
+
+NO_PRICE = {"price_in": None, "price_out": None}
+
+
+@pytest.mark.parametrize(
+    ("keys", "budget", "line"),
+    [
+        (NO_PRICE, "", "fail has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), "
+                       "or price_unknown = true to ask without"),
+        ({"price_out": None}, "", "fail has price_in only: set price_in and price_out (dollars per million tokens; 0 for "
+                                  "a free model), or price_unknown = true to ask without"),
+        ({**NO_PRICE, "base_url": "https://proxy.example.org/v1"}, "", "fail has no price: set price_in and price_out "
+         "(dollars per million tokens; 0 for a free model), or price_unknown = true to ask without"),
+        ({**NO_PRICE, "price_unknown": True}, "", "warn has no price, on purpose (price_unknown): what it costs is not "
+                                                  "counted"),
+        ({**NO_PRICE, "price_unknown": True}, "budget_usd = 5", "fail has no price, so budget_usd cannot be kept: set "
+         "price_in and price_out (dollars per million tokens; 0 for a free model), or remove budget_usd"),
+        ({**NO_PRICE, "base_url": "http://192.168.1.7:8000/v1"}, "", "warn has no price, and its address is a local one: "
+                                                                    "what it costs is not counted"),
+        ({"price_in": 0, "price_out": 0}, "", "ok costs nothing: price_in and price_out are 0"),
+    ],
+)  # fmt: skip
+def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(
+    tmp_path: Path, keys: dict[str, Any], budget: str, line: str
+) -> None:
+    found = look(study_of(tmp_path, model("small", **keys), budget=budget))
+    assert line in said_of(found, "small")
+    assert exit_code(found) == (5 if line.startswith("fail") else 0)
+
+
+def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path: Path) -> None:
+    models = (
+        model("fine")
+        + model("keyless", api_key_env="NOT_THERE")
+        + model("unknown", model="no-such-model")
+        + model("dark", base_url="http://127.0.0.1:9/v1")
+        + model("local", base_url="http://localhost:8000/v1", price_in=0, price_out=0)
+    )
+    asked = []
+
+    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+        asked.append(spec.name)
+        if spec.name == "unknown":
+            return (
+                Capabilities(),
+                "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
+            )
+        return CHAT, None
+
+    async def reach(url: str) -> str | None:
+        return "no connection" if ":9/" in url else None
+
+    found = look(study_of(tmp_path, models), probe=probe, reach=reach)
+    failed = [each.line for each in found if each.state == "fail"]
+    assert failed == [
+        "[fail] http://127.0.0.1:9/v1: no connection (asked for dark)",
+        "[fail] keyless: environment variable NOT_THERE is not set; export your key under it",
+        "[fail] unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
+    ]
+    assert sorted(asked) == ["fine", "local", "unknown"]
+    assert any("as it answers" in text for text in said_of(found, "fine"))
+    assert any("as it answers" in text for text in said_of(found, "local"))
+    assert exit_code(found) == 1, "they differ"
+
+
+def test_judges_and_authors_are_checked_like_models(tmp_path: Path) -> None:
+    rows = "".join(
+        f'[[{table}]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\nfamily = "f"\nprice_in = 1\nprice_out = 1\n'
+        for table, name in (("judges", "grader"), ("authors", "writer"))
+    )
+    found = look(study_of(tmp_path, model("small") + rows), environment={})
+    assert [each.subject for each in found if each.state == "fail"] == ["small", "grader", "writer"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (StoreError("ledger: cannot be read; restore it"), "fail ledger: cannot be read; restore it"),
+        (RuntimeError(f"header {KEY}"), "fail asking it broke (RuntimeError)"),
+    ],
+)
+def test_a_check_that_breaks_hides_no_other_and_shows_no_key(
+    tmp_path: Path, raised: Exception, line: str
+) -> None:
+    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+        if spec.name == "small":
+            raise raised
+        return CHAT, None
+
+    found = look(study_of(tmp_path, model("small") + model("other")), probe=probe)
+    assert said_of(found, "small")[-1] == line
+    assert [each.state for each in found if each.subject == "other"] == ["ok"] * 3
+    assert KEY[3:12] not in "".join(each.line for each in found)
+
+
+def test_models_are_asked_at_the_same_time(tmp_path: Path) -> None:
+    everybody = asyncio.Barrier(3)
+
+    async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
+        async with asyncio.timeout(10):
+            await everybody.wait()  # passes only once all three are here
+        return CHAT, None
+
+    found = look(study_of(tmp_path, model("a") + model("b") + model("c")), probe=probe)
+    assert exit_code(found) == 0
+
+
+def test_offline_asks_nobody_and_shows_what_is_known(tmp_path: Path) -> None:
+    async def reach(url: str) -> str | None:
+        raise AssertionError("no address is to be reached")
+
+    study = study_of(tmp_path, model("small"))
+    spec = study.models[0]
+    known = Capabilities(
+        reasons=True, reasoning_tokens=2_000, reasoning_share=0.8, refused=frozenset({"temperature", "stop"})
+    )
+    capabilities.save(study.home.path, spec.name, asked_as(spec), known)
+    found = look(study, offline=True, probe=never, reach=reach)
+    assert said_of(found, "small")[2:] == [
+        "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer (80% of "
+        "what it writes); room to think 16,384 tokens"
+    ]
+
+
+def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(tmp_path: Path) -> None:
+    study = study_of(tmp_path, model("small", thinking_tokens=500))
+    spec = study.models[0]
+    known = Capabilities(reasons=True, reasoning_tokens=2_000)
+    capabilities.save(study.home.path, spec.name, asked_as(spec), known)
+    assert said_of(look(study, offline=True), "small")[-1] == (
+        "warn thinking_tokens = 500 is less than the 2,000 tokens that were thought before one answer: raise it, or take "
+        "it out"
+    )
+
+
+@pytest.mark.parametrize(
+    "edited",
+    ['{"reasoning_tokens": "many"}', '{"reasoning_share": 7}', '{"service_tier": ["x"]}', "[1]", "{"],
+)
+def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path: Path, edited: str) -> None:
+    study = study_of(tmp_path, model("small"))
+    spec = study.models[0]
+    capabilities.save(study.home.path, spec.name, asked_as(spec), CHAT)
+    path = capabilities.kept_at(study.home.path, spec.name)
+    text = path.read_text()
+    head = text[: text.index('"capabilities"')]
+    path.write_text(f'{head}"capabilities": {edited[:-1]}, "refused": [], "refused_modes": []}}}}')
+    assert len(said_of(look(study, offline=True), "small")) == 2
+
+
+def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_path: Path) -> None:
+    study = study_of(tmp_path, model("small"), bench="medley")
+    path = study.path
+    path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
+    study = load_study(path)
+    (line,) = said_of(look(study), "medley")
+    assert line.startswith("warn data set ") and line.endswith(
+        "is not fetched; `metacog fetch` or the first run does"
+    )
+
+    async def reach(url: str) -> str | None:
+        return (
+            None
+            if "openai" in url
+            else "the name example.org is not known: check the address and the network"
+        )
+
+    found = look(study, reach=reach)
+    (line,) = said_of(found, "medley")
+    assert line.startswith("fail data set ") and "the name example.org is not known" in line
+    assert line.endswith("run `metacog fetch --from DIR` with a copy")
+    assert exit_code(found) == 3
+
+
+def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path: Path) -> None:
+    found = look(study_of(tmp_path, model("small"), budget="budget_usd = 0"))
+    assert said_of(found, "budget") == ["fail $0.0000, of which $0.0000 are spent: raise budget_usd"]
+    assert exit_code(found) == 5
+    found = look(study_of(tmp_path, model("small"), budget=""))
+    assert said_of(found, "budget") == ["warn no budget_usd is set: nothing would stop the spending"]
+    found = look(study_of(tmp_path, '[[models]]\nname = "s"\nprovider = "simulated"\n', budget=""))
+    assert said_of(found, "budget") == ["ok nobody who is asked costs money"]
+    assert said_of(found, "s") == ["ok simulated; costs nothing"]
+
+
+def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    found = look(study_of(tmp_path, model("small")))
+    (line,) = said_of(found, "home")
+    assert "is a file, not a folder; choose another home or move the file away" in line
+    assert exit_code(found) == 2
+
+
+def test_little_space_is_a_warning_and_hardly_any_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = study_of(tmp_path, model("small"))
+    for free_bytes, state in ((100 * doctor.MIB, "fail"), (1000 * doctor.MIB, "warn"), (10**12, "ok")):
+        usage = type("Usage", (), {"free": free_bytes})
+        monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path, usage=usage: usage)
+        (line,) = said_of(look(study), "home")
+        assert line.startswith(state), line
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield int(listening.getsockname()[1])
+
+
+def test_a_port_that_is_taken_is_named_and_keeps_no_run_from_starting(tmp_path: Path, taken: int) -> None:
+    found = look(study_of(tmp_path, model("small")), port=taken)
+    (line,) = said_of(found, "ui")
+    assert line.startswith(f"warn port {taken} cannot be used (") and "metacog ui another --port" in line
+    assert exit_code(found) == 0
+
+
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
+    row = '[[models]]\nname = "mine"\nprovider = "transformers"\nmodel = "nowhere"\n'
+    found = look(study_of(tmp_path, row))
+    assert said_of(found, "mine") == [f"fail {tmp_path}/nowhere: no model here (config.json is missing)"]
+    assert exit_code(found) == 6
+
+
+def test_an_address_is_reached_without_sending_anything(taken: int) -> None:
+    assert asyncio.run(unreachable(f"http://127.0.0.1:{taken}/v1")) is None
+    said = asyncio.run(unreachable(f"http://127.0.0.1:{free()}/v1"))
+    assert said is not None and "check that the server is up" in said
+    assert asyncio.run(unreachable("ftp://127.0.0.1/v1")) == "this is no http(s) address"
+    said = asyncio.run(unreachable(f"http://{'a' * 100}/v1"))
+    assert said is not None and "\n" not in said
+
+
+def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken: int) -> None:
+    said = asyncio.run(unreachable(f"https://127.0.0.1:{taken}/v1", timeout_s=0.2))
+    assert said == "no connection to 127.0.0.1 within 0.2 s: check the address and the network"

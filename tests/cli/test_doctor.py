@@ -1,0 +1,33 @@
+"""``metacog doctor``: lines for people, JSON for programs, an exit code for scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+def test_a_study_of_simulated_models_can_start(metacog, study: Path) -> None:
+    result = metacog("doctor", study)
+    assert result.code == 0, result.out
+    assert result.out.splitlines()[-1] == "A run can start."
+    assert "[ok]   sim: simulated; costs nothing" in result.out.splitlines()
+    assert "[ok]   theirs: its answers are imported; it is not asked" in result.out.splitlines()
+
+
+def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study: Path) -> None:
+    keyless = 'name = "sim"\nprovider = "openai"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\nprice_in = 1\nprice_out = 1'
+    study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', keyless))
+    result = metacog("doctor", study, "--offline")
+    assert result.code == 2
+    assert (
+        "[fail] sim: environment variable NO_SUCH_KEY is not set; export your key under it"
+        in result.out.splitlines()
+    )
+    assert "1 of " in result.out.splitlines()[-1] and "(nobody was asked)" in result.out
+    told = metacog("doctor", study, "--offline", "--format", "json")
+    assert told.code == 2
+    assert [row["subject"] for row in json.loads(told.out) if row["state"] == "fail"] == ["sim"]
+
+
+def test_a_study_file_that_is_wrong_is_one_line(metacog, tmp_path: Path) -> None:
+    metacog("doctor", tmp_path / "none.toml").refused_in_one_line("no such study file")
