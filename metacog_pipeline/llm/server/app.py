@@ -21,6 +21,7 @@ from aiohttp import web
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses, streams, thinking
+from metacog_pipeline.llm.server.batches import Batches
 from metacog_pipeline.llm.server.dialects import Answer, Asked, BadRequest, Dialect, Problem
 from metacog_pipeline.llm.server.faults import OF_STREAMS, Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
@@ -61,6 +62,7 @@ class SimulatedProvider:
         self._statuses: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
+        self.batches = Batches(self.answer_line)
         self.use(plan or FaultPlan())
 
     def use(self, plan: FaultPlan) -> None:
@@ -105,7 +107,27 @@ class SimulatedProvider:
         app.router.add_get("/healthz", self._health)
         app.router.add_get("/stats", self._show_stats)
         app.router.add_post("/faults", self._set_faults)
+        self.batches.add_routes(app)
         return app
+
+    def answer_line(self, way: str, target: str, body: object) -> tuple[int, dict[str, object]]:
+        """Answer one request of a batch: provider, endpoint or model of the path, body -> HTTP status, reply."""
+        ways = {"openai": openai.DIALECT, "anthropic": anthropic.DIALECT, "gemini": gemini.DIALECT}
+        dialect = responses.DIALECT if target == "/v1/responses" else ways[way]
+        try:
+            call = dialect.read(target, body)
+            if call.stream:
+                raise BadRequest("stream: a batch has no streams", "stream")
+        except BadRequest as wrong:
+            return 400, dialect.error(Problem(400, "bad_request", str(wrong), wrong.param))
+        problem = replies.problem_of(Fault.MODEL_NOT_FOUND, call.model, {})
+        answer = self._answer(call, "ok", self._answered + 1)
+        if self._models and call.model not in self._models and problem is not None:
+            answer = problem
+        if isinstance(answer, Problem):
+            return answer.status, dialect.error(answer)
+        self._answered += 1
+        return 200, dialect.answer(answer)
 
     async def _serve(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         raw = await http.read()
