@@ -8,8 +8,11 @@ schemas add) is for the budget, where being too low even once would matter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, Usage
 
@@ -20,6 +23,9 @@ SCHEMA_OVERHEAD_TOKENS = 1024  # instructions a provider adds when an answer is 
 DEFAULT_OUTPUT_TOKENS = 4096  # a request without a limit of its own, when the model row has none either
 MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this they only have to be too much
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
+CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
+LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
+OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 
 _LIMIT_KEYS = frozenset(
     {
@@ -66,13 +72,15 @@ def input_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
     return total
 
 
-def output_token_bound(spec: ModelSpec, request: ChatRequest) -> int:
+def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN) -> int:
     """Return a number of output tokens that ``request`` cannot be billed above.
 
-    The request's own limit, raised by any larger limit, thinking allowance or number of copies that the model row
-    asks for in its extra body.
+    The limit that is sent, room to think included, raised by any larger limit, thinking allowance or number of copies
+    that the model row asks for in its extra body.
     """
-    limit = request.sampling.max_tokens or spec.max_tokens or DEFAULT_OUTPUT_TOKENS
+    limit = token_limit(spec, request, known)
+    if not limit:
+        limit = (spec.max_tokens or DEFAULT_OUTPUT_TOKENS) + known.thinking_room(spec)
     if not spec.extra_body:
         return limit
     thinking = 0
@@ -92,28 +100,99 @@ def priced(spec: ModelSpec) -> bool:
     return spec.free or (spec.price_in is not None and spec.price_out is not None)
 
 
-def cost_of(spec: ModelSpec, input_tokens: int, output_tokens: int) -> float | None:
-    """Return the dollars of so many tokens; 0 for a free model, ``None`` for one without both prices."""
+def batch_price_factor(spec: ModelSpec) -> float | None:
+    """Return what a batch costs times the online price: as given, else half at an official address, else unknown."""
+    if spec.batch_factor is not None:
+        return spec.batch_factor
+    return OFFICIAL_BATCH_FACTOR if spec.at_official_address else None
+
+
+def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
+    """Return the dollars of ``usage``; 0 for a free model, ``None`` for one without both prices.
+
+    Linear in the counts, so that a cost can be told again from what is kept, for one call or for a sum of them. A count
+    that is missing adds nothing. Tokens read from or written to a cache are part of the input, reasoning is part of the
+    output; parts that are larger than their whole are cut to it.
+    """
     if spec.free:
         return 0.0
     if spec.price_in is None or spec.price_out is None:
         return None
-    return (input_tokens * spec.price_in + output_tokens * spec.price_out) / TOKENS_PER_PRICE
+    sent, got = max(usage.input_tokens or 0, 0), max(usage.output_tokens or 0, 0)
+    cached = _part(usage.cached_tokens, sent)
+    written = _part(usage.cache_write_tokens, sent - cached)
+    thought = _part(usage.reasoning_tokens, got)
+    dollars = (
+        (sent - cached - written) * spec.price_in
+        + cached * (spec.price_in if spec.price_cached_in is None else spec.price_cached_in)
+        + written * _write_price(spec, spec.price_in)
+        + (got - thought) * spec.price_out
+        + thought * (spec.price_out if spec.price_reasoning is None else spec.price_reasoning)
+    )
+    return dollars * _lane_factor(spec, batch) / TOKENS_PER_PRICE
 
 
-def worst_case_cost(spec: ModelSpec, request: ChatRequest) -> float | None:
-    """Return the most dollars one attempt of ``request`` can be billed; ``None`` when the model has no price."""
-    return cost_of(spec, input_token_bound(spec, request), output_token_bound(spec, request))
+def worst_case_cost(
+    spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN, *, batch: bool = False
+) -> float | None:
+    """Return the most dollars one attempt of ``request`` can be billed; ``None`` when the model has no price.
+
+    Every token counts at the dearest price it could have.
+    """
+    if spec.free:
+        return 0.0
+    if spec.price_in is None or spec.price_out is None:
+        return None
+    most_in, most_out = input_token_bound(spec, request), output_token_bound(spec, request, known)
+    dearest_in = spec.price_in
+    if most_in >= LEAST_CACHED_TOKENS:
+        dearest_in = max(dearest_in, spec.price_cached_in or 0, _write_price(spec, spec.price_in))
+    dearest_out = max(spec.price_out, spec.price_reasoning or 0)
+    return (most_in * dearest_in + most_out * dearest_out) * _lane_factor(spec, batch) / TOKENS_PER_PRICE
 
 
-def billed_cost(spec: ModelSpec, request: ChatRequest, usage: Usage) -> float | None:
-    """Return the dollars of the reported ``usage``; a count that is missing or negative is taken at its bound."""
+def billed_cost(
+    spec: ModelSpec,
+    request: ChatRequest,
+    usage: Usage,
+    known: Capabilities = NOTHING_KNOWN,
+    *,
+    batch: bool = False,
+) -> float | None:
+    """Return the dollars of the reported ``usage``; a count that is missing or negative is taken at its bound.
+
+    Where the whole prompt or the whole output was not counted, its parts are not believed either: a call whose usage
+    holds nothing costs its worst case.
+    """
+    worst = worst_case_cost(spec, request, known, batch=batch)
     used_in, used_out = usage.input_tokens, usage.output_tokens
-    if used_in is None or used_in < 0:
-        used_in = input_token_bound(spec, request)
-    if used_out is None or used_out < 0:
-        used_out = output_token_bound(spec, request)
-    return cost_of(spec, used_in, used_out)
+    no_input, no_output = used_in is None or used_in < 0, used_out is None or used_out < 0
+    if worst is None or (no_input and no_output):
+        return worst
+    if no_input:
+        usage = replace(usage, input_tokens=input_token_bound(spec, request), cached_tokens=None)
+    if no_output:
+        bound = output_token_bound(spec, request, known)
+        usage = replace(usage, output_tokens=bound, reasoning_tokens=_if_dearer(spec, bound))
+    return usage_cost(spec, usage, batch=batch)
+
+
+def _if_dearer(spec: ModelSpec, tokens: int) -> int:
+    """Return ``tokens`` as reasoning where that costs more than an answer."""
+    return tokens if (spec.price_reasoning or 0) > (spec.price_out or 0) else 0
+
+
+def _part(count: int | None, whole: int) -> int:
+    return min(max(count or 0, 0), whole)
+
+
+def _write_price(spec: ModelSpec, price_in: float) -> float:
+    return price_in * CACHE_WRITE_FACTOR if spec.price_cache_write is None else spec.price_cache_write
+
+
+def _lane_factor(spec: ModelSpec, batch: bool) -> float:
+    factor = batch_price_factor(spec) if batch else None
+    return 1.0 if factor is None else factor
 
 
 def _byte_length(text: str) -> int:

@@ -172,8 +172,14 @@ class ModelSpec(BaseModel):
 
     @property
     def free(self) -> bool:
-        """Whether answers cost nothing: in-process respondents, or both prices given as zero."""
-        return self.provider in IN_PROCESS or (self.price_in == 0 and self.price_out == 0)
+        """Whether answers cost nothing: in-process respondents, or both prices given as zero and no other above it."""
+        others = (self.price_cached_in, self.price_cache_write, self.price_reasoning)
+        return self.provider in IN_PROCESS or (self.price_in == 0 == self.price_out and not any(others))
+
+    @property
+    def at_official_address(self) -> bool:
+        """Whether the model is asked at the provider's own address, given or not."""
+        return self.provider in OFFICIAL_URLS and address(self.provider, self.base_url) is None
 
     def identity_fields(self) -> dict[str, object]:
         """Return what decides an answer: provider, address, model id, extra body, observer.

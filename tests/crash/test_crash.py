@@ -159,7 +159,7 @@ def test_killed_runs_together_never_spend_more_than_the_budget(
     victim: Any, provider: Any, make_study: MakeStudy
 ) -> None:
     chance = random.Random("budget")
-    asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "max_concurrency": 4}
+    asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "thinking_tokens": 0, "max_concurrency": 4}
     free = make_study("unlimited", conditions=EIGHT_CONDITIONS[:4], **asked)
     _, everything = victim.run(free)
     cost_of = {

@@ -117,7 +117,8 @@ class Bench:
 
     def spec(self, **fields: Any) -> ModelSpec:
         given = {"name": "m", "provider": "openai", "model": "model-id", "base_url": "http://test.invalid/v1"}
-        return ModelSpec.model_validate(given | {"price_in": 1.0, "price_out": 2.0} | fields)
+        prices = {"price_in": 1.0, "price_out": 2.0, "thinking_tokens": 0}
+        return ModelSpec.model_validate(given | prices | fields)
 
     def request(self, text: str = "question", max_tokens: int = 50) -> ChatRequest:
         return ChatRequest((Message("user", text),), Sampling(max_tokens=max_tokens))

@@ -24,7 +24,7 @@ def base_url(spec: ModelSpec) -> str:
 
 def is_official(spec: ModelSpec) -> bool:
     """Return whether ``spec`` is asked at the provider's own address."""
-    return spec.provider in OFFICIAL_URLS and address(spec.provider, spec.base_url) is None
+    return spec.at_official_address
 
 
 def key_variable(spec: ModelSpec) -> str | None:
