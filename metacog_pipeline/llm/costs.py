@@ -107,6 +107,27 @@ def batch_price_factor(spec: ModelSpec) -> float | None:
     return OFFICIAL_BATCH_FACTOR if spec.at_official_address else None
 
 
+def price_list(spec: ModelSpec, *, batch: bool = False) -> dict[str, float] | None:
+    """Return the dollars per million tokens of each kind, and the factor of the lane; ``None`` where no price is known.
+
+    Kinds without a price of their own have that of their whole; writing to a cache costs a quarter more.
+    """
+    if spec.free:
+        return dict.fromkeys(("in", "cached_in", "cache_write", "out", "reasoning"), 0.0) | {"factor": 1.0}
+    if spec.price_in is None or spec.price_out is None:
+        return None
+    price_in, written = spec.price_in, spec.price_cache_write
+    factor = batch_price_factor(spec) if batch else None
+    return {
+        "in": price_in,
+        "cached_in": price_in if spec.price_cached_in is None else spec.price_cached_in,
+        "cache_write": price_in * CACHE_WRITE_FACTOR if written is None else written,
+        "out": spec.price_out,
+        "reasoning": spec.price_out if spec.price_reasoning is None else spec.price_reasoning,
+        "factor": 1.0 if factor is None else factor,
+    }
+
+
 def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """Return the dollars of ``usage``; 0 for a free model, ``None`` for one without both prices.
 
@@ -114,22 +135,21 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
     that is missing adds nothing. Tokens read from or written to a cache are part of the input, reasoning is part of the
     output; parts that are larger than their whole are cut to it.
     """
-    if spec.free:
-        return 0.0
-    if spec.price_in is None or spec.price_out is None:
+    prices = price_list(spec, batch=batch)
+    if prices is None:
         return None
     sent, got = max(usage.input_tokens or 0, 0), max(usage.output_tokens or 0, 0)
     cached = _part(usage.cached_tokens, sent)
     written = _part(usage.cache_write_tokens, sent - cached)
     thought = _part(usage.reasoning_tokens, got)
     dollars = (
-        (sent - cached - written) * spec.price_in
-        + cached * (spec.price_in if spec.price_cached_in is None else spec.price_cached_in)
-        + written * _write_price(spec, spec.price_in)
-        + (got - thought) * spec.price_out
-        + thought * (spec.price_out if spec.price_reasoning is None else spec.price_reasoning)
+        (sent - cached - written) * prices["in"]
+        + cached * prices["cached_in"]
+        + written * prices["cache_write"]
+        + (got - thought) * prices["out"]
+        + thought * prices["reasoning"]
     )
-    return dollars * _lane_factor(spec, batch) / TOKENS_PER_PRICE
+    return dollars * prices["factor"] / TOKENS_PER_PRICE
 
 
 def worst_case_cost(
@@ -139,16 +159,15 @@ def worst_case_cost(
 
     Every token counts at the dearest price it could have.
     """
-    if spec.free:
-        return 0.0
-    if spec.price_in is None or spec.price_out is None:
+    prices = price_list(spec, batch=batch)
+    if prices is None:
         return None
     most_in, most_out = input_token_bound(spec, request), output_token_bound(spec, request, known)
-    dearest_in = spec.price_in
+    dearest_in = prices["in"]
     if most_in >= LEAST_CACHED_TOKENS:
-        dearest_in = max(dearest_in, spec.price_cached_in or 0, _write_price(spec, spec.price_in))
-    dearest_out = max(spec.price_out, spec.price_reasoning or 0)
-    return (most_in * dearest_in + most_out * dearest_out) * _lane_factor(spec, batch) / TOKENS_PER_PRICE
+        dearest_in = max(dearest_in, prices["cached_in"], prices["cache_write"])
+    dearest_out = max(prices["out"], prices["reasoning"])
+    return (most_in * dearest_in + most_out * dearest_out) * prices["factor"] / TOKENS_PER_PRICE
 
 
 def billed_cost(
@@ -184,15 +203,6 @@ def _if_dearer(spec: ModelSpec, tokens: int) -> int:
 
 def _part(count: int | None, whole: int) -> int:
     return min(max(count or 0, 0), whole)
-
-
-def _write_price(spec: ModelSpec, price_in: float) -> float:
-    return price_in * CACHE_WRITE_FACTOR if spec.price_cache_write is None else spec.price_cache_write
-
-
-def _lane_factor(spec: ModelSpec, batch: bool) -> float:
-    factor = batch_price_factor(spec) if batch else None
-    return 1.0 if factor is None else factor
 
 
 def _byte_length(text: str) -> int:
