@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -86,6 +87,7 @@ class Session:
     store: PartitionStore
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    learnt: Learnt = field(default_factory=Learnt)
 
 
 def sampling_for(
@@ -158,6 +160,7 @@ class StepAsker:
         session = self.session
         completion = await session.model.complete(request)
         session.tally.count(completion)
+        session.learnt.observe(request, completion)
         await session.store.keep(self._record(identity, request, completion))
         if completion.status is types.Status.FAILED:
             raise StepFailed(completion)

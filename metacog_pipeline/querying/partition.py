@@ -15,8 +15,8 @@ from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed, Tally, is_fatal
-from metacog_pipeline.querying.capability import negotiate
+from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
+from metacog_pipeline.querying.capability import Asked, Refused, Search, negotiate
 from metacog_pipeline.querying.types import Task
 
 STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
@@ -65,13 +65,16 @@ async def query_tasks(
 ) -> SessionResult:
     """Ask every task; a model over HTTP has at most ``spec.max_concurrency`` calls under way."""
     profile = known if known is not None and known.mode in modes else None
-    for task in pool.tasks[:PROBED_TASKS]:
+    search = Search(pool.session.spec, modes, pool.session.learnt.known)
+    probed = pool.tasks[:PROBED_TASKS]
+    for task in probed:
         if profile is not None or pool.stopped is not None:
             break
         try:
-            profile = await negotiate(pool.session, task, modes)
+            profile = await negotiate(pool.session, task, search)
         except StepFailed as error:
-            if is_fatal(error) or pool.nobody_there(error) or task is pool.tasks[:PROBED_TASKS][-1]:
+            decided = error.decided if isinstance(error, Refused) else is_fatal(error)
+            if decided or pool.nobody_there(error) or task is probed[-1]:
                 pool.failed += 1
                 pool.stop(str(error))
         except BudgetError as error:
@@ -79,7 +82,8 @@ async def query_tasks(
         except NotSent:
             break
     if profile is not None:
-        await pool.work(profile)
+        profile = await pool.work(profile, modes)
+    pool.session.learnt.save()
     return pool.outcome(profile)
 
 
@@ -105,24 +109,28 @@ class WorkerPool:
         self.stopped: str | None = None
         self.exit_code = 0
 
-    async def work(self, profile: Profile) -> None:
-        """Ask every task under ``profile`` with as many workers as the model allows."""
+    async def work(self, profile: Profile, modes: Sequence[str] = ()) -> Profile:
+        """Ask every task with as many workers as the model allows; return the profile of the last ones.
+
+        It is ``profile``, unless the provider takes an option no more: then one of ``modes`` is found once again.
+        """
         queue = iter(self.tasks)
+        asked = Asked(profile, tuple(modes) or (profile.mode,))
         count = min(workers(self.session.spec.max_concurrency), len(self.tasks))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(count):
-                    group.create_task(self._worker(queue, profile))
+                    group.create_task(self._worker(queue, asked))
         except* StoreError as failures:
             raise failures.exceptions[0] from None
+        return asked.profile
 
-    async def _worker(self, queue: Iterator[Task], profile: Profile) -> None:
+    async def _worker(self, queue: Iterator[Task], asked: Asked) -> None:
         for task in queue:
             if self.stopped is not None:
                 return
-            asker = StepAsker(self.session, profile, task.item_id, task.item_hash, task.condition)
             try:
-                await task.run(asker, profile.mode)
+                await asked.run(self.session, task)
             except StepFailed as error:
                 self._failure(error)
             except BudgetError as error:
@@ -141,6 +149,8 @@ class WorkerPool:
         self.failed += 1
         self.failures_in_a_row += 1
         many = self.failures_in_a_row >= STOP_AFTER_FAILURES_IN_A_ROW
+        if isinstance(error, Refused) and error.decided and not self.answered:
+            many = True
         if is_fatal(error) or many or self.nobody_there(error):
             self.stop(str(error))
 

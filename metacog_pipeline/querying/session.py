@@ -27,8 +27,9 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.simulated import Respond
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
+from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
@@ -165,18 +166,19 @@ async def ask(
     """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
-    with contextlib.closing(Budget.open(home, cap, known_spent_usd=_spent_before(home))) as budget:
+    with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
             model = open_model(partition.spec, shared=clients, respond=respond)
-            session = Session(
-                partition.benchmark, partition.spec, partition.run, partition.seed, model, store
-            )
+            spec = partition.spec
+            session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
+            if spec.provider not in IN_PROCESS:
+                session.learnt = Learnt.of(model, home, spec.name, asked_as(spec))
             pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
             with _stopping_gently(pool):
                 return await query_tasks(pool, modes, known=known)
 
 
-def _spent_before(home: Path) -> float:
+def spent_before(home: Path) -> float:
     """Return what the kept answers cost, in dollars, where the ledger that knows it is gone."""
     if (home / LEDGER_FOLDER).exists():
         return 0.0

@@ -1,0 +1,125 @@
+"""What a model is found to accept and to do while it is asked: learnt from its replies, kept with the study.
+
+One record per model and address, shared by all benchmarks, judges and roles of a study (see `llm.capabilities`). What only
+concerns delivery is told to the model, so that the next call is worded by it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metacog_pipeline.llm import capabilities, types
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+
+#: Options that are part of a request, and so of an answer's identity; the others only concern delivery.
+SAMPLING = frozenset({"temperature", "seed", "top_logprobs", "stop"})
+ANNOUNCED = ("requests_per_minute", "tokens_per_minute")  # limits a provider names in its replies
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What is known of one model; ``home`` None keeps nothing."""
+
+    model: types.ChatModel | None = None
+    home: Path | None = None
+    name: str = ""
+    asked_as: str = ""
+    known: Capabilities = NOTHING_KNOWN
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @classmethod
+    def of(cls, model: types.ChatModel, home: Path, name: str, asked_as: str) -> Learnt:
+        """Return what is kept of ``model``, and tell it."""
+        known = capabilities.load(home, name, asked_as) or NOTHING_KNOWN
+        learnt = cls(model, home, name, asked_as, known)
+        learnt.tell(known)
+        return learnt
+
+    def tell(self, known: Capabilities) -> None:
+        """Word the next calls by ``known``. What is part of a request stands in the request alone."""
+        if hasattr(self.model, "known"):
+            self.model.known = replace(known, refused=known.refused - SAMPLING)
+
+    def settle(self, known: Capabilities) -> None:
+        """Keep what was found out by trying."""
+        self.known = known
+        self.tell(known)
+        self.save()
+
+    def observe(self, request: types.ChatRequest, completion: types.Completion) -> None:
+        """Learn from a reply; a call without one teaches nothing."""
+        if completion.status is types.Status.FAILED:
+            return
+        known, usage = self.known, completion.usage
+        thought = usage.reasoning_tokens or 0
+        self.output_tokens += usage.output_tokens or 0
+        self.reasoning_tokens += thought
+        self.known = replace(
+            known,
+            reasons=_reasons(known, request, completion),
+            reasoning_tokens=max(thought, known.reasoning_tokens or 0) or known.reasoning_tokens,
+            reasoning_share=_share(self.reasoning_tokens, self.output_tokens, known.reasoning_share),
+            first_reply_s=completion.latency_s if known.first_reply_s is None else known.first_reply_s,
+            service_tier=completion.service_tier or known.service_tier,
+        )
+        if (known.reasons, known.reasoning_tokens) != (self.known.reasons, self.known.reasoning_tokens):
+            self.tell(self.known)
+
+    def save(self) -> None:
+        """Keep what is known; where it cannot be written it is learnt again by the next session."""
+        limits = getattr(self.model, "announced_limits", None)
+        if isinstance(limits, Mapping):
+            self.known = replace(
+                self.known, **{name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
+            )
+        if self.home is None or self.known == NOTHING_KNOWN:
+            return
+        kept = capabilities.load(self.home, self.name, self.asked_as)
+        if kept == self.known:
+            return
+        try:
+            capabilities.save(self.home, self.name, self.asked_as, _with_others(self.known, kept))
+        except OSError as error:
+            _logger.warning("model %s: what was learnt cannot be kept (%s)", self.name, error.strerror)
+
+
+def _reasons(known: Capabilities, request: types.ChatRequest, completion: types.Completion) -> bool | None:
+    """Return whether the model thinks before it answers, as far as its replies tell.
+
+    One reply that thought says yes for good. A whole answer within what an answer may take says no for now, and an empty
+    one that the limit cut says yes: something else took its tokens.
+    """
+    if known.reasons or completion.reasoning_text or completion.usage.reasoning_tokens:
+        return True
+    whole = completion.status is types.Status.OK and completion.text.strip() != ""
+    if completion.status is types.Status.TRUNCATED and not completion.text.strip():
+        return True
+    took, may = completion.usage.output_tokens, request.sampling.max_tokens
+    if whole and took is not None and may is not None and took <= may:
+        return False
+    return known.reasons
+
+
+def _share(reasoning: int, output: int, before: float | None) -> float | None:
+    return min(reasoning / output, 1.0) if output else before
+
+
+def _with_others(known: Capabilities, kept: Capabilities | None) -> Capabilities:
+    """Return ``known`` with what another process has kept of the same model meanwhile."""
+    if kept is None:
+        return known
+    most = max(known.reasoning_tokens or 0, kept.reasoning_tokens or 0)
+    return replace(
+        known,
+        refused=known.refused | kept.refused,
+        refused_modes=known.refused_modes | kept.refused_modes,
+        reasons=known.reasons or kept.reasons,
+        reasoning_tokens=most if known.reasoning_tokens is not None else kept.reasoning_tokens,
+        first_reply_s=kept.first_reply_s if kept.first_reply_s is not None else known.first_reply_s,
+    )

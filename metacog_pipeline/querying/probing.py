@@ -1,0 +1,128 @@
+"""Two calls at most that say whether a model can be asked at all, and what it takes: before a study spends anything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+
+import httpx
+
+from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.open import Clients, open_model
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.types import (
+    ChatModel,
+    ChatRequest,
+    Completion,
+    JsonObject,
+    Message,
+    Sampling,
+    Status,
+)
+from metacog_pipeline.querying.asking import StepFailed, sampling_for
+from metacog_pipeline.querying.capability import (
+    OPTIONS,
+    Refused,
+    Search,
+    Way,
+    first_way,
+    may_be_an_option,
+    named_option,
+)
+from metacog_pipeline.querying.learning import Learnt
+from metacog_pipeline.querying.session import asked_as, spent_before
+from metacog_pipeline.study import Study
+
+QUESTION = (
+    Message("user", 'Is water wet? Reply with the JSON object {"answer": "yes"} or {"answer": "no"}.'),
+)
+SCHEMA = JsonObject(
+    "answer",
+    '{"type": "object", "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}}, '
+    '"required": ["answer"], "additionalProperties": false}',
+)
+HELD, FREE = "json_schema", "text"
+SEED = 1
+
+
+async def probe(
+    study: Study,
+    spec: ModelSpec,
+    *,
+    transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
+    retries: RetryPolicy | None = None,
+) -> tuple[Capabilities, str | None]:
+    """Return what is known of ``spec`` and, where it cannot be asked, one line that says why and what to do.
+
+    A model of which something is known is not asked. Another is asked with every option, and where that is refused once
+    more without any: both calls are billed through the budget, and what they teach is kept for the study's benchmarks.
+
+    Parameters
+    ----------
+    transport, retries
+        Take the place of the network and of the usual patience.
+    """
+    if spec.provider in IN_PROCESS:
+        return NOTHING_KNOWN, None
+    home, cap, now = study.home.path, study.study.budget_usd, asked_as(spec)
+    if (kept := capabilities.load(home, spec.name, now)) is not None:
+        return kept, None
+    try:
+        with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:
+            async with Clients(budget=budget, transport=transport, retries=retries) as clients:
+                model = open_model(spec, shared=clients)
+                learnt = Learnt.of(model, home, spec.name, now)
+                problem = await _probed(model, spec, learnt)
+    except (BudgetError, ProviderError, StudyError) as error:
+        return NOTHING_KNOWN, str(error)
+    return learnt.known, problem
+
+
+async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | None:
+    """Ask with all options, then bare; keep what was learnt. Return why the model cannot be asked."""
+    modes = (HELD, FREE) if spec.answer_mode in ("auto", HELD) else (FREE,)
+    search = Search(spec, modes)
+    way = first_way(modes, NOTHING_KNOWN)
+    first = await _asked(model, spec, learnt, way)
+    if first.status is not Status.FAILED:
+        learnt.save()
+        return _nothing_said(spec, first)
+    if not may_be_an_option(first):
+        return str(StepFailed(first))
+    try:
+        named = search.next(way, first)
+    except Refused as error:
+        return str(error)
+    bare = search.bare(named)
+    second = await _asked(model, spec, learnt, bare)
+    if second.status is Status.FAILED:
+        return str(Refused(second, search.keys(second), decided=True))
+    # What was not named is not known to be refused: the first question of a benchmark finds it out.
+    refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
+    found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
+    learnt.settle(replace(found, refused_modes=search.refused_modes))
+    return _nothing_said(spec, second)
+
+
+async def _asked(model: ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> Completion:
+    sampling: Sampling = sampling_for(spec, way.profile, SEED, None, None)
+    held = SCHEMA if way.profile.mode == HELD else None
+    request = ChatRequest(QUESTION, sampling, held, "probe")
+    learnt.tell(way.known)
+    completion = await model.complete(request)
+    learnt.observe(request, completion)
+    return completion
+
+
+def _nothing_said(spec: ModelSpec, completion: Completion) -> str | None:
+    if completion.text.strip():
+        return None
+    return (
+        f"model {spec.name} answered with nothing (finish_reason {completion.finish_reason}): raise thinking_tokens or "
+        "max_tokens of its row"
+    )

@@ -1,0 +1,390 @@
+"""No option ends a study: what a provider refuses is left out, in few calls, and only the bare call decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import (
+    ChatRequest,
+    Completion,
+    ErrorKind,
+    JsonObject,
+    Message,
+    Sampling,
+    Status,
+    Usage,
+)
+from metacog_pipeline.querying.asking import Profile, Session
+from metacog_pipeline.querying.capability import DELIVERY, DROPPED_BLIND, MOST_CALLS
+from metacog_pipeline.querying.learning import Learnt
+from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.transcripts.store import PartitionStore
+
+SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=4)
+MODES = ("json_schema", "choice", "text")
+Rule = Callable[[ChatRequest, Capabilities], Completion | None]
+
+
+def refusal(status: int, param: str | None = None, code: str | None = "invalid_request_error") -> Completion:
+    """Return a refusal as a wire reads it."""
+    fatal = status in (401, 402, 403) or code == "model_not_found"
+    return Completion(
+        Status.FAILED,
+        http_status=status,
+        error_kind=ErrorKind.FATAL if fatal else ErrorKind.UNSUPPORTED,
+        error_code=code,
+        error_param=param,
+        error_message="no",
+        cost_usd=0.0,
+    )
+
+
+class Strict:
+    """A model that answers what no rule refuses, and remembers in which way each call came."""
+
+    def __init__(self, *rules: Rule) -> None:
+        self.rules = rules
+        self.known = NOTHING_KNOWN
+        self.calls: list[tuple[ChatRequest, Capabilities]] = []
+        self.refused = 0
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        await asyncio.sleep(0)
+        self.calls.append((request, self.known))
+        for rule in self.rules:
+            if (found := rule(request, self.known)) is not None:
+                self.refused += 1
+                return found
+        return Completion(Status.OK, "yes", usage=Usage(10, 3, 0), latency_s=0.25, service_tier="default")
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def tasks(count: int = 6) -> list[Task]:
+    def task(name: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            held = None if mode == "text" else JsonObject(mode, "{}")
+            await ask("answer", [Message("user", name)], constraint=held)
+
+        return Task(name, "hash", "baseline", run)
+
+    return [task(str(n)) for n in range(count)]
+
+
+def ask(
+    folder: Path,
+    model: Strict,
+    *,
+    modes: Sequence[str] = MODES,
+    known: Profile | None = None,
+    spec: ModelSpec = SPEC,
+    todo: Sequence[Task] | None = None,
+) -> SessionResult:
+    async def go(store: PartitionStore) -> SessionResult:
+        session = Session("bench", spec, 1, 7, model, store)
+        session.learnt = Learnt.of(model, folder / "home", spec.name, "now")
+        return await query_tasks(WorkerPool(session, todo or tasks(), None), modes, known=known)
+
+    with PartitionStore.open(folder / "answers") as store:
+        return asyncio.run(go(store))
+
+
+def kept(folder: Path) -> Capabilities | None:
+    return capabilities.load(folder / "home", "m", "now")
+
+
+def no(option: str, status: int, *, named: bool) -> Rule:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        sampling = request.sampling
+        sent = {
+            "temperature": sampling.temperature is not None,
+            "seed": sampling.seed is not None,
+            "top_logprobs": sampling.top_logprobs is not None,
+            "constraint": request.constraint is not None,
+            **{name: name not in known.refused for name in DELIVERY},
+        }
+        param = {"constraint": "response_format", "top_logprobs": "logprobs", "thinking_room": "max_tokens"}
+        return refusal(status, param.get(option, option) if named else None) if sent[option] else None
+
+    return rule
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "option",
+    ["temperature", "seed", "top_logprobs", "constraint", "stream", "stream_options", "thinking_room"],
+)
+def test_no_option_ends_a_study_whatever_status_it_is_refused_with(
+    tmp_path: Path, option: str, named: bool, status: int
+) -> None:
+    model = Strict(no(option, status, named=named))
+    outcome = ask(tmp_path, model)
+    assert outcome.complete, outcome.stopped
+    assert model.refused < MOST_CALLS
+    if named and status in (400, 422):
+        assert model.refused <= 3
+        dropped = outcome.profile.dropped if outcome.profile else frozenset()
+        assert dropped == ({option} & DROPPED_BLIND)
+
+
+def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path: Path) -> None:
+    """Log-probabilities with 403 and no code, then a temperature by name: as the official address does it."""
+    model = Strict(no("top_logprobs", 403, named=False), no("temperature", 400, named=True))
+    outcome = ask(tmp_path, model)
+    assert outcome.profile == Profile("json_schema", frozenset({"top_logprobs", "temperature"}))
+    assert model.refused == 2
+    assert kept(tmp_path) is not None
+
+
+def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp_path: Path) -> None:
+    rules = [no(option, 400, named=True) for option in sorted(DROPPED_BLIND | DELIVERY | {"constraint"})]
+    model = Strict(*rules)
+    outcome = ask(tmp_path, model)
+    assert outcome.complete
+    assert model.refused < MOST_CALLS
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "modes", [("text",), ("json_schema", "text"), ("json_schema", "choice", "logit_bias", "text")]
+)
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(401, "invalid_api_key"), (404, "model_not_found"), (400, None), (403, None), (422, None)],
+)
+def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
+    tmp_path: Path, status: int, code: str | None, modes: Sequence[str], named: bool
+) -> None:
+    model = Strict(lambda request, known: refusal(status, "temperature" if named else None, code))
+    outcome = ask(tmp_path, model, modes=modes)
+    assert outcome.stopped is not None
+    assert f"HTTP {status}" in outcome.stopped
+    assert "\n" not in outcome.stopped
+    assert outcome.exit_code != 0
+    assert len(model.calls) <= MOST_CALLS
+    bare, known = (
+        model.calls[1] if status in (401, 404) else max(model.calls, key=lambda call: len(call[1].refused))
+    )
+    sampling = bare.sampling
+    assert (sampling.temperature, sampling.seed, sampling.top_logprobs) == (None, None, None)
+    assert known.refused >= DELIVERY
+
+
+def test_a_wrong_key_takes_two_calls(tmp_path: Path) -> None:
+    model = Strict(lambda request, known: refusal(401, None, "invalid_api_key"))
+    assert ask(tmp_path, model).stopped is not None
+    assert len(model.calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "param"),
+    [
+        ("effort", "high", "reasoning_effort"),
+        ("effort", "high", "reasoning.effort"),
+        ("verbosity", "low", "verbosity"),
+        ("thinking_tokens", 900, "thinking"),
+        ("thinking_tokens", 900, "generationConfig.thinkingConfig.thinkingBudget"),
+        ("extra_body", {"top_k": 5}, "top_k"),
+    ],
+)
+def test_what_the_study_asks_for_by_name_is_never_dropped_and_the_line_names_its_key(
+    tmp_path: Path, key: str, value: object, param: str
+) -> None:
+    model = Strict(lambda request, known: refusal(400, param))
+    outcome = ask(tmp_path, model, spec=SPEC.model_copy(update={key: value}))
+    assert outcome.stopped is not None
+    assert key in outcome.stopped
+    assert len(model.calls) == 1
+
+
+def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path: Path) -> None:
+    spec = SPEC.model_copy(update={"effort": "high", "api": "responses"})
+    outcome = ask(tmp_path, Strict(lambda request, known: refusal(400)), spec=spec)
+    assert outcome.stopped is not None
+    assert 'effort = "high"' in outcome.stopped
+    assert 'api = "responses"' in outcome.stopped
+
+
+def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return (
+            None
+            if known.limit_field == "max_completion_tokens"
+            else refusal(400, "max_tokens", "unsupported_parameter")
+        )
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model)
+    assert outcome.profile == Profile("json_schema")
+    assert model.refused == 1
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.limit_field == "max_completion_tokens"
+    assert not found.refused
+
+
+def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return None if "thinking_room" in known.refused else refusal(400, "max_tokens", "invalid_value")
+
+    model = Strict(rule)
+    assert ask(tmp_path, model).profile == Profile("json_schema")
+    found = kept(tmp_path)
+    assert found is not None
+    assert (found.limit_field, found.refused) == (None, {"thinking_room"})
+
+
+def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        if known.api == "responses":
+            return None
+        return replace(refusal(404, "model"), error_kind=ErrorKind.FATAL)
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model)
+    assert outcome.profile == Profile("json_schema")
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.api == "responses"
+    assert model.refused == 1
+
+
+def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    model = Strict(lambda request, known: refusal(404, "model", "model_not_found"))
+    outcome = ask(tmp_path, model)
+    assert outcome.stopped is not None
+    assert "check model" in outcome.stopped
+    assert all(known.api is None for _, known in model.calls)
+
+
+def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path: Path) -> None:
+    rules = [
+        no("temperature", 400, named=True),
+        no("constraint", 400, named=True),
+        no("stream", 400, named=True),
+    ]
+    ask(tmp_path, Strict(*rules), modes=("json_schema", "text"))
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.refused >= {"temperature", "stream"}
+    assert found.refused_modes == {"json_schema"}
+    assert (found.reasons, found.first_reply_s, found.service_tier) == (False, 0.25, "default")
+    again = Strict(*rules)
+    other = tmp_path / "other"
+    (other / "home").mkdir(parents=True)
+    capabilities.save(other / "home", "m", "now", found)
+    outcome = ask(other, again, modes=("json_schema", "text"))
+    assert outcome.complete
+    assert again.refused == 0
+    assert outcome.profile is not None
+    assert outcome.profile.mode == "text"
+
+
+def test_a_schema_that_is_too_hard_says_nothing_of_other_schemas(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400, "response_format", "invalid_json_schema") if request.constraint else None
+
+    ask(tmp_path, Strict(rule), modes=("json_schema", "text"))
+    found = kept(tmp_path)
+    assert found is not None
+    assert not found.refused_modes
+
+
+def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        late = int(request.messages[-1].content) >= 3 and request.sampling.temperature is not None
+        return refusal(400, "temperature") if late else None
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model, modes=("text",), known=Profile("text"), todo=tasks(40))
+    assert outcome.complete
+    assert outcome.profile == Profile("text", frozenset({"temperature"}))
+    assert model.refused <= 1 + 2 * SPEC.max_concurrency
+
+
+def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400) if request.messages[-1].content == "4" else None
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model, modes=("text",), todo=tasks(20))
+    assert (outcome.answered, outcome.failed, outcome.stopped) == (19, 1, None)
+    assert outcome.profile == Profile("text")
+
+
+def test_a_first_question_of_a_bad_form_does_not_stop_the_others(tmp_path: Path) -> None:
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400) if request.messages[-1].content == "0" else None
+
+    outcome = ask(tmp_path, Strict(rule), modes=("text",), todo=tasks(9))
+    assert (outcome.answered, outcome.failed, outcome.stopped) == (8, 1, None)
+    assert outcome.profile == Profile("text")
+
+
+def test_the_same_refusals_lead_the_same_way(tmp_path: Path) -> None:
+    def ways(folder: Path) -> list[tuple[ChatRequest, Capabilities]]:
+        rules = [no(option, 400, named=False) for option in ("seed", "stream", "constraint")]
+        model = Strict(*rules)
+        ask(folder, model, todo=tasks(1))
+        return model.calls
+
+    assert ways(tmp_path / "1") == ways(tmp_path / "2")
+
+
+def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path: Path) -> None:
+    """A partition asked with a temperature stays so, whatever another benchmark has found out since."""
+    (tmp_path / "home").mkdir()
+    capabilities.save(
+        tmp_path / "home", "m", "now", Capabilities(refused=frozenset({"temperature", "stream"}))
+    )
+    model = Strict()
+    ask(tmp_path, model, modes=("text",), known=Profile("text"))
+    assert all(known.refused == {"stream"} for _, known in model.calls)
+    assert all(request.sampling.temperature == 0.0 for request, _ in model.calls)
+
+
+@pytest.mark.parametrize(
+    ("replies", "reasons", "most"),
+    [
+        ([Completion(Status.OK, "a", usage=Usage(5, 3))], False, None),
+        ([Completion(Status.OK, "a", usage=Usage(5, 500))], None, None),
+        ([Completion(Status.OK, "a", usage=Usage(5, 500, 450))], True, 450),
+        ([Completion(Status.TRUNCATED, "", usage=Usage(5, 64))], True, None),
+        (
+            [Completion(Status.OK, "a", usage=Usage(5, 3)), Completion(Status.OK, "a", reasoning_text="hm")],
+            True,
+            None,
+        ),
+        ([Completion(Status.OK, "a"), Completion(Status.OK, "a", usage=Usage(5, 90, 80))], True, 80),
+        ([Completion(Status.FAILED, usage=Usage(5, 90, 80))], None, None),
+    ],
+)
+def test_whether_a_model_thinks_is_learnt_from_its_replies(
+    replies: list[Completion], reasons: bool | None, most: int | None
+) -> None:
+    model = Strict()
+    learnt = Learnt(model)
+    for reply in replies:
+        learnt.observe(ChatRequest((), Sampling(max_tokens=64)), reply)
+    assert (learnt.known.reasons, learnt.known.reasoning_tokens) == (reasons, most)
+    assert model.known.reasons is reasons
+
+
+def test_limits_a_provider_announces_are_kept(tmp_path: Path) -> None:
+    model = Strict()
+    model.announced_limits = {"requests_per_minute": 500, "tokens_per_minute": "many"}  # type: ignore[attr-defined]
+    ask(tmp_path, model)
+    found = kept(tmp_path)
+    assert found is not None
+    assert (found.requests_per_minute, found.tokens_per_minute) == (500, None)

@@ -1,0 +1,161 @@
+"""Before a study spends anything: at most two calls say whether a model can be asked, and none where it is known."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.budget import read_figures
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.probing import probe
+from metacog_pipeline.study import Study, load_study
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+{budget}
+[[models]]
+name = "m"
+provider = "{provider}"
+model = "x"
+base_url = "{url}"
+timeout_s = 20.0
+{more}
+[benchmarks.metamedqa]
+dataset = "sample"
+"""
+
+
+def study(folder: Path, url: str, more: str = "", provider: str = "openai", budget: str = "") -> Study:
+    folder.mkdir(exist_ok=True)
+    path = folder / "study.toml"
+    path.write_text(STUDY.format(provider=provider, url=url, more=more, budget=budget), encoding="utf-8")
+    loaded = load_study(path)
+    loaded.home.prepare()
+    return loaded
+
+
+def probed(asked: Study) -> tuple[Capabilities, str | None]:
+    return asyncio.run(probe(asked, asked.models[0]))
+
+
+def yes(model: str, request: ChatRequest) -> str:
+    return '{"answer": "yes"}'
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_a_model_that_takes_everything_is_asked_once_and_then_never_again(
+    tmp_path: Path, provider: str
+) -> None:
+    with ServerThread(yes, FaultPlan()) as server:
+        asked = study(tmp_path, server.url + ("/v1" if provider == "openai" else ""), provider=provider)
+        known, problem = probed(asked)
+        assert problem is None
+        assert server.stats["received"] == 1
+        again, _ = probed(asked)
+        assert again == known
+        assert server.stats["received"] == 1
+        probed(study(tmp_path, server.url + "/v1", "temperature = 0.5", provider))
+        assert server.stats["received"] == 2
+
+
+@pytest.mark.parametrize("fault", ["reject_temperature", "reject_response_format"])
+def test_a_model_that_refuses_an_option_is_asked_twice_and_what_it_named_is_known(
+    tmp_path: Path, fault: str
+) -> None:
+    with ServerThread(yes, FaultPlan(always=(fault,))) as server:
+        asked = study(tmp_path, server.url + "/v1")
+        known, problem = probed(asked)
+        assert problem is None
+        assert server.stats["received"] == 2
+        probed(asked)
+        assert server.stats["received"] == 2
+    if fault == "reject_temperature":
+        assert (known.refused, known.refused_modes) == ({"temperature"}, frozenset())
+    else:
+        assert (known.refused, known.refused_modes) == (frozenset(), {"json_schema"})
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (("unauthorized",) * 9, "HTTP 401"),
+        (("model_not_found",) * 9, "check model and base_url"),
+        (("quota",) * 9, "HTTP 429"),
+        (("empty",) * 9, "answered with nothing"),
+    ],
+)
+def test_what_is_wrong_is_one_line_after_at_most_two_calls(
+    tmp_path: Path, script: tuple[str, ...], says: str
+) -> None:
+    with ServerThread(yes, FaultPlan(script=script)) as server:
+        _, problem = probed(study(tmp_path, server.url + "/v1"))
+        received = server.stats["received"]
+    assert problem is not None
+    assert says in problem
+    assert "\n" not in problem
+    assert int(str(received)) <= 2
+
+
+def test_a_key_that_is_not_set_is_said_without_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("A_KEY_OF_NOBODY", raising=False)
+    with ServerThread(yes, FaultPlan()) as server:
+        _, problem = probed(study(tmp_path, server.url + "/v1", 'api_key_env = "A_KEY_OF_NOBODY"'))
+        assert server.stats["received"] == 0
+    assert problem is not None
+    assert "A_KEY_OF_NOBODY" in problem
+
+
+def test_its_calls_are_billed_through_the_budget(tmp_path: Path) -> None:
+    prices = "price_in = 10.0\nprice_out = 10.0"
+    with ServerThread(yes, FaultPlan()) as server:
+        asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 1.0")
+        _, problem = probed(asked)
+    assert problem is None
+    assert read_figures(asked.home.path, 1.0).spent > 0
+
+
+def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path: Path) -> None:
+    prices = "price_in = 1000.0\nprice_out = 1000.0"
+    with ServerThread(yes, FaultPlan()) as server:
+        asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 0.000001")
+        _, problem = probed(asked)
+        assert server.stats["received"] == 0
+    assert problem is not None
+    assert "budget" in problem
+
+
+def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
+    async def down(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    asked = study(tmp_path, "http://127.0.0.1:9/v1")
+    _, problem = asyncio.run(
+        probe(
+            asked,
+            asked.models[0],
+            transport=lambda: httpx.MockTransport(down),
+            retries=RetryPolicy(transient_attempts=1),
+        )
+    )
+    assert problem is not None
+    assert "\n" not in problem
+
+
+def test_a_simulated_model_is_not_asked(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.metamedqa]\n'
+        'dataset = "sample"\n',
+        encoding="utf-8",
+    )
+    assert probed(load_study(path))[1] is None
