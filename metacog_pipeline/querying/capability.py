@@ -30,7 +30,9 @@ MOST_CALLS = 5
 UNNAMED_IN_A_ROW = 3  # refusals in a known way that name nothing, after which another is looked for
 FREE_MOVES = 2  # refusals answered by dropping one thing; then everything optional goes at once
 DROPPED_BLIND = frozenset({"temperature", "seed", "top_logprobs"})
-DELIVERY = frozenset({"stream", "stream_options", "thinking_room"})
+CACHING = frozenset({"cache_control", "prompt_cache_key"})
+SHOWN_THINKING = frozenset({"adaptive_thinking", "reasoning_summary"})
+DELIVERY = frozenset({"stream", "stream_options", "thinking_room"}) | CACHING | SHOWN_THINKING
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
 OTHER_LIMIT: dict[str, Limit] = {
     "max_tokens": "max_completion_tokens",
@@ -59,6 +61,11 @@ OPTIONS = {
     "reasoning": "effort",
     "reasoningeffort": "effort",
     "effort": "effort",
+    "summary": "reasoning_summary",
+    "display": "reasoning_summary",
+    "includethoughts": "reasoning_summary",
+    "cachecontrol": "cache_control",
+    "promptcachekey": "prompt_cache_key",
     "verbosity": "verbosity",
     "responseformat": "constraint",
     "guidedchoice": "constraint",
@@ -283,10 +290,14 @@ class Search:
             return self._next_mode(way)
         if named == "limit":
             return self._other_limit(way, refusal)
-        option = "thinking_room" if named == "thinking_tokens" else named
-        if option is None or option not in SAMPLING | DELIVERY or option in way.refused:
-            return None
-        return way.without(frozenset({option}))
+        if named in ("thinking_tokens", "effort"):  # not asked for by name: what shows it, or the room for it
+            room = frozenset({"thinking_room"})
+            options = next((each for each in (SHOWN_THINKING, room) if not each <= way.refused), None)
+        else:
+            options = (
+                frozenset({named}) if named in SAMPLING | DELIVERY and named not in way.refused else None
+            )
+        return None if options is None else way.without(options)
 
     def _other_limit(self, way: Way, refusal: types.Completion) -> Way | None:
         """Return the way with the limit by its other name where the name is refused, else with a smaller limit."""

@@ -43,7 +43,7 @@ class Learnt:
 
     def tell(self, known: Capabilities) -> None:
         """Word the next calls by ``known``. What is part of a request stands in the request alone."""
-        if hasattr(self.model, "known"):
+        if self.model is not None and hasattr(self.model, "known"):
             self.model.known = replace(known, refused=known.refused - SAMPLING)
 
     def settle(self, known: Capabilities) -> None:

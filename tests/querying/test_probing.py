@@ -46,6 +46,10 @@ def probed(asked: Study) -> tuple[Capabilities, str | None]:
     return asyncio.run(probe(asked, asked.models[0]))
 
 
+def received(server: ServerThread) -> int:
+    return int(str(server.stats["received"]))
+
+
 def yes(model: str, request: ChatRequest) -> str:
     return '{"answer": "yes"}'
 
@@ -58,12 +62,12 @@ def test_a_model_that_takes_everything_is_asked_once_and_then_never_again(
         asked = study(tmp_path, server.url + ("/v1" if provider == "openai" else ""), provider=provider)
         known, problem = probed(asked)
         assert problem is None
-        assert server.stats["received"] == 1
+        assert received(server) == 1
         again, _ = probed(asked)
         assert again == known
-        assert server.stats["received"] == 1
+        assert received(server) == 1
         probed(study(tmp_path, server.url + "/v1", "temperature = 0.5", provider))
-        assert server.stats["received"] == 2
+        assert received(server) == 2
 
 
 @pytest.mark.parametrize("fault", ["reject_temperature", "reject_response_format"])
@@ -74,13 +78,15 @@ def test_a_model_that_refuses_an_option_is_asked_twice_and_what_it_named_is_know
         asked = study(tmp_path, server.url + "/v1")
         known, problem = probed(asked)
         assert problem is None
-        assert server.stats["received"] == 2
+        assert received(server) == 2
         probed(asked)
-        assert server.stats["received"] == 2
+        assert received(server) == 2
     if fault == "reject_temperature":
-        assert (known.refused, known.refused_modes) == ({"temperature"}, frozenset())
+        assert known.refused == {"temperature"}
+        assert not known.refused_modes
     else:
-        assert (known.refused, known.refused_modes) == (frozenset(), {"json_schema"})
+        assert not known.refused
+        assert known.refused_modes == {"json_schema"}
 
 
 @pytest.mark.parametrize(
@@ -97,11 +103,11 @@ def test_what_is_wrong_is_one_line_after_at_most_two_calls(
 ) -> None:
     with ServerThread(yes, FaultPlan(script=script)) as server:
         _, problem = probed(study(tmp_path, server.url + "/v1"))
-        received = server.stats["received"]
+        calls = received(server)
     assert problem is not None
     assert says in problem
     assert "\n" not in problem
-    assert int(str(received)) <= 2
+    assert calls <= 2
 
 
 def test_a_key_that_is_not_set_is_said_without_a_call(
@@ -110,7 +116,7 @@ def test_a_key_that_is_not_set_is_said_without_a_call(
     monkeypatch.delenv("A_KEY_OF_NOBODY", raising=False)
     with ServerThread(yes, FaultPlan()) as server:
         _, problem = probed(study(tmp_path, server.url + "/v1", 'api_key_env = "A_KEY_OF_NOBODY"'))
-        assert server.stats["received"] == 0
+        assert received(server) == 0
     assert problem is not None
     assert "A_KEY_OF_NOBODY" in problem
 
@@ -129,7 +135,7 @@ def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path: Path) -> None:
     with ServerThread(yes, FaultPlan()) as server:
         asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 0.000001")
         _, problem = probed(asked)
-        assert server.stats["received"] == 0
+        assert received(server) == 0
     assert problem is not None
     assert "budget" in problem
 
