@@ -7,11 +7,13 @@ The life of a call::
          │                                                            (all given back as soon as the answer is read)
          ├─ ok, refused, truncated ─────────────────────────────────────────────> Completion
          ├─ unsupported, fatal, too many or too long ───────────────────────────> Completion (failed)
-         └─ rate limit, transient: wait holding nothing, then the next attempt
+         ├─ rate limit, transient: wait holding nothing, then the next attempt
+         └─ may have been billed and failed, or an empty answer: the same, but one more attempt at most
 
 What an attempt costs: its reported usage; where usage is missing, and where an attempt failed after it may have been
 answered and billed, its worst case. So the sum of ``cost_usd`` is never below the bill. A completion with a cost but
-without ``usage`` says that the cost is such a bound; the first one of a model is also logged.
+without ``usage`` says that the cost is such a bound; the first one of a model is also logged. A bill above what the
+request allowed stops the model (see `breaker`).
 """
 
 from __future__ import annotations
@@ -20,28 +22,31 @@ import asyncio
 import dataclasses
 import logging
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import httpx
 
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.attempts import Attempt, Tally, may_be_billed
+from metacog_pipeline.llm.breaker import Breaker
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.costs import billed_cost, estimate_input_tokens, output_token_bound, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
+from metacog_pipeline.llm.incoming import SendFailure
 from metacog_pipeline.llm.limiter import CallResult, Limiter
-from metacog_pipeline.llm.rates import Rates
+from metacog_pipeline.llm.rates import Rates, announced
+from metacog_pipeline.llm.reading import Reader
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import MAX_BODY_BYTES, NO_CONNECTION, Reply, SendFailure, send, timeouts
+from metacog_pipeline.llm.timeouts import timeouts_of
+from metacog_pipeline.llm.transport import MAX_BODY_BYTES, send
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
-from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, redacted, wire_for
-from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT
+from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
-# Statuses of gateways that gave up on a model which may have answered, and billed, behind them.
-MAYBE_BILLED_STATUSES = frozenset({408, 499, 502, 504, 520, 524})
+FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
+FIRST_ANSWERS = 2  # bills after which its whole concurrency is used
 
 _logger = logging.getLogger(__name__)
 
@@ -51,46 +56,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """How one attempt ended: what was read, what it cost (dollars), the wait the provider asked for (seconds)."""
-
-    completion: Completion
-    cost: float | None
-    retry_after: float | None
-
-
-class _Tally:
-    """What the attempts of one call add up to."""
-
-    __slots__ = ("attempts", "cost", "started", "started_at")
-
-    def __init__(self) -> None:
-        self.attempts = 0
-        self.cost: float | None = 0.0
-        self.started: float | None = None
-        self.started_at: datetime | None = None
-
-    def send(self, now: float, wall: datetime) -> None:
-        self.attempts += 1
-        if self.started is None:
-            self.started, self.started_at = now, wall
-
-    def charge(self, cost: float | None) -> None:
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-
-    def close(self, completion: Completion, now: float) -> Completion:
-        return dataclasses.replace(
-            completion,
-            cost_usd=self.cost,
-            attempts=self.attempts,
-            started_at=self.started_at,
-            latency_s=0.0 if self.started is None else now - self.started,
-        )
-
-
 class HttpChatModel:
-    """A `ChatModel` that asks a provider over HTTP. One event loop only."""
+    """A `ChatModel` that asks a provider over HTTP. One event loop only.
+
+    ``known`` is what is known of the model; it may be replaced while the model is open, and counts for the calls made
+    from then on. ``announced_limits`` are the limits a minute the provider has announced, named as in `Capabilities`.
+    """
 
     def __init__(
         self,
@@ -115,12 +86,16 @@ class HttpChatModel:
         self._budget = None if spec.free else budget
         self._rates = rates or Rates(spec.requests_per_minute, spec.tokens_per_minute)
         self._policy = retries or RetryPolicy()
-        self._halt = halt or Halt()
+        self._halt = (halt or Halt()).part()
+        self._breaker = Breaker(spec, self._halt)
         self._rng = rng or random.Random()
         self._now = now
         self._wire = wire_for(spec.provider)
-        self._timeouts = timeouts(spec.timeout_s)
-        self._own_limit = asyncio.Semaphore(spec.max_concurrency)
+        self._reader = Reader(spec, key, self._wire)
+        self._held_back = 0 if spec.free else max(0, spec.max_concurrency - FIRST_CALLS)
+        self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
+        self._answers = 0
+        self.announced_limits: Mapping[str, int] = {}
         self._warned_no_usage = False
 
     def __repr__(self) -> str:
@@ -131,8 +106,11 @@ class HttpChatModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
+        if (refusal := self._breaker.refusal()) is not None:
+            return dataclasses.replace(refusal, started_at=self._now())
+        known = self.known
         try:
-            call = self._wire.build(self.spec, request, self._key, self.known)
+            call = self._wire.build(self.spec, request, self._key, known)
         except UnsupportedConstraint as error:
             return Completion(
                 Status.FAILED,
@@ -143,31 +121,31 @@ class HttpChatModel:
                 error_code="unsupported_constraint",
                 error_message=one_line(str(error)),
             )
+        return await self._answered(call, request, known)
+
+    async def _answered(self, call: HttpCall, request: ChatRequest, known: Capabilities) -> Completion:
         loop = asyncio.get_running_loop()
         retries = Retries(self._policy, self._rng)
-        tally = _Tally()
-        last: Completion | None = None
+        tally = Tally()
         while True:
             try:
-                attempt = await self._attempt(call, request, tally)
-            except (BudgetSpent, NotSent):
-                if last is None:
-                    raise
-                return tally.close(last, loop.time())
-            tally.charge(attempt.cost)
-            last = attempt.completion
-            if last.status is not Status.FAILED:
-                return tally.close(last, loop.time())
-            pause = retries.pause(last.error_kind, attempt.retry_after, loop.time())
-            if pause is None:
-                return tally.close(last, loop.time())
-            try:
+                attempt = await self._attempt(call, request, known, tally)
+                tally.add(attempt)
+                pause = _pause(retries, attempt, loop.time())
+                if pause is None:
+                    return tally.close(loop.time())
                 with self._halt.unsent():
                     await asyncio.sleep(pause)
-            except NotSent:
-                return tally.close(last, loop.time())
+            except (BudgetSpent, NotSent):
+                if tally.last is not None:
+                    return tally.close(loop.time())
+                if (refusal := self._breaker.refusal()) is not None:
+                    return dataclasses.replace(refusal, started_at=self._now())
+                raise
 
-    async def _attempt(self, call: HttpCall, request: ChatRequest, tally: _Tally) -> _Attempt:
+    async def _attempt(
+        self, call: HttpCall, request: ChatRequest, known: Capabilities, tally: Tally
+    ) -> Attempt:
         """Wait for leave to send, send, read, and give everything back."""
         tokens = self._expected_tokens(request)
         with self._halt.unsent():
@@ -180,13 +158,14 @@ class HttpChatModel:
                 worst = worst_case_cost(self.spec, request)
                 reservation = await self._reserved(worst or 0.0)
                 tally.send(asyncio.get_running_loop().time(), self._now())
-                attempt = await self._charged(call, request, reservation, worst)
+                attempt = await self._charged(call, request, known, reservation, worst)
                 outcome, asked = _outcome(attempt.completion), attempt.retry_after
             finally:
                 self._limiter.release(slot, outcome, asked)
         finally:
             self._own_limit.release()
         self._settle_rate(tokens, attempt.completion)
+        self._open_up(attempt.completion)
         return attempt
 
     async def _reserved(self, worst: float) -> Reservation | None:
@@ -196,61 +175,52 @@ class HttpChatModel:
             return await self._budget.reserve(worst)
 
     async def _charged(
-        self, call: HttpCall, request: ChatRequest, reservation: Reservation | None, worst: float | None
-    ) -> _Attempt:
+        self,
+        call: HttpCall,
+        request: ChatRequest,
+        known: Capabilities,
+        reservation: Reservation | None,
+        worst: float | None,
+    ) -> Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""
         cost = worst
         try:
-            attempt = await self._sent(call, request, worst)
+            attempt = await self._sent(call, request, known, worst)
             cost = attempt.cost
+            self._breaker.note(request, known, attempt.completion.usage)
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
                 self._budget.charge(reservation, cost or 0.0)
 
-    async def _sent(self, call: HttpCall, request: ChatRequest, worst: float | None) -> _Attempt:
+    async def _sent(
+        self, call: HttpCall, request: ChatRequest, known: Capabilities, worst: float | None
+    ) -> Attempt:
+        limits = timeouts_of(self.spec, known, streamed=call.streamed)
+        assembler = self._wire.assembler() if call.streamed and self._wire.assembler is not None else None
         try:
-            reply = await send(self._http, call, self._timeouts, max_body=MAX_BODY_BYTES)
+            reply = await send(self._http, call, limits, max_body=MAX_BODY_BYTES, assembler=assembler)
         except SendFailure as failure:
-            completion = Completion(
-                Status.FAILED,
-                error_kind=failure.kind,
-                error_code=None if failure.maybe_billed else NO_CONNECTION,
-                error_message=redacted(str(failure), self._key),
-            )
             unbilled = None if worst is None else 0.0
-            return _Attempt(completion, worst if failure.maybe_billed else unbilled, None)
-        completion = self._read(reply)
+            return Attempt(
+                self._reader.broken(failure),
+                worst if failure.maybe_billed else unbilled,
+                failure.maybe_billed,
+                first_byte_at=None if failure.partial is None else failure.partial.first_byte_at,
+            )
+        completion = self._reader.completion(reply)
         retry_after = None
         if completion.status is Status.FAILED:
             retry_after = retry_after_s(reply.headers, self._now())
             if retry_after is not None:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
-        return _Attempt(completion, self._cost(request, reply.status, completion), retry_after)
-
-    def _read(self, reply: Reply) -> Completion:
-        body = reply.body
-        if self._key is not None and len(self._key) >= SECRET_LENGTH:
-            # Before parsing, so that no field, no text and no shortened message can hold a part of the key.
-            secret = self._key.encode()
-            if secret in body:
-                body = body.replace(secret, STRUCK_OUT.encode())
-        try:
-            return self._wire.read(self.spec, reply.status, reply.headers, body, self._key)
-        except Exception as error:  # an answer nobody foresaw must not end the run
-            _logger.warning(
-                "model %s: an answer could not be read (%s)", self.spec.name, type(error).__name__
-            )
-            return Completion(
-                Status.FAILED,
-                http_status=reply.status,
-                error_kind=ErrorKind.TRANSIENT,
-                error_code="unreadable",
-                error_message=f"the answer could not be read ({type(error).__name__})",
-            )
+        if not self.announced_limits:
+            self.announced_limits = announced(reply.headers)
+        cost = self._cost(request, reply.status, completion)
+        return Attempt(completion, cost, may_be_billed(reply.status), retry_after, reply.first_byte_at)
 
     def _cost(self, request: ChatRequest, status: int, completion: Completion) -> float | None:
-        if not (200 <= status < 300 or status in MAYBE_BILLED_STATUSES):
+        if not may_be_billed(status):
             return None if worst_case_cost(self.spec, request) is None else 0.0
         usage = completion.usage
         if completion.status is not Status.FAILED and None in (usage.input_tokens, usage.output_tokens):
@@ -269,10 +239,29 @@ class HttpChatModel:
             return 0
         return estimate_input_tokens(request) + output_token_bound(self.spec, request)
 
+    def _open_up(self, completion: Completion) -> None:
+        """Count an answer; after the first ones, which show what a call is billed, use all the concurrency."""
+        if not self._held_back or completion.status is Status.FAILED:
+            return
+        self._answers += 1
+        if self._answers >= FIRST_ANSWERS:
+            for _ in range(self._held_back):
+                self._own_limit.release()
+            self._held_back = 0
+
     def _settle_rate(self, reserved: int, completion: Completion) -> None:
         usage = completion.usage
         if reserved and usage.input_tokens is not None and usage.output_tokens is not None:
             self._rates.charge(reserved, usage.input_tokens + usage.output_tokens)
+
+
+def _pause(retries: Retries, attempt: Attempt, now: float) -> float | None:
+    """Return the seconds until the next attempt, ``None`` when there is to be none."""
+    if attempt.empty:
+        return retries.pause(ErrorKind.TRANSIENT, None, now, billed=True)
+    if attempt.completion.status is not Status.FAILED:
+        return None
+    return retries.pause(attempt.completion.error_kind, attempt.retry_after, now, billed=attempt.billed)
 
 
 def _outcome(completion: Completion) -> CallResult:

@@ -23,6 +23,15 @@ class Halt:
     def __init__(self) -> None:
         self._thrown = False
         self._waiting: set[asyncio.Task[Any]] = set()
+        self._parts: list[Halt] = []
+
+    def part(self) -> Halt:
+        """Return a switch that is thrown with this one and can be thrown alone, for one model of several."""
+        part = Halt()
+        if self._thrown:
+            part.throw()
+        self._parts.append(part)
+        return part
 
     def thrown(self) -> bool:
         """Return whether the switch has been thrown."""
@@ -33,6 +42,8 @@ class Halt:
         if self._thrown:
             return
         self._thrown = True
+        for part in self._parts:
+            part.throw()
         for task in self._waiting:
             task.cancel()
 

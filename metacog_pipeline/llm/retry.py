@@ -1,8 +1,9 @@
 """When a failed attempt is tried again, and after how long.
 
-Three fates, told apart by `ErrorKind` alone. *Rate limit*: wait as long as the provider asks (or back off), for a
+Three fates, told apart by `ErrorKind`. *Rate limit*: wait as long as the provider asks (or back off), for a
 bounded total time. *Transient*: exponential backoff with full jitter, for a bounded number of attempts. *Unsupported*
-and *fatal*: never again, because the same call would fail the same way.
+and *fatal*: never again, because the same call would fail the same way. An attempt that may have been billed is followed
+by at most one more, whatever failed: the same answer is paid for twice at most.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from datetime import UTC, datetime
 from metacog_pipeline.llm.types import ErrorKind
 
 TRANSIENT_ATTEMPTS = 6  # five waits of 15.5 s together on average, 31 s at most: a restart, not an outage
+BILLED_ATTEMPTS = 2  # sends that may have been billed and brought no answer, the first included
 BACKOFF_BASE_S = 1.0
 BACKOFF_CAP_S = 30.0
 RATE_LIMIT_TOTAL_S = 900.0  # an account that refuses for a quarter of an hour is not available
@@ -28,10 +30,12 @@ RETRY_AFTER_SPREAD = 0.1  # waits are lengthened by up to a tenth, so that waiti
 class RetryPolicy:
     """The thresholds of retrying; times in seconds.
 
-    ``transient_attempts`` counts sends that may end in a transient failure, the first included.
+    ``transient_attempts`` counts sends that may end in a transient failure, the first included, ``billed_attempts``
+    those of them that may have been billed.
     """
 
     transient_attempts: int = TRANSIENT_ATTEMPTS
+    billed_attempts: int = BILLED_ATTEMPTS
     backoff_base_s: float = BACKOFF_BASE_S
     backoff_cap_s: float = BACKOFF_CAP_S
     rate_limit_total_s: float = RATE_LIMIT_TOTAL_S
@@ -41,20 +45,27 @@ class RetryPolicy:
 class Retries:
     """What has gone wrong with one call so far, and what to do next."""
 
-    __slots__ = ("_limited", "_limited_since", "_policy", "_rng", "_transient")
+    __slots__ = ("_billed", "_limited", "_limited_since", "_policy", "_rng", "_transient")
 
     def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
         self._policy = policy
         self._rng = rng
         self._transient = 0
+        self._billed = 0
         self._limited = 0
         self._limited_since: float | None = None
 
-    def pause(self, kind: ErrorKind | None, retry_after: float | None, now: float) -> float | None:
+    def pause(
+        self, kind: ErrorKind | None, retry_after: float | None, now: float, *, billed: bool = False
+    ) -> float | None:
         """Return the seconds to wait before the next attempt, or ``None`` to give up.
 
-        ``retry_after`` is the wait the provider asked for, ``now`` a monotonic clock.
+        ``retry_after`` is the wait the provider asked for, ``now`` a monotonic clock; ``billed`` says whether the
+        attempt may have been billed.
         """
+        self._billed += billed
+        if billed and self._billed >= self._policy.billed_attempts:
+            return None
         if kind is ErrorKind.RATE_LIMIT:
             return self._pause_limited(retry_after, now)
         if kind is ErrorKind.TRANSIENT:

@@ -6,33 +6,23 @@ to the connections it holds, and collapses above some twenty of them.
 Decisions held here. Redirects are never followed, because a followed POST may reach another host with the key.
 Proxies, netrc and cookies are never taken from the environment or kept between calls; certificate locations
 (``SSL_CERT_FILE``, ``SSL_CERT_DIR``) are. An answer is whole or it is a failure, never a silent part.
-
-::
-
-    SendFailure            the call brought no answer
-        maybe_billed       False when nothing can have reached the provider
-        kind               TRANSIENT, or FATAL / UNSUPPORTED when trying again cannot help
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.incoming import Incoming, Reply, SendFailure
+from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S, Deadline, Timeouts
 from metacog_pipeline.llm.types import ErrorKind
-from metacog_pipeline.llm.wire.types import HttpCall
+from metacog_pipeline.llm.wire.types import Assembler, HttpCall
 
-CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS: a server that takes longer is not there
 POOL_TIMEOUT_S = 30.0  # a free connection, and a new one where none is free
-WRITE_TIMEOUT_S = 30.0
 KEEPALIVE_S = 15.0  # below the idle limits of usual gateways, so that no call meets a connection being closed
 DNS_CACHE_S = 300
 NO_CONNECTION = "no_connection"  # the code of a failure before anything could be sent
@@ -40,7 +30,6 @@ MAX_CONNECTIONS = 1000  # the ceiling of any model's concurrency: the limiter de
 MAX_BODY_BYTES = (
     64 * 2**20
 )  # far above any answer with log-probabilities; 100 such in flight still fit a machine
-ENCODINGS = frozenset({"gzip", "deflate"})  # as offered; others, or nested ones, could unpack without end
 
 _UNSENT = (
     httpx.ConnectError,
@@ -57,26 +46,10 @@ _HEADERS = {
     "accept-encoding": "gzip, deflate",
     "user-agent": "metacog-pipeline",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole answer. ``headers`` are looked up in lower case; ``body`` is decompressed."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-class SendFailure(Exception):
-    """No whole answer came back. The message is one line without headers or key."""
-
-    def __init__(
-        self, message: str, *, maybe_billed: bool = True, kind: ErrorKind = ErrorKind.TRANSIENT
-    ) -> None:
-        super().__init__(one_line(message, 300))
-        self.maybe_billed = maybe_billed
-        self.kind = kind
+# The deadline of the attempt watches over everything after the connection; see `timeouts`.
+_EXTENSIONS = {
+    "timeout": {"connect": CONNECT_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "read": None}
+}
 
 
 def open_http(
@@ -90,14 +63,10 @@ def open_http(
         context = verify or httpx.create_ssl_context()
         transport = AiohttpTransport(verify=context, client=lambda: _session(context))
     return httpx.AsyncClient(
-        transport=transport, timeout=timeouts(timeout_s), follow_redirects=False, trust_env=False
-    )
-
-
-def timeouts(timeout_s: float) -> httpx.Timeout:
-    """Return the four timeouts of a call whose answer may keep silent for ``timeout_s`` seconds."""
-    return httpx.Timeout(
-        connect=CONNECT_TIMEOUT_S, read=timeout_s, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S
+        transport=transport,
+        timeout=httpx.Timeout(CONNECT_TIMEOUT_S, read=timeout_s, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S),
+        follow_redirects=False,
+        trust_env=False,
     )
 
 
@@ -110,20 +79,45 @@ def _session(context: ssl.SSLContext) -> aiohttp.ClientSession:
     )
 
 
-async def send(http: httpx.AsyncClient, call: HttpCall, limits: httpx.Timeout, *, max_body: int) -> Reply:
+async def send(
+    http: httpx.AsyncClient,
+    call: HttpCall,
+    limits: Timeouts,
+    *,
+    max_body: int,
+    assembler: Assembler | None = None,
+) -> Reply:
     """Send ``call`` and return its whole answer. Raises `SendFailure` and nothing else but cancellation.
 
-    The attempt as a whole may take the connect, write and read timeouts together: aiohttp has no timer for a stuck
-    write, and a provider that drips one byte a minute would satisfy a read timeout for ever.
+    With an ``assembler``, an answer that comes as a stream of events is put together by it. A stream that breaks after
+    the provider said that it is whole is whole.
     """
-    extensions = {"timeout": limits.as_dict()}
+    request = _request(call)
+    incoming = Incoming(assembler, max_body)
+    deadline = Deadline(limits)
+    try:
+        async with deadline:
+            response = await http.send(request, stream=True, auth=None, follow_redirects=False)
+            try:
+                await incoming.read(response, deadline)
+            finally:
+                await response.aclose()
+    except Exception as error:
+        if not incoming.whole:
+            raise _failure(error, request.url.host, deadline, incoming) from None
+    reply = incoming.reply()
+    assert reply is not None, "a call that did not fail has an answer"
+    return reply
+
+
+def _request(call: HttpCall) -> httpx.Request:
     try:
         request = httpx.Request(
             call.method,
             _parsed(call.url),
             headers=_HEADERS | dict(call.headers),
             content=call.body,
-            extensions=extensions,
+            extensions=_EXTENSIONS,
         )
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         # Not chained: the message of a rejected header shows its value, which may be the key.
@@ -138,18 +132,7 @@ async def send(http: httpx.AsyncClient, call: HttpCall, limits: httpx.Timeout, *
             maybe_billed=False,
             kind=ErrorKind.FATAL,
         )
-    try:
-        async with asyncio.timeout(whole_s(limits)):
-            response = await http.send(request, stream=True, auth=None, follow_redirects=False)
-            try:
-                body = await _whole_body(response, max_body)
-            finally:
-                await response.aclose()
-    except SendFailure:
-        raise
-    except Exception as error:
-        raise _failure(error, request.url.host, limits) from None
-    return Reply(response.status_code, response.headers, body)
+    return request
 
 
 @functools.lru_cache(maxsize=64)
@@ -158,47 +141,14 @@ def _parsed(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
-def whole_s(limits: httpx.Timeout) -> float | None:
-    """Return the seconds an attempt as a whole may take, ``None`` when one of its parts is unlimited."""
-    parts = (limits.connect, limits.write, limits.read)
-    return None if None in parts else sum(part for part in parts if part is not None)
+def _failure(error: Exception, host: str, deadline: Deadline, incoming: Incoming) -> SendFailure:
+    """Return what ``error`` means, with what had come; its own text is quoted only where it is ours."""
+    failure = error if isinstance(error, SendFailure) else _named(error, host, deadline)
+    failure.partial = incoming.partial()
+    return failure
 
 
-async def _whole_body(response: httpx.Response, max_body: int) -> bytes:
-    _check_encoding(response)
-    announced = response.headers.get("content-length", "")
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in response.aiter_bytes():
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > max_body:
-            raise SendFailure(
-                f"the answer is longer than {max_body:,} bytes, the most that is kept: nothing of it was kept; "
-                "lower max_tokens or check what answers at base_url",
-                kind=ErrorKind.UNSUPPORTED,
-            )
-    # Of a compressed answer the length on the line is announced, not that of the text.
-    came = response.num_bytes_downloaded or None if "content-encoding" in response.headers else size
-    if response.is_success and announced.isdecimal() and came not in (int(announced), None):
-        raise SendFailure(f"the answer was cut: {came:,} of {int(announced):,} bytes came")
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-
-
-def _check_encoding(response: httpx.Response) -> None:
-    """Raise `SendFailure` for an answer packed in another way than offered, before any of it is unpacked."""
-    named = [name.strip().lower() for name in response.headers.get("content-encoding", "").split(",")]
-    packed = [name for name in named if name not in ("", "identity")]
-    if packed and (len(packed) > 1 or packed[0] not in ENCODINGS):
-        raise SendFailure(
-            f"the answer is encoded as {', '.join(packed)[:80]!r}, and only gzip or deflate were offered: check what "
-            "answers at base_url",
-            kind=ErrorKind.FATAL,
-        )
-
-
-def _failure(error: Exception, host: str, limits: httpx.Timeout) -> SendFailure:
-    """Return what ``error`` means; its own text is quoted only where it can hold nothing but an address."""
+def _named(error: Exception, host: str, deadline: Deadline) -> SendFailure:
     cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError | OSError) else error
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         return SendFailure(
@@ -207,12 +157,14 @@ def _failure(error: Exception, host: str, limits: httpx.Timeout) -> SendFailure:
             kind=ErrorKind.FATAL,
         )
     if _never_sent(error, cause):
+        within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
         return SendFailure(
-            f"no connection to {host} ({type(cause).__name__}): check base_url, the network, and that the server is up",
+            f"no connection to {host}{within} ({type(cause).__name__}): check base_url, the network, and that the "
+            "server is up",
             maybe_billed=False,
         )
-    if isinstance(cause, TimeoutError | httpx.TimeoutException):
-        return SendFailure(f"no whole answer from {host} within {limits.read:g} s ({type(cause).__name__})")
+    if deadline.expired:
+        return SendFailure(f"no whole answer from {host}: {deadline.missed()}")
     return SendFailure(
         f"the connection to {host} broke before the whole answer came ({type(cause).__name__})"
     )

@@ -33,8 +33,8 @@ from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
+from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.transport import Reply, SendFailure
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
 from metacog_pipeline.llm.wire import HttpCall, wire_for
 from metacog_pipeline.querying import session

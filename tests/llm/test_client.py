@@ -53,13 +53,33 @@ def test_permanent_failures_are_asked_once(
     assert completion.cost_usd == 0
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [500, 503])
 def test_transient_failures_are_retried_until_an_answer_comes(virtual: Run, bench: Any, status: int) -> None:
     provider = bench.provider([bench.error(status), bench.error(status)])
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 3)
     assert completion.error_kind is None
     assert completion.latency_s == pytest.approx(provider.times[-1] - provider.times[0] + 0.2)
+
+
+@pytest.mark.parametrize("status", [408, 499, 502, 504, 520, 524])
+def test_a_failure_that_may_have_been_billed_is_followed_by_one_more_try_at_most(
+    virtual: Run, bench: Any, status: int
+) -> None:
+    completion = virtual(bench.model(bench.provider([bench.error(status)])).complete(bench.request()))
+    assert (completion.status, completion.attempts, completion.attempts_billed) == (Status.OK, 2, 2)
+    provider = bench.provider([bench.error(status)] * 2)
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.attempts, completion.attempts_billed) == (Status.FAILED, 2, 2)
+    assert len(provider.requests) == 2
+
+
+def test_failures_that_cost_nothing_do_not_use_up_the_try_after_a_billed_one(
+    virtual: Run, bench: Any
+) -> None:
+    provider = bench.provider([bench.error(500), bench.error(504), bench.error(503), bench.reply("B")])
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.text, completion.attempts, completion.attempts_billed) == ("B", 4, 2)
 
 
 def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual: Run, bench: Any) -> None:
@@ -97,7 +117,9 @@ def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual: Run, bench: Any
                 yield b" "
 
     provider = bench.provider(lambda n, _: httpx.Response(200, stream=Drip()))
-    model = bench.model(provider, spec=bench.spec(timeout_s=30.0), retries=RetryPolicy(transient_attempts=1))
+    model = bench.model(
+        provider, spec=bench.spec(timeout_s=30.0, effort="low"), retries=RetryPolicy(transient_attempts=1)
+    )
     completion = virtual(model.complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
     assert completion.latency_s <= 30 + 10 + 30 + 1

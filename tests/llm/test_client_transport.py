@@ -81,13 +81,22 @@ def test_all_four_timeouts_are_explicit() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [Fault.RESET, Fault.CUT, Fault.INVALID_JSON, Fault.SERVER_ERROR, Fault.UNAVAILABLE, Fault.RATE_LIMIT],
+    ("fault", "times"),
+    [
+        (Fault.RESET, 1),
+        (Fault.CUT, 1),
+        (Fault.INVALID_JSON, 1),
+        (Fault.SERVER_ERROR, 2),
+        (Fault.UNAVAILABLE, 2),
+        (Fault.RATE_LIMIT, 2),
+    ],
 )
-def test_every_fault_that_may_pass_is_survived(fault: Fault) -> None:
-    with ServerThread(lambda m, r: "B", FaultPlan(script=(fault, fault), retry_after_s=0.1)) as server:
+def test_every_fault_that_may_pass_is_survived_once_where_it_may_have_been_billed(
+    fault: Fault, times: int
+) -> None:
+    with ServerThread(lambda m, r: "B", FaultPlan(script=(fault,) * times, retry_after_s=0.1)) as server:
         (completion,) = asyncio.run(ask(spec(f"{server.url}/v1"), retries=QUICK))
-    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 3)
+    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 1 + times)
 
 
 @pytest.mark.parametrize("fault", [Fault.QUOTA, Fault.UNAUTHORIZED, Fault.MODEL_NOT_FOUND])
@@ -250,7 +259,9 @@ def test_under_many_faults_every_call_ends_and_the_ledger_agrees(
         completions = asyncio.run(ask(spec(f"{server.url}/v1"), 300, patient, budget=budget))
         received = server.stats["received"]
     budget.close()
-    assert {completion.status for completion in completions} == {Status.OK}
+    # Only what may have been billed twice is given up.
+    assert {c.attempts_billed for c in completions if c.status is not Status.OK} <= {2}
+    assert sum(completion.status is Status.OK for completion in completions) >= 250
     assert sum(completion.attempts for completion in completions) == received
     assert sum(c.cost_usd or 0.0 for c in completions) == pytest.approx(budget.figures().spent)
     assert budget.figures().reserved == 0

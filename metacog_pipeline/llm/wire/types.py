@@ -41,11 +41,18 @@ class Assembler(Protocol):
         """What has come of the answer's text so far."""
 
     @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far, where the provider shows it."""
+
+    @property
     def finished(self) -> bool:
         """Whether the provider said that the reply is whole: a stream may end before."""
 
     def body(self) -> bytes:
-        """Return the body that a reply in one piece would have had; `read` decodes it."""
+        """Return the body that a reply in one piece would have had; `read` decodes it.
+
+        Of a stream that is not whole it is the body of an error, the provider's own where the stream held one.
+        """
 
 
 Build = Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]

@@ -1,0 +1,61 @@
+"""Stopping a model whose provider bills more than was asked for.
+
+The budget holds because a request has a most it can be billed. A provider that bills more output than the request
+allowed has shown that there is no such most, so nothing further is sent to that model: the answer is paid for and
+kept, calls on their way are finished, and every other call is given up before it is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from metacog_pipeline.llm import costs
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.halt import Halt
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
+
+# Some servers count the tokens of their template that end a turn or open a channel: a handful for each part of a reply.
+TOLERATED_TOKENS = 32
+TOLERATED_SHARE = 0.02  # of the limit: what a server generates before it looks at its count again
+OVERBILLED = "overbilled"
+
+_logger = logging.getLogger(__name__)
+
+
+class Breaker:
+    """Watches the bills of one model; ``halt`` gives up its calls that are not sent yet."""
+
+    def __init__(self, spec: ModelSpec, halt: Halt) -> None:
+        self.halt = halt
+        self._spec = spec
+        self._line: str | None = None
+
+    def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
+        """Look at the bill of one answer; the first that is too high stops the model."""
+        billed = usage.output_tokens
+        if billed is None or self._line is not None:
+            return
+        most = costs.output_token_bound(self._spec, request) + known.thinking_room(self._spec)
+        if billed <= most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE):
+            return
+        self._line = (
+            f"model {self._spec.name} billed {billed:,} output tokens where the request allowed {most:,} (max_tokens and "
+            "room to think): nothing more is sent to it, because no budget holds then; raise thinking_tokens or "
+            "max_tokens in its row, or lower effort, and run again"
+        )
+        _logger.warning("%s", self._line)
+        self.halt.throw()
+
+    def refusal(self) -> Completion | None:
+        """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
+        if self._line is None:
+            return None
+        return Completion(
+            Status.FAILED,
+            cost_usd=0.0,
+            attempts=0,
+            error_kind=ErrorKind.FATAL,
+            error_code=OVERBILLED,
+            error_message=self._line,
+        )

@@ -1,0 +1,203 @@
+"""What is billed for nothing: empty answers, bills above the limit, and calls before the first bill is known."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.breaker import OVERBILLED, TOLERATED_TOKENS
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.client import FIRST_ANSWERS, FIRST_CALLS
+from metacog_pipeline.llm.limiter import Limiter
+from metacog_pipeline.llm.types import ErrorKind, Status
+
+Run = Callable[[Any], Any]
+NO_THINKING = Capabilities(reasons=False)
+COST = (100 * 1.0 + 10 * 2.0) / 1e6
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_answer_is_asked_for_once_more_and_both_are_paid(
+    virtual: Run, bench: Any, budget: Any, text: str
+) -> None:
+    opened = budget(100.0)
+    provider = bench.provider([bench.reply(text)])
+    completion = virtual(bench.model(provider, budget=opened).complete(bench.request()))
+    opened.close()
+    assert (completion.status, completion.text) == (Status.OK, "A")
+    assert (completion.attempts, completion.attempts_billed) == (2, 2)
+    assert completion.cost_usd == pytest.approx(2 * COST)
+    assert opened.figures().spent == pytest.approx(2 * COST)
+
+
+def test_an_answer_that_is_empty_twice_is_an_empty_answer(virtual: Run, bench: Any) -> None:
+    provider = bench.provider(lambda n, _: bench.reply(""))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.text) == (Status.OK, "")
+    assert (completion.attempts, len(provider.requests)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "second", [httpx.ReadTimeout("slow"), httpx.Response(401, json={"error": {"code": "x"}})]
+)
+def test_an_empty_answer_stays_one_when_the_second_try_fails(virtual: Run, bench: Any, second: Any) -> None:
+    completion = virtual(bench.model(bench.provider([bench.reply(""), second])).complete(bench.request()))
+    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "", 2)
+    assert completion.error_kind is None
+
+
+@pytest.mark.parametrize(
+    ("finish", "message"),
+    [
+        ("length", {"content": ""}),
+        ("content_filter", {"content": ""}),
+        ("stop", {"content": None, "refusal": "no"}),
+    ],
+)
+def test_an_empty_answer_that_was_cut_or_refused_is_not_asked_for_again(
+    virtual: Run, bench: Any, finish: str, message: dict[str, object]
+) -> None:
+    choices = [{"finish_reason": finish, "message": message}]
+    provider = bench.provider(lambda n, _: bench.reply(choices=choices))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert completion.status in (Status.TRUNCATED, Status.REFUSED)
+    assert len(provider.requests) == 1
+
+
+def overbilling(bench: Any, tokens: int, **more: Any) -> tuple[Any, Any]:
+    provider = bench.provider(lambda n, _: bench.reply(usage=(10, tokens)))
+    return bench.model(provider, known=NO_THINKING, **more), provider
+
+
+def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(
+    virtual: Run, bench: Any, budget: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    opened = budget(100.0)
+    model, provider = overbilling(bench, 5000, budget=opened)
+    first = virtual(model.complete(bench.request(max_tokens=50)))
+    second = virtual(model.complete(bench.request(max_tokens=50)))
+    opened.close()
+    assert (first.status, first.text, first.usage.output_tokens) == (Status.OK, "A", 5000)
+    assert first.cost_usd == pytest.approx((10 * 1.0 + 5000 * 2.0) / 1e6)
+    assert opened.figures().spent == pytest.approx(first.cost_usd)
+    assert opened.figures().reserved == 0
+    assert (second.status, second.error_kind, second.error_code) == (
+        Status.FAILED,
+        ErrorKind.FATAL,
+        OVERBILLED,
+    )
+    assert (second.attempts, second.cost_usd, len(provider.requests)) == (0, 0.0, 1)
+    line = second.error_message or ""
+    assert "5,000 output tokens where the request allowed 50" in line
+    assert "thinking_tokens" in line
+    assert caplog.text.count("5,000 output tokens") == 1
+
+
+def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(
+    virtual: Run, bench: Any
+) -> None:
+    model, provider = overbilling(bench, 5000, limiter=Limiter(3))
+
+    async def main() -> list[Any]:
+        return await asyncio.gather(*(model.complete(bench.request()) for _ in range(20)))
+
+    completions = virtual(main())
+    kept = [one for one in completions if one.status is Status.OK]
+    assert len(kept) == len(provider.requests) == 3
+    assert all(one.error_code == OVERBILLED for one in completions if one.status is not Status.OK)
+
+
+def test_other_models_of_the_session_go_on(virtual: Run, bench: Any) -> None:
+    from metacog_pipeline.llm.halt import Halt
+
+    halt = Halt()
+    model, _ = overbilling(bench, 5000, halt=halt)
+    other = bench.model(bench.provider(), halt=halt)
+    virtual(model.complete(bench.request()))
+    assert virtual(other.complete(bench.request())).status is Status.OK
+    assert not halt.thrown()
+
+
+@pytest.mark.parametrize("tokens", [50, 50 + TOLERATED_TOKENS])
+def test_tokens_of_a_template_are_tolerated(virtual: Run, bench: Any, tokens: int) -> None:
+    model, _ = overbilling(bench, tokens)
+    for _ in range(2):
+        assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+
+
+def test_room_to_think_is_no_overbilling(virtual: Run, bench: Any) -> None:
+    model, _ = overbilling(bench, 3000, spec=bench.spec(thinking_tokens=3000))
+    for _ in range(2):
+        assert virtual(model.complete(bench.request())).status is Status.OK
+
+
+def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual: Run, bench: Any) -> None:
+    """Failures say nothing about what an answer is billed."""
+    provider = bench.provider([bench.error(500)] * 6)
+    peaks: list[int] = []
+    model = bench.model(provider, limiter=Limiter(100, start=50))
+
+    async def ask() -> None:
+        completion = await model.complete(bench.request())
+        assert completion.status is Status.OK
+        peaks.append(provider.peak)
+
+    async def main() -> None:
+        await asyncio.gather(*(ask() for _ in range(60)))
+
+    virtual(main())
+    assert peaks[FIRST_ANSWERS - 1] == FIRST_CALLS
+    assert provider.peak == 50
+
+
+def test_a_free_model_starts_at_once(virtual: Run, bench: Any) -> None:
+    provider = bench.provider()
+    model = bench.model(provider, spec=bench.spec(price_in=0, price_out=0), limiter=Limiter(100, start=50))
+
+    async def main() -> None:
+        await asyncio.gather(*(model.complete(bench.request()) for _ in range(50)))
+
+    virtual(main())
+    assert provider.peak == 50
+
+
+def test_the_body_is_kept_where_the_row_asks_for_it(virtual: Run, bench: Any) -> None:
+    reply = bench.reply(f"B {bench.key}")
+    for keep, raw in ((True, reply.content.replace(bench.key.encode(), b"[key]")), (False, None)):
+        model = bench.model(bench.provider([reply]), spec=bench.spec(keep_raw=keep))
+        assert virtual(model.complete(bench.request())).raw == raw
+
+
+@pytest.mark.parametrize(
+    ("headers", "limits"),
+    [
+        (
+            {"x-ratelimit-limit-requests": "500", "x-ratelimit-limit-tokens": "200000"},
+            {"requests_per_minute": 500, "tokens_per_minute": 200_000},
+        ),
+        ({"anthropic-ratelimit-requests-limit": "50"}, {"requests_per_minute": 50}),
+        ({"x-ratelimit-limit-requests": "many", "x-ratelimit-limit-tokens": "-1"}, {}),
+        ({"x-ratelimit-limit-requests": "9" * 400, "x-ratelimit-limit-tokens": "0"}, {}),
+        ({}, {}),
+    ],
+)
+def test_the_limits_a_provider_announces_are_kept(
+    virtual: Run, bench: Any, headers: dict[str, str], limits: dict[str, int]
+) -> None:
+    reply = httpx.Response(200, headers=headers, content=bench.reply().content)
+    model = bench.model(bench.provider([reply]))
+    virtual(model.complete(bench.request()))
+    assert model.announced_limits == limits
+
+
+def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual: Run, bench: Any) -> None:
+    model = bench.model(bench.provider(lambda n, _: bench.reply(usage=(10, 1000))))
+    assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+    assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+    model.known = NO_THINKING
+    assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+    assert virtual(model.complete(bench.request(max_tokens=50))).error_code == OVERBILLED

@@ -1,0 +1,267 @@
+"""Streamed replies: put together, kept when they break, and never waited for without end."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.timeouts import FINISH_GRACE_S
+from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Status
+from metacog_pipeline.llm.wire import HttpCall, Wire, openai
+
+Run = Callable[[Any], Any]
+ONCE = RetryPolicy(transient_attempts=1)
+EVENTS = {"content-type": "text/event-stream"}
+DONE = b"data: [DONE]\n\n"
+
+
+class Joined:
+    """An assembler of ``{"text": …}``, ``{"thought": …}`` and ``{"error": …}``; ``[DONE]`` ends it."""
+
+    def __init__(self) -> None:
+        self.text, self.reasoning, self.finished = "", "", False
+        self.usage: object = {"prompt_tokens": 100, "completion_tokens": 10}
+        self.error: object = None
+
+    def feed(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self.finished = True
+            return
+        try:
+            event = json.loads(data)
+        except ValueError:
+            self.error = {"type": "invalid_event"}
+            return
+        self.text += event.get("text", "")
+        self.reasoning += event.get("thought", "")
+        self.usage = event.get("usage", self.usage)
+        self.error = event.get("error", self.error)
+
+    def body(self) -> bytes:
+        if self.error is not None or not self.finished:
+            return json.dumps({"error": self.error or {"type": "stream_cut", "message": "cut"}}).encode()
+        message = {"content": self.text, "reasoning_content": self.reasoning}
+        return json.dumps(
+            {"choices": [{"finish_reason": "stop", "message": message}], "usage": self.usage}
+        ).encode()
+
+
+def _build(spec: ModelSpec, request: ChatRequest, key: str | None, known: Capabilities) -> HttpCall:
+    call = openai.build(spec, request, key, known)
+    return HttpCall(call.url, call.headers, call.body, streamed=True)
+
+
+class Stream(httpx.AsyncByteStream):
+    """Sends pieces; a number is a wait in seconds, an exception breaks the connection."""
+
+    def __init__(self, pieces: Sequence[bytes | float | Exception], for_ever: bool = False) -> None:
+        self.pieces, self.for_ever = pieces, for_ever
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            for piece in self.pieces:
+                if isinstance(piece, Exception):
+                    raise piece
+                if isinstance(piece, bytes):
+                    yield piece
+                else:
+                    await asyncio.sleep(piece)
+            if not self.for_ever:
+                return
+
+
+def event(**fields: object) -> bytes:
+    return b"data: " + json.dumps(fields, ensure_ascii=False).encode() + b"\n\n"
+
+
+def streaming(bench: Any, *replies: httpx.Response, **more: Any) -> Any:
+    """Return a model whose calls are answered with ``replies`` in turn, and the provider."""
+    provider = bench.provider(list(replies), latency=0.2)
+    spec = bench.spec(**more.pop("spec", {}))
+    model = bench.model(provider, spec=spec, **more)
+    wire = Wire(_build, openai.read, Joined)
+    model._wire, model._reader._wire = wire, wire
+    return model
+
+
+def said(*pieces: bytes | float | Exception, for_ever: bool = False, **headers: str) -> httpx.Response:
+    return httpx.Response(200, headers=EVENTS | headers, stream=Stream(pieces, for_ever))
+
+
+def ask(virtual: Run, bench: Any, *replies: httpx.Response, **more: Any) -> Any:
+    return virtual(streaming(bench, *replies, **more).complete(bench.request()))
+
+
+def test_a_stream_is_read_as_the_answer_it_is(virtual: Run, bench: Any) -> None:
+    pieces = (b": keep-alive\n\n", 3.0, event(thought="hm"), 1.0, event(text="B"), event(text="!"), DONE)
+    completion = ask(virtual, bench, said(*pieces))
+    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B!", 1)
+    assert (completion.usage.input_tokens, completion.usage.output_tokens) == (100, 10)
+    assert completion.latency_first_s == pytest.approx(3.2)
+    assert completion.latency_s == pytest.approx(4.2)
+    assert completion.attempts_billed == 1
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_stream_cut_anywhere_by_the_network_is_put_together(virtual: Run, bench: Any, end: bytes) -> None:
+    whole = (event(text="Größe 10\u202f€ 🙂") + DONE).replace(b"\n", end)
+    completion = ask(virtual, bench, said(*(whole[at : at + 1] for at in range(len(whole)))))
+    assert completion.text == "Größe 10\u202f€ 🙂"
+
+
+def test_a_stream_without_a_last_newline_is_whole(virtual: Run, bench: Any) -> None:
+    assert ask(virtual, bench, said(event(text="B"), b"data: [DONE]")).text == "B"
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
+def test_a_plain_body_in_answer_to_a_request_for_a_stream_is_read_as_such(
+    virtual: Run, bench: Any, content_type: str
+) -> None:
+    body = bench.reply("B").content
+    reply = httpx.Response(200, headers={"content-type": content_type}, content=body)
+    completion = ask(virtual, bench, reply)
+    assert (completion.text, completion.usage.output_tokens) == ("B", 10)
+    assert completion.latency_first_s == pytest.approx(0.2)
+
+
+def test_an_error_status_in_answer_to_a_request_for_a_stream_is_that_error(virtual: Run, bench: Any) -> None:
+    completion = ask(virtual, bench, bench.error(400, "unsupported_parameter"))
+    assert (completion.error_kind, completion.http_status) == (ErrorKind.UNSUPPORTED, 400)
+    assert completion.attempts_billed == 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [httpx.ReadError("reset"), b"", b'data: {"text": "\xf0\x9f', 10_000.0],
+    ids=["reset", "end", "inside a character", "silence"],
+)
+def test_what_had_streamed_before_a_break_is_kept_and_asked_once_more(
+    virtual: Run, bench: Any, end: bytes | float | Exception
+) -> None:
+    broken = (event(thought="a thought"), event(text="half an an"), end)
+    provider_gives = (said(*broken), said(*broken), said(event(text="B"), DONE))
+    completion = ask(virtual, bench, *provider_gives)
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert (completion.text, completion.reasoning_text) == ("half an an", "a thought")
+    assert (completion.attempts, completion.attempts_billed) == (2, 2)
+    assert completion.usage.output_tokens is None
+
+
+def test_a_break_after_the_last_event_loses_nothing(virtual: Run, bench: Any) -> None:
+    completion = ask(virtual, bench, said(event(text="B"), DONE, httpx.ReadError("reset")))
+    assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 1)
+
+
+def test_a_stream_that_stays_open_after_its_last_event_is_left(virtual: Run, bench: Any) -> None:
+    completion = ask(virtual, bench, said(event(text="B"), DONE, 10_000.0))
+    assert (completion.status, completion.text) == (Status.OK, "B")
+    assert completion.latency_s == pytest.approx(0.2 + FINISH_GRACE_S)
+
+
+def test_usage_that_follows_the_last_word_is_read(virtual: Run, bench: Any) -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 3}
+    completion = ask(virtual, bench, said(event(text="B"), DONE, 0.5, event(usage=usage)))
+    assert (completion.usage.input_tokens, completion.usage.output_tokens) == (7, 3)
+
+
+def test_text_of_a_broken_stream_outlives_a_second_try_that_brought_none(virtual: Run, bench: Any) -> None:
+    broken = said(event(text="half"), httpx.ReadError("reset"))
+    completion = ask(virtual, bench, broken, bench.error(504))
+    assert (completion.status, completion.text, completion.http_status) == (Status.FAILED, "half", 504)
+
+
+def test_an_error_inside_a_stream_is_that_error_with_the_text_so_far(virtual: Run, bench: Any) -> None:
+    failing = event(error={"code": "invalid_api_key", "message": "revoked"})
+    completion = ask(virtual, bench, said(event(text="half"), failing))
+    assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, "invalid_api_key")
+    assert completion.text == "half"
+
+
+def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual: Run, bench: Any) -> None:
+    broken = said(event(thought=bench.key), event(text=f"it is {bench.key}"), httpx.ReadError("reset"))
+    completion = ask(virtual, bench, broken, retries=ONCE)
+    assert completion.text == "it is [key]"
+    assert bench.key not in repr(completion)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "fields", "after", "key"),
+    [
+        ([], {"first_byte_timeout_s": 7.0}, 7.0, "no first byte within 7 s: raise first_byte_timeout_s"),
+        ([], {"timeout_s": 10.0, "effort": "high"}, 50.0, "within 50 s: raise first_byte_timeout_s"),
+        ([event(text="a")], {"gap_timeout_s": 5.0}, 5.2, "nothing more came for 5 s: raise gap_timeout_s"),
+        ([event(text="a")], {"timeout_s": 9.0}, 9.2, "nothing more came for 9 s: raise gap_timeout_s"),
+        ([event(thought="a")], {"timeout_s": 9.0}, 27.2, "nothing more came for 27 s: raise gap_timeout_s"),
+        (
+            [event(text="a")],
+            {"total_timeout_s": 11.0},
+            11.0,
+            "the total of 11 s is over: raise total_timeout_s",
+        ),
+    ],
+)
+def test_a_timeout_says_which_it_was_its_value_and_the_key_to_raise(
+    virtual: Run, bench: Any, pieces: list[bytes], fields: dict[str, Any], after: float, key: str
+) -> None:
+    completion = ask(virtual, bench, said(*pieces, 10_000.0), spec=fields, retries=ONCE)
+    assert key in (completion.error_message or "")
+    assert completion.latency_s == pytest.approx(after)
+
+
+def test_keep_alive_comments_are_life_but_not_without_end(virtual: Run, bench: Any) -> None:
+    alive = (b": keep-alive\n\n", 4.0)
+    patient = said(*alive * 20, event(text="B"), DONE)
+    assert ask(virtual, bench, patient, spec={"gap_timeout_s": 5.0}).text == "B"
+    completion = ask(
+        virtual, bench, said(*alive, for_ever=True), spec={"total_timeout_s": 60.0}, retries=ONCE
+    )
+    assert "raise total_timeout_s" in (completion.error_message or "")
+    assert completion.latency_s == pytest.approx(60.0)
+
+
+def test_a_stream_that_never_ends_stops_at_the_total_with_its_text(virtual: Run, bench: Any) -> None:
+    endless = said(event(text="x"), 1.0, for_ever=True)
+    completion = ask(virtual, bench, endless, spec={"total_timeout_s": 30.0}, retries=ONCE)
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert completion.text == "x" * 30
+
+
+def test_a_stream_that_never_ends_stops_at_the_largest_body(
+    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
+    completion = ask(virtual, bench, said(event(text="x" * 100), for_ever=True))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
+    assert "longer than 10,000 bytes" in (completion.error_message or "")
+    assert completion.text.startswith("xxx")
+    assert completion.attempts == 1
+
+
+def test_a_line_that_never_ends_stops_at_the_largest_body(
+    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
+    completion = ask(virtual, bench, said(b"data: x", b"y" * 100, for_ever=True))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
+
+
+def test_ten_megabytes_of_thinking_are_read(virtual: Run, bench: Any) -> None:
+    thinking = event(thought="x" * 10_000_000)
+    pieces = [thinking[at : at + 65_536] for at in range(0, len(thinking), 65_536)]
+    completion = ask(virtual, bench, said(*pieces, event(text="B"), DONE))
+    assert (completion.status, completion.text) == (Status.OK, "B")
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": -1}])
+def test_a_stream_with_missing_or_negative_usage_is_charged_at_its_worst(
+    virtual: Run, bench: Any, usage: object
+) -> None:
+    completion = ask(virtual, bench, said(event(text="B", usage=usage), DONE))
+    assert completion.usage.output_tokens is None
+    assert completion.cost_usd >= 50 * 2.0 / 1e6
