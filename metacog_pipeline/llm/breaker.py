@@ -36,7 +36,7 @@ class Breaker:
         billed = usage.output_tokens
         if billed is None or self._line is not None:
             return
-        most = costs.output_token_bound(self._spec, request) + known.thinking_room(self._spec)
+        most = costs.output_token_bound(self._spec, request, known)
         if billed <= most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE):
             return
         self._line = (

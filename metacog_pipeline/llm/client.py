@@ -23,6 +23,7 @@ import dataclasses
 import logging
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import httpx
@@ -54,6 +55,16 @@ _logger = logging.getLogger(__name__)
 def utc_now() -> datetime:
     """Return the wall clock, aware."""
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call: its bytes, what they say, what was known when they were written, the most dollars an attempt costs."""
+
+    call: HttpCall
+    request: ChatRequest
+    known: Capabilities
+    worst: float | None
 
 
 class HttpChatModel:
@@ -121,15 +132,15 @@ class HttpChatModel:
                 error_code="unsupported_constraint",
                 error_message=one_line(str(error)),
             )
-        return await self._answered(call, request, known)
+        return await self._answered(_Asked(call, request, known, worst_case_cost(self.spec, request, known)))
 
-    async def _answered(self, call: HttpCall, request: ChatRequest, known: Capabilities) -> Completion:
+    async def _answered(self, asked: _Asked) -> Completion:
         loop = asyncio.get_running_loop()
         retries = Retries(self._policy, self._rng)
         tally = Tally()
         while True:
             try:
-                attempt = await self._attempt(call, request, known, tally)
+                attempt = await self._attempt(asked, tally)
                 tally.add(attempt)
                 pause = _pause(retries, attempt, loop.time())
                 if pause is None:
@@ -143,25 +154,22 @@ class HttpChatModel:
                     return dataclasses.replace(refusal, started_at=self._now())
                 raise
 
-    async def _attempt(
-        self, call: HttpCall, request: ChatRequest, known: Capabilities, tally: Tally
-    ) -> Attempt:
+    async def _attempt(self, asked: _Asked, tally: Tally) -> Attempt:
         """Wait for leave to send, send, read, and give everything back."""
-        tokens = self._expected_tokens(request)
+        tokens = self._expected_tokens(asked)
         with self._halt.unsent():
             await self._own_limit.acquire()
         try:
             with self._halt.unsent():
                 slot = await self._rates.admit(tokens, self._limiter.acquire)
-            outcome, asked = CallResult.SILENT, None
+            outcome, retry_after = CallResult.SILENT, None
             try:
-                worst = worst_case_cost(self.spec, request)
-                reservation = await self._reserved(worst or 0.0)
+                reservation = await self._reserved(asked.worst or 0.0)
                 tally.send(asyncio.get_running_loop().time(), self._now())
-                attempt = await self._charged(call, request, known, reservation, worst)
-                outcome, asked = _outcome(attempt.completion), attempt.retry_after
+                attempt = await self._charged(asked, reservation)
+                outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
             finally:
-                self._limiter.release(slot, outcome, asked)
+                self._limiter.release(slot, outcome, retry_after)
         finally:
             self._own_limit.release()
         self._settle_rate(tokens, attempt.completion)
@@ -174,37 +182,29 @@ class HttpChatModel:
         with self._halt.unsent():
             return await self._budget.reserve(worst)
 
-    async def _charged(
-        self,
-        call: HttpCall,
-        request: ChatRequest,
-        known: Capabilities,
-        reservation: Reservation | None,
-        worst: float | None,
-    ) -> Attempt:
+    async def _charged(self, asked: _Asked, reservation: Reservation | None) -> Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""
-        cost = worst
+        cost = asked.worst
         try:
-            attempt = await self._sent(call, request, known, worst)
+            attempt = await self._sent(asked)
             cost = attempt.cost
-            self._breaker.note(request, known, attempt.completion.usage)
+            self._breaker.note(asked.request, asked.known, attempt.completion.usage)
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
                 self._budget.charge(reservation, cost or 0.0)
 
-    async def _sent(
-        self, call: HttpCall, request: ChatRequest, known: Capabilities, worst: float | None
-    ) -> Attempt:
-        limits = timeouts_of(self.spec, known, streamed=call.streamed)
-        assembler = self._wire.assembler() if call.streamed and self._wire.assembler is not None else None
+    async def _sent(self, asked: _Asked) -> Attempt:
+        call, streams = asked.call, self._wire.assembler
+        limits = timeouts_of(self.spec, asked.known, streamed=call.streamed)
+        assembler = streams() if call.streamed and streams is not None else None
+        unbilled = None if asked.worst is None else 0.0
         try:
             reply = await send(self._http, call, limits, max_body=MAX_BODY_BYTES, assembler=assembler)
         except SendFailure as failure:
-            unbilled = None if worst is None else 0.0
             return Attempt(
                 self._reader.broken(failure),
-                worst if failure.maybe_billed else unbilled,
+                asked.worst if failure.maybe_billed else unbilled,
                 failure.maybe_billed,
                 first_byte_at=None if failure.partial is None else failure.partial.first_byte_at,
             )
@@ -216,16 +216,15 @@ class HttpChatModel:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
         if not self.announced_limits:
             self.announced_limits = announced(reply.headers)
-        cost = self._cost(request, reply.status, completion)
-        return Attempt(completion, cost, may_be_billed(reply.status), retry_after, reply.first_byte_at)
+        billed = may_be_billed(reply.status)
+        cost = self._billed(asked, completion) if billed else unbilled
+        return Attempt(completion, cost, billed, retry_after, reply.first_byte_at)
 
-    def _cost(self, request: ChatRequest, status: int, completion: Completion) -> float | None:
-        if not may_be_billed(status):
-            return None if worst_case_cost(self.spec, request) is None else 0.0
+    def _billed(self, asked: _Asked, completion: Completion) -> float | None:
         usage = completion.usage
         if completion.status is not Status.FAILED and None in (usage.input_tokens, usage.output_tokens):
             self._warn_no_usage()
-        return billed_cost(self.spec, request, usage)
+        return billed_cost(self.spec, asked.request, usage, asked.known)
 
     def _warn_no_usage(self) -> None:
         if not (self._warned_no_usage or self.spec.free):
@@ -234,10 +233,13 @@ class HttpChatModel:
                 "model %s reports no usage: its calls are charged at their worst case", self.spec.name
             )
 
-    def _expected_tokens(self, request: ChatRequest) -> int:
+    def _expected_tokens(self, asked: _Asked) -> int:
+        """Return about how many tokens a call takes: of the room to think, as much as was seen to be used."""
         if self.spec.tokens_per_minute is None:
             return 0
-        return estimate_input_tokens(request) + output_token_bound(self.spec, request)
+        most = output_token_bound(self.spec, asked.request, asked.known)
+        unused = asked.known.thinking_room(self.spec) - (asked.known.reasoning_tokens or 0)
+        return estimate_input_tokens(asked.request) + most - max(0, unused)
 
     def _open_up(self, completion: Completion) -> None:
         """Count an answer; after the first ones, which show what a call is billed, use all the concurrency."""

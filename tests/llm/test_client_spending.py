@@ -11,6 +11,7 @@ import pytest
 from metacog_pipeline.llm.breaker import OVERBILLED, TOLERATED_TOKENS
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import FIRST_ANSWERS, FIRST_CALLS
+from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.types import ErrorKind, Status
 
@@ -112,8 +113,6 @@ def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_
 
 
 def test_other_models_of_the_session_go_on(virtual: Run, bench: Any) -> None:
-    from metacog_pipeline.llm.halt import Halt
-
     halt = Halt()
     model, _ = overbilling(bench, 5000, halt=halt)
     other = bench.model(bench.provider(), halt=halt)
@@ -195,7 +194,9 @@ def test_the_limits_a_provider_announces_are_kept(
 
 
 def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual: Run, bench: Any) -> None:
-    model = bench.model(bench.provider(lambda n, _: bench.reply(usage=(10, 1000))))
+    model = bench.model(
+        bench.provider(lambda n, _: bench.reply(usage=(10, 1000))), spec=bench.spec(thinking_tokens=None)
+    )
     assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
     assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
     model.known = NO_THINKING

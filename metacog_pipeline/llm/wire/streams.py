@@ -58,6 +58,11 @@ class EventAssembler(ABC):
     def text(self) -> str:
         """What has come of the answer's text so far."""
 
+    @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far; nothing where the format shows none."""
+        return ""
+
     @abstractmethod
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         """Add ``event``; return an error body where it ends the reply with one."""
