@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from metacog_pipeline.llm.transport import CONNECT_TIMEOUT_S
+from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S
 
 PORTS = {"http": 80, "https": 443}
 

@@ -20,13 +20,8 @@ from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.transport import (
-    CONNECT_TIMEOUT_S,
-    NO_CONNECTION,
-    POOL_TIMEOUT_S,
-    WRITE_TIMEOUT_S,
-    open_http,
-)
+from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S
+from metacog_pipeline.llm.transport import NO_CONNECTION, POOL_TIMEOUT_S, open_http
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
