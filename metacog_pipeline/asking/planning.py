@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking import before_spending, construction, judging, roles, tasks
+from metacog_pipeline.asking.plan_notes import plan_notes
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark, Judging
-from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import Lane, ModelSpec
+from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.pricing import Price
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
@@ -22,7 +24,11 @@ Bound = Benchmark[Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One model on one benchmark, all runs. ``tokens_out`` and ``dollars`` are upper bounds of what is left to ask.
+    """One model on one benchmark, all runs. ``tokens_out`` is an upper bound of what is left to ask, thinking included.
+
+    ``online`` and ``batch`` are what is left to ask at these prices: None without a price, ``batch`` also where the
+    provider has no batches; ``dollars`` is the most it costs in the ``lane`` of the model. Of ``tokens_in``,
+    ``tokens_repeated`` could be read from the provider's prompt cache, which lowers what is expected by ``cache_saves``.
 
     Or one judge, about all models and runs, under the name of the judgements: calls are judgements. Or a model that helps
     to make the items, under the name of the answers they are made from; such a call is one item.
@@ -36,7 +42,21 @@ class PlanRow:
     to_ask: int
     tokens_in: int
     tokens_out: int
-    dollars: float | None
+    lane: Lane
+    online: Price | None
+    batch: Price | None
+    tokens_repeated: int
+    cache_saves: float | None
+
+    @property
+    def price(self) -> Price | None:
+        """What is left to ask costs in the lane of the model."""
+        return self.batch if self.lane == "batch" and self.batch is not None else self.online
+
+    @property
+    def dollars(self) -> float | None:
+        """The most it costs."""
+        return None if self.price is None else self.price.at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +75,7 @@ def plan_study(study: Study) -> Plan:
     for benchmark in enabled(study):
         current = {step.name: construction.step_current(benchmark, step) for step in benchmark.construction()}
         rows += [
-            _plan_row(name, spec, 1, left)
+            _plan_row(study, name, spec, 1, left)
             for name, spec, left in roles.left_to_ask(benchmark, current, construction.KeptInputs(benchmark))
         ]
         with _with_items(benchmark) as planned:
@@ -65,7 +85,7 @@ def plan_study(study: Study) -> Plan:
             if (wanted := judging.wanted(planned)) is not None:
                 rows += _judges(planned, wanted)
                 remarks += [wanted.plan_note] if wanted.plan_note else []
-    first, *rest = _notes(study, rows)
+    first, *rest = plan_notes(study, rows)
     return Plan(tuple(rows), (first, *dict.fromkeys(remarks), *rest))
 
 
@@ -90,7 +110,7 @@ def _row(benchmark: Bound, spec: ModelSpec) -> PlanRow:
         stored = stored_answers(partition.folder)
         # Planned protocols run to their end, whatever is not answered: no step is left to be counted.
         total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, lambda mode: ()))
-    return _plan_row(benchmark.name, spec, study.study.runs, total)
+    return _plan_row(study, benchmark.name, spec, study.study.runs, total)
 
 
 def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:
@@ -102,13 +122,15 @@ def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:
         for name, estimate in left.items():
             totals.setdefault(name, CostEstimate()).add(estimate)
     return [
-        _plan_row(f"{benchmark.name}_judgements", spec, study.study.runs, totals[spec.name])
+        _plan_row(study, f"{benchmark.name}_judgements", spec, study.study.runs, totals[spec.name])
         for spec in (*study.judges, *study.models)  # a model may judge itself
         if spec.name in totals
     ]
 
 
-def _plan_row(benchmark: str, spec: ModelSpec, runs: int, total: CostEstimate) -> PlanRow:
+def _plan_row(study: Study, benchmark: str, spec: ModelSpec, runs: int, total: CostEstimate) -> PlanRow:
+    known = before_spending.known_of(study, spec.name)
+    batch = pricing.batched(spec, total, known)
     return PlanRow(
         model=spec.name,
         benchmark=benchmark,
@@ -117,46 +139,10 @@ def _plan_row(benchmark: str, spec: ModelSpec, runs: int, total: CostEstimate) -
         answered=total.answered,
         to_ask=total.to_ask,
         tokens_in=total.tokens_in,
-        tokens_out=total.tokens_out,
-        dollars=total.dollars(spec),
+        tokens_out=total.tokens_out + total.sends * pricing.thinking_at_most(spec, known),
+        lane=spec.lane if batch is not None else "online",
+        online=pricing.online(spec, total, known),
+        batch=batch,
+        tokens_repeated=total.tokens_repeated,
+        cache_saves=pricing.cache_saves(spec, total, known),
     )
-
-
-def _notes(study: Study, rows: Sequence[PlanRow]) -> list[str]:
-    most = sum(row.dollars or 0.0 for row in rows)
-    notes = [
-        f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${most:.4f} "
-        "(tokens in are estimated from text length; tokens out and dollars are upper bounds)."
-    ]
-    unpriced = [row.model for row in rows if row.dollars is None]
-    if unpriced:
-        names = ", ".join(unpriced)
-        notes.append(
-            f"No price is known for: {names}; set price_in and price_out, a budget cannot be kept without."
-        )
-    cap = study.study.budget_usd
-    if cap is None:
-        notes.append("No budget_usd is set: nothing would stop the spending.")
-        return notes
-    figures = read_figures(study.home.path, cap)
-    leaked = (
-        f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
-        if figures.leaked
-        else ""
-    )
-    spent = figures.spent  # what leaked is a part of it
-    notes.append(f"Budget ${cap:.4f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left.")
-    left = cap - spent
-    for row in rows:
-        cost = row.dollars or 0.0
-        if cost > left:
-            reach = int(row.to_ask * max(left, 0.0) / cost)
-            notes.append(
-                f"The budget could stop it at {row.model} on {row.benchmark}, after about {reach:,} of "
-                f"{row.to_ask:,} calls (if every answer is as long as allowed)."
-            )
-            break
-        left -= cost
-    else:
-        notes.append("The budget is enough for all of it.")
-    return notes

@@ -7,9 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import astuple
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +21,9 @@ from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.session import WATCH_PARENT
 from metacog_pipeline.study import Study, load_study
 
+if TYPE_CHECKING:
+    from metacog_pipeline.querying.pricing import Price
+
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 
@@ -30,27 +33,24 @@ SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
-    One row per model and benchmark: what is already answered, what is left to ask, what it would cost, and
-    where the budget would stop it.
+    One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
+    most, online and through batches. Below: what would keep a model from being asked, what is known of how each answers,
+    what prompt caching saves, and where the budget would stop it. Asks nobody.
     """
     from metacog_pipeline.asking.planning import plan_study
 
     study = load_study(study_file)
     result = plan_study(study)
-    headings = (
-        "model",
-        "benchmark",
-        "runs",
-        "calls",
-        "answered",
-        "to ask",
-        "tokens in",
-        "tokens out",
-        "dollars",
-    )
     rows = tuple(
-        (*astuple(row)[:8], "no price" if row.dollars is None else f"{row.dollars:.4f}")
+        (
+            *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
+            *(row.tokens_in, row.tokens_out, _dollars(row.online, "no price"), _dollars(row.batch, "-")),
+        )
         for row in result.rows
+    )
+    headings = (
+        *("model", "benchmark", "runs", "calls", "answered", "to ask", "tokens in", "tokens out"),
+        *("dollars online", "dollars batch"),
     )
     click.echo(to_table(Rows(headings, rows), title=f"Plan for {study.study.name}"))
     for line in result.notes:
@@ -141,6 +141,14 @@ def serve(study_file: Path, port: int, faults: tuple[str, ...], latency: float, 
     from metacog_pipeline.asking.serving import serve_study
 
     serve_study(load_study(study_file), port=port, faults=faults, latency_s=latency, seed=seed)
+
+
+def _dollars(price: Price | None, none: str) -> str:
+    """Return what is expected and the most it costs, as people read it."""
+    if price is None:
+        return none
+    expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
+    return most if expected == most else f"{expected} to {most}"
 
 
 def launch(

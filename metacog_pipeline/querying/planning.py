@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, estimate_tokens
+from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
 from metacog_pipeline.querying.asking import Profile, sampling_for
@@ -15,18 +16,29 @@ from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import standing_answers
 
+CACHE_BLOCK = 128 * BYTES_PER_TOKEN  # bytes: providers compare prompts block by block
+LONGEST_START = (
+    16_384 * BYTES_PER_TOKEN
+)  # bytes of a prompt that are compared; nobody writes longer instructions
 LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
 Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
 
 @dataclass(slots=True)
 class CostEstimate:
-    """Calls, tokens and dollars of one partition. Output tokens and dollars are upper bounds."""
+    """Calls and tokens of one partition. ``tokens_out`` is the most the answers may take, thinking left out.
+
+    ``sends`` counts the calls the tokens belong to. Of ``tokens_in``, ``tokens_repeated`` stand at the start of a prompt
+    whose start an earlier call sent already, and ``tokens_new`` are the others of prompts long enough for a prompt cache.
+    """
 
     calls: int = 0
     answered: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    sends: int = 0
+    tokens_repeated: int = 0
+    tokens_new: int = 0
 
     @property
     def to_ask(self) -> int:
@@ -39,14 +51,31 @@ class CostEstimate:
         self.answered += other.answered
         self.tokens_in += other.tokens_in
         self.tokens_out += other.tokens_out
+        self.sends += other.sends
+        self.tokens_repeated += other.tokens_repeated
+        self.tokens_new += other.tokens_new
 
-    def dollars(self, spec: ModelSpec) -> float | None:
-        """Return the most the calls still to make can cost; ``None`` when the model has no price."""
-        if spec.free or self.to_ask == 0:
-            return 0.0
-        if spec.price_in is None or spec.price_out is None:
-            return None
-        return (self.tokens_in * spec.price_in + self.tokens_out * spec.price_out) / 1e6
+
+@dataclass(slots=True)
+class PromptCache:
+    """What a provider's prompt cache could hold: the starts of all prompts so far, in blocks."""
+
+    starts: set[bytes] = field(default_factory=set)
+
+    def take(self, messages: Sequence[Message]) -> tuple[int, int]:
+        """Return how many tokens of a prompt were sent before as the start of another, and how many are new to the cache.
+
+        Both are 0 where the start in common, or the prompt, is too short to be kept.
+        """
+        text = "".join(f"{each.role}\0{each.content}\0" for each in messages).encode(errors="surrogatepass")
+        total, running, found = len(text) // BYTES_PER_TOKEN, hashlib.blake2b(digest_size=16), 0
+        for place in range(0, min(len(text), LONGEST_START) - CACHE_BLOCK + 1, CACHE_BLOCK):
+            running.update(text[place : place + CACHE_BLOCK])
+            if (mark := running.digest()) in self.starts:
+                found = place + CACHE_BLOCK
+            self.starts.add(mark)
+        repeated = found // BYTES_PER_TOKEN if found >= LEAST_CACHED_TOKENS * BYTES_PER_TOKEN else 0
+        return repeated, (total - repeated if total >= LEAST_CACHED_TOKENS else 0)
 
 
 @dataclass(slots=True)
@@ -67,6 +96,7 @@ class DryAsker:
     asked: int = 0
     unanswered: bool = False
     last_tokens: tuple[int, int] = (0, 0)
+    cache: PromptCache = field(default_factory=PromptCache)
 
     def begin(self) -> None:
         """Begin another task."""
@@ -101,6 +131,9 @@ class DryAsker:
         self.last_tokens = sum(estimate_tokens(message.content) for message in messages), tokens_out
         if first_time:
             self._count()
+            repeated, new = self.cache.take(messages)
+            self.estimate.tokens_repeated += repeated
+            self.estimate.tokens_new += new
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
 
     def count_rest(self, steps: int) -> None:
@@ -110,6 +143,7 @@ class DryAsker:
             self._count()
 
     def _count(self) -> None:
+        self.estimate.sends += 1
         self.estimate.tokens_in += self.last_tokens[0]
         self.estimate.tokens_out += self.last_tokens[1]
 
@@ -152,7 +186,7 @@ def estimate_whole(
         asker.begin()
         _finish(task, asker, profile.mode)
         answered += not asker.unanswered
-    return CostEstimate(len(tasks), answered, asker.estimate.tokens_in, asker.estimate.tokens_out)
+    return replace(asker.estimate, calls=len(tasks), answered=answered)
 
 
 def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:

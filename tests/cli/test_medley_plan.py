@@ -42,6 +42,7 @@ provider = "openai"
 model = "m"
 price_in = 1.0
 price_out = 4.0
+price_cache_write = 1.0
 family = "c"
 
 [benchmarks.medley]

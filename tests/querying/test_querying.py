@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
 from metacog_pipeline.querying import partition as engine
+from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying import session as session_module
 from metacog_pipeline.querying.asking import Profile, Session, source_of
 from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
@@ -262,9 +264,10 @@ def test_the_plan_counts_calls_answers_and_dollars_without_asking(tmp_path: Path
     )
     assert (plan.calls, plan.answered, plan.to_ask) == (8, 2, 6)
     assert plan.tokens_out == 6 * spec.max_tokens
-    dollars = plan.dollars(spec)
-    assert dollars == pytest.approx((plan.tokens_in * 1.0 + plan.tokens_out * 2.0) / 1e6)
-    assert plan.dollars(SPEC) is None
+    price = pricing.online(spec, plan, Capabilities(reasons=False))
+    dollars = pytest.approx((plan.tokens_in * 1.0 + plan.tokens_out * 2.0) / 1e6)
+    assert price is not None and price.at_most == price.expected == dollars
+    assert pricing.online(SPEC, plan, None) is None
 
 
 def test_answers_of_simulated_models_are_labelled_even_over_http() -> None:

@@ -1,0 +1,234 @@
+"""The plan warns before anything is spent: keys, prices, room to think; it prices thinking, batches and prompt caches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Message
+from metacog_pipeline.querying import pricing
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.planning import CostEstimate, DryAsker, PromptCache
+from metacog_pipeline.querying.session import asked_as
+from metacog_pipeline.study import Study, load_study
+
+PRICES = "price_in = 1.0\nprice_out = 2.0\n"
+SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1.0, price_out=2.0)
+MILLION = CostEstimate(10, 0, 1_000_000, 640, sends=10)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+
+
+def study_of(folder: Path, keys: str = PRICES, budget: str = "budget_usd = 500") -> Study:
+    path = folder / "study.toml"
+    path.write_text(
+        f'[study]\nname = "t"\nhome = "home"\n{budget}\n[[models]]\nname = "small"\nprovider = "openai"\nmodel = "x"\n'
+        f'{keys}\n[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 4\n'
+    )
+    return load_study(path)
+
+
+def keep(study: Study, known: Capabilities) -> None:
+    capabilities.save(study.home.path, "small", asked_as(study.models[0]), known)
+
+
+def row(plan: Plan) -> PlanRow:
+    (only,) = plan.rows
+    return only
+
+
+def starting(plan: Plan, words: str) -> list[str]:
+    return [note for note in plan.notes if note.startswith(words)]
+
+
+@pytest.mark.parametrize(("value", "found"), [(None, "is not set"), ("", "is set but empty")])
+def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None, found: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    if value is not None:
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+    assert starting(plan_study(study_of(tmp_path)), "small cannot") == [
+        f"small cannot be asked: environment variable OPENAI_API_KEY {found}; export your key under it."
+    ]
+
+
+def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path: Path) -> None:
+    plan = plan_study(study_of(tmp_path, ""))
+    assert row(plan).online is row(plan).batch is row(plan).dollars is None
+    assert "The budget is enough for all of it." not in plan.notes
+    assert plan.notes[-1] == "Whether the budget is enough cannot be told: a price is missing."
+    assert starting(plan, "No price is known for: small; set price_in")
+    assert "those without a price left out" in plan.notes[0]
+    assert plan_study(study_of(tmp_path)).notes[-1] == "The budget is enough for all of it."
+
+
+def test_a_price_left_out_on_purpose_is_said_once_and_under_a_budget_is_still_missing(tmp_path: Path) -> None:
+    plan = plan_study(study_of(tmp_path, "price_unknown = true", budget=""))
+    assert starting(plan, "Asked without a price on purpose (price_unknown), not in the sums: small.")
+    assert not starting(plan, "No price")
+    assert starting(plan_study(study_of(tmp_path, "price_unknown = true")), "No price is known for: small")
+
+
+def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path: Path) -> None:
+    plan = plan_study(study_of(tmp_path))
+    calls = row(plan).to_ask
+    assert row(plan).tokens_out == calls * (64 + AMPLE_THINKING_TOKENS)
+    (note,) = starting(plan, "Nothing is known yet of how these answer: small; up to 16,384 tokens")
+    assert "metacog doctor" in note
+    assert row(plan).online is not None and row(plan).online.expected < row(plan).online.at_most / 50
+
+
+def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path: Path) -> None:
+    study = study_of(tmp_path)
+    known = Capabilities(
+        api="chat", refused=frozenset({"temperature"}), reasons=True, reasoning_tokens=500, first_reply_s=2.0
+    )
+    keep(study, known)
+    plan = plan_study(study)
+    assert starting(plan, "small as it answers") == [
+        "small as it answers: asked through chat; does not take temperature; reasons yes, up to 500 tokens before an "
+        "answer; room to think 16,384 tokens; first reply 2.0 s."
+    ]
+    found, calls = row(plan), row(plan).to_ask
+    assert found.online is not None
+    assert found.online.expected == pytest.approx((found.tokens_in + 2 * calls * (64 + 500)) / 1e6)
+    assert found.online.at_most == pytest.approx((found.tokens_in + 2 * calls * (64 + 16_384)) / 1e6)
+
+
+def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path: Path) -> None:
+    study = study_of(tmp_path)
+    keep(study, Capabilities(reasons=False))
+    found = row(plan_study(study))
+    assert found.online is not None and found.online.expected == found.online.at_most
+    assert found.tokens_out == found.to_ask * 64
+
+
+def test_thinking_tokens_below_what_was_seen_is_a_warning_with_the_key(tmp_path: Path) -> None:
+    study = study_of(tmp_path, PRICES + "thinking_tokens = 100")
+    keep(study, Capabilities(reasons=True, reasoning_tokens=700))
+    assert starting(plan_study(study), "small: ") == [
+        "small: thinking_tokens = 100 is less than the 700 tokens that were thought before one answer: raise it, or take "
+        "it out."
+    ]
+
+
+def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_key(tmp_path: Path) -> None:
+    study = study_of(tmp_path)
+    known = Capabilities(
+        reasons=True, reasoning_tokens=800, reasoning_share=0.8, refused=frozenset({"thinking_room"})
+    )
+    keep(study, known)
+    assert (
+        "small: max_tokens = 64 leaves room for 64 tokens, and an answer with its thinking took 1,000: raise max_tokens."
+        in plan_study(study).notes
+    )
+
+
+def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_path: Path) -> None:
+    found = row(plan_study(study_of(tmp_path)))
+    assert found.online is not None and found.batch is not None
+    assert found.batch.at_most == pytest.approx(found.online.at_most / 2)
+    assert found.dollars == found.online.at_most
+    plan = plan_study(study_of(tmp_path, PRICES + 'lane = "batch"\nbatch_factor = 0.25'))
+    found = row(plan)
+    assert found.online is not None and found.batch is not None
+    assert found.dollars == found.batch.at_most == pytest.approx(found.online.at_most / 4)
+    assert starting(plan, "Providers with batches (small): online $")[0].endswith("(asked so: small).")
+    found = row(plan_study(study_of(tmp_path, PRICES + 'base_url = "http://127.0.0.1:9/v1"')))
+    assert found.batch is None
+
+
+def test_the_start_of_a_prompt_that_was_sent_before_is_counted_as_repeated() -> None:
+    rules = Message("system", "Read these rules. " * 500)  # 9,000 bytes
+    cache = PromptCache()
+    assert cache.take([rules, Message("user", "one")]) == (0, 2254)
+    repeated, new = cache.take([rules, Message("user", "two")])
+    assert 2_176 <= repeated <= 2_250 and repeated % 128 == 0
+    assert repeated + new == 2254
+    assert cache.take([Message("user", "short")]) == (0, 0)
+    assert cache.take([Message("user", "\ud800 lone" * 900)])[0] == 0
+
+
+def test_only_calls_that_are_asked_fill_the_cache_and_one_call_counts_once() -> None:
+    rules = Message("system", "Read these rules. " * 500)
+
+    def ask(asker: DryAsker, words: Sequence[str]) -> CostEstimate:
+        for word in words:
+            asyncio.run(asker("answer", [rules, Message("user", word)]))  # type: ignore[arg-type]
+        return asker.estimate
+
+    found = ask(DryAsker(SPEC, 1, 0, Profile("text"), {}), ["a", "b", "b"])
+    assert (found.calls, found.sends) == (2, 2)
+    assert 0 < found.tokens_repeated < found.tokens_in / 2
+
+
+CACHED = SPEC.model_copy(update={"price_cached_in": 0.1})
+REPEATING = CostEstimate(10, 0, 1_000_000, 640, sends=10, tokens_repeated=800_000, tokens_new=200_000)
+PLAIN = Capabilities(reasons=False)
+
+
+def test_a_cached_start_costs_its_own_price_and_never_lowers_the_most() -> None:
+    price = pricing.online(CACHED, REPEATING, PLAIN)
+    assert price is not None
+    assert price.expected == pytest.approx((200_000 + 80_000 + 2 * 640) / 1e6)
+    assert price.at_most >= (1_000_000 + 2 * 640) / 1e6
+    assert pricing.cache_saves(CACHED, REPEATING, PLAIN) == pytest.approx(0.72)
+    assert pricing.cache_saves(SPEC, REPEATING, PLAIN) is None, "no price, no number"
+    assert pricing.cache_saves(CACHED, MILLION, PLAIN) is None, "nothing repeats"
+
+
+def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said() -> None:
+    dear = CACHED.model_copy(update={"price_cached_in": 0.99, "price_cache_write": 2.0})
+    saved = pricing.cache_saves(dear, REPEATING, PLAIN)
+    assert saved == pytest.approx(0.01 * 0.8 - 0.2)
+    price = pricing.online(dear, REPEATING, PLAIN)
+    assert price is not None and price.at_most == pytest.approx((2_000_000 + 1_280) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("known", "spec", "tokens"),
+    [
+        (None, {}, 0),
+        (Capabilities(reasons=False), {"thinking_tokens": 900}, 0),
+        (Capabilities(reasons=True, reasoning_tokens=300), {}, 300),
+        (Capabilities(reasons=True, reasoning_tokens=300), {"thinking_tokens": 100}, 100),
+        (Capabilities(reasons=True, reasoning_share=0.5), {}, 64),
+        (Capabilities(reasons=True, reasoning_share=1.0), {}, AMPLE_THINKING_TOKENS),
+        (Capabilities(reasons=True), {}, AMPLE_THINKING_TOKENS),
+        (None, {"thinking_tokens": 900}, 900),
+        (None, {"provider": "simulated"}, 0),
+    ],
+)
+def test_expected_thinking_is_what_was_seen_and_never_above_its_room(
+    known: Capabilities | None, spec: dict[str, Any], tokens: int
+) -> None:
+    asked = SPEC.model_copy(update=spec)
+    assert pricing.thinking_expected(asked, known) == tokens
+    assert pricing.thinking_at_most(asked, known) >= tokens
+
+
+def test_thinking_dearer_than_text_is_in_the_most_it_can_cost() -> None:
+    dear = SPEC.model_copy(update={"price_reasoning": 10.0, "thinking_tokens": 1_000})
+    price = pricing.online(dear, MILLION, Capabilities(reasons=True, reasoning_tokens=10))
+    assert price is not None
+    assert price.at_most >= (1_000_000 + 2 * 640 + 10 * 10_000) / 1e6
+    assert price.expected == pytest.approx((1_000_000 + 2 * 640 + 10 * 100) / 1e6)
+
+
+def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path: Path) -> None:
+    done = CostEstimate(4, 4)
+    assert pricing.online(ModelSpec(name="m", provider="openai", model="x"), done, None) == pricing.Price(
+        0, 0
+    )
