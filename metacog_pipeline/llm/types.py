@@ -169,6 +169,7 @@ class Completion:
     response_id: str | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None
+    lane: Literal["online", "batch"] = "online"
     raw: bytes | None = field(default=None, repr=False)
     http_status: int | None = None
     error_kind: ErrorKind | None = None

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record, Source
@@ -202,13 +205,22 @@ class StepAsker:
             cached_tokens=completion.usage.cached_tokens,
             cache_write_tokens=completion.usage.cache_write_tokens,
             service_tier=completion.service_tier,
+            lane=completion.lane,
+            prices_json=_prices(session.spec, completion.lane),
             response_id=completion.response_id,
             system_fingerprint=completion.system_fingerprint,
             finish_detail=completion.finish_detail,
             latency_first_ms=_milliseconds(completion.latency_first_s),
             latency_ms=_milliseconds(completion.latency_s),
             attempts_billed=completion.attempts_billed,
+            raw_zstd=raw.compressed(completion.raw),
         )
+
+
+def _prices(spec: ModelSpec, lane: str) -> str | None:
+    """Return the prices a call of this ``lane`` is paid at, as they are kept."""
+    known = price_list(spec, batch=lane == "batch")
+    return None if known is None else canonical_json(known)
 
 
 def _milliseconds(seconds: float | None) -> float | None:

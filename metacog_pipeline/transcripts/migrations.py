@@ -15,15 +15,9 @@ Row = dict[str, Any]
 Migration = Callable[[Row], Row]
 
 ADDED_IN_2 = (
-    *(
-        "reasoning_text",
-        "reasoning_tokens",
-        "cached_tokens",
-        "cache_write_tokens",
-        "service_tier",
-        "response_id",
-    ),
-    *("system_fingerprint", "finish_detail", "latency_first_ms", "latency_ms", "attempts_billed", "raw_zstd"),
+    *("reasoning_text", "reasoning_tokens", "cached_tokens", "cache_write_tokens", "service_tier", "lane"),
+    *("prices_json", "response_id", "system_fingerprint", "finish_detail", "latency_first_ms", "latency_ms"),
+    *("attempts_billed", "raw_zstd"),
 )
 
 

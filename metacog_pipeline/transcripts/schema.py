@@ -22,6 +22,7 @@ class Record:
     of version 2 are null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
     ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
     ``latency_first_ms`` and ``latency_ms`` milliseconds to the first byte and to the last, retries included;
+    ``lane`` online or batch; ``prices_json`` the dollars per million tokens the cost was made with;
     ``attempts_billed`` sends that were or may have been billed; ``raw_zstd`` the reply's body, base64 of zstd. ``reask``
     is 0 the first time a call was made and one more each time its unusable answer was asked again.
     """
@@ -59,6 +60,8 @@ class Record:
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     service_tier: str | None = None
+    lane: str | None = None
+    prices_json: str | None = None
     response_id: str | None = None
     system_fingerprint: str | None = None
     finish_detail: str | None = None
@@ -108,6 +111,8 @@ ARROW_SCHEMA = pa.schema(
         pa.field("cached_tokens", pa.int64()),
         pa.field("cache_write_tokens", pa.int64()),
         pa.field("service_tier", pa.string()),
+        pa.field("lane", pa.string()),
+        pa.field("prices_json", pa.string()),
         pa.field("response_id", pa.string()),
         pa.field("system_fingerprint", pa.string()),
         pa.field("finish_detail", pa.string()),

@@ -140,8 +140,8 @@ class PartitionStore:
     async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
         """Keep a kept answer once more, under another item or condition that asked the very same words.
 
-        The copy cost nothing and took no time. Raises ``StoreError`` when it could not be written, ``KeyError`` for an
-        answer that is not kept.
+        The copy cost nothing and took no time; the reply's body is kept once. Raises ``StoreError`` when it could not
+        be written, ``KeyError`` for an answer that is not kept.
         """
         original = self._record(answer_id)
         await self.keep(
@@ -155,6 +155,13 @@ class PartitionStore:
                 cost_usd=0.0,
                 attempts=0,
                 latency_s=0.0,
+                reasoning_tokens=0,
+                cached_tokens=0,
+                cache_write_tokens=0,
+                attempts_billed=0,
+                latency_first_ms=None,
+                latency_ms=0.0,
+                raw_zstd=None,
             )
         )
 
