@@ -39,8 +39,8 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-#: Commands of version 0.1 to what they are called now.
-RENAMED: Mapping[str, str] = {"simulate-server": "serve"}
+#: Other names of commands, those of version 0.1 among them.
+OTHER_NAMES: Mapping[str, str] = {"simulate-server": "serve"}
 
 
 class Commands(click.Group):
@@ -52,13 +52,12 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command; None where there is none of this name."""
+        cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
         if cmd_name in COMMANDS:
             module, name, _ = COMMANDS[cmd_name]
             command = getattr(import_module(f"metacog_pipeline.commands.{module}"), name)
         elif cmd_name in registry.commands():
             command = registry.load_command(cmd_name)
-        elif cmd_name in RENAMED:
-            raise click.UsageError(f"`{cmd_name}` is now `{RENAMED[cmd_name]}`")
         else:
             _refuse_command_of_a_benchmark(cmd_name)
             return None

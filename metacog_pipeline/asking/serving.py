@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from metacog_pipeline.asking import construction, judging, roles
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
+from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
@@ -93,8 +95,31 @@ def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPl
         raise StudyError(f"--fault: {error}") from None
 
 
-def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: float, seed: int) -> None:
-    """Serve until interrupted. Builds the questions first where they can be built without asking anyone."""
+def serve_study(
+    study: Study,
+    *,
+    port: int,
+    faults: Sequence[str],
+    latency_s: float,
+    seed: int,
+    profile: str | None = None,
+    key: str | None = None,
+) -> None:
+    """Serve until interrupted. Builds the questions first where they can be built without asking anyone.
+
+    With ``profile`` the server refuses what that provider refuses and answers as it does; ``key`` is then the only
+    key it takes, None: any.
+
+    Raises
+    ------
+    StudyError
+        For a profile or a fault that does not exist, a port in use, or a study with nobody to serve.
+    """
+    if profile is not None and profile not in profiles.names():
+        raise StudyError(f'--profile "{profile}": unknown; there are: {", ".join(profiles.names())}')
+    plan = fault_plan(faults, seed=seed, latency_s=latency_s)
+    if profile is not None and not faults:
+        plan = replace(plan, rates=profiles.load(profile).faults)
     study.home.prepare()
     for benchmark in enabled(study):
         paid = [spec for _, role in roles.roles(benchmark) for spec in role.models(benchmark)]
@@ -107,9 +132,11 @@ def serve_study(study: Study, *, port: int, faults: Sequence[str], latency_s: fl
 
     provider = SimulatedProvider(
         respond,
-        fault_plan(faults, seed=seed, latency_s=latency_s),
+        plan,
         models=tuple(models),
         label=SIMULATED_PREFIX,
+        profile=profile,
+        key=key,
     )
     try:
         serve(provider, port=port, announce=lambda line: print(line, flush=True))

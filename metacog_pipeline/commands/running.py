@@ -132,15 +132,41 @@ def ui(study_file: Path, port: int, host: str) -> None:
 )
 @click.option("--latency", default=0.0, show_default=True, help="Seconds before each answer.")
 @click.option("--seed", default=0, show_default=True, help="Decides which calls get a fault.")
-def serve(study_file: Path, port: int, faults: tuple[str, ...], latency: float, seed: int) -> None:
+@click.option("--profile", help="Refuse and answer as this provider does, for example openai-reasoning.")
+@click.option("--key-env", help="Variable with the only key that a profile takes; any key where not given.")
+def serve(
+    study_file: Path,
+    port: int,
+    faults: tuple[str, ...],
+    latency: float,
+    seed: int,
+    profile: str | None,
+    key_env: str | None,
+) -> None:
     """Serve the study's simulated models over HTTP, with faults on request.
 
     Speaks the OpenAI-compatible, Anthropic and Gemini protocols on 127.0.0.1. Point a model at it with
     base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model as its model id.
+
+    With --profile it accepts what that provider accepts and nothing else, thinks before it answers where that provider's
+    models do, and wants a key. An unknown name is answered with all there are.
     """
     from metacog_pipeline.asking.serving import serve_study
 
-    serve_study(load_study(study_file), port=port, faults=faults, latency_s=latency, seed=seed)
+    key = None if key_env is None else os.environ.get(key_env, "").strip()
+    if key == "":
+        raise click.UsageError(
+            f"--key-env {key_env}: the variable is not set or empty; export the key under it"
+        )
+    serve_study(
+        load_study(study_file),
+        port=port,
+        faults=faults,
+        latency_s=latency,
+        seed=seed,
+        profile=profile,
+        key=key,
+    )
 
 
 def _dollars(price: Price | None, none: str) -> str:

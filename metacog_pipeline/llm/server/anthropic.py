@@ -13,6 +13,7 @@ _TYPES = {
     "rate_limit_date": "rate_limit_error",
     "quota": "rate_limit_error",
     "unauthorized": "authentication_error",
+    "forbidden": "permission_error",
     "model_not_found": "not_found_error",
     "unsupported_parameter": "invalid_request_error",
     "bad_request": "invalid_request_error",
@@ -68,7 +69,8 @@ def read(path_model: str, body: object) -> dialects.Asked:
         stream=dialects.as_flag(fields.get("stream"), "stream"),
         effort=dialects.as_word(config.get("effort"), "output_config"),
         budget=0 if off else dialects.as_int(thinking.get("budget_tokens"), "thinking"),
-        shown=thinking.get("display") != "omitted",
+        on=thinking.get("type") in ("enabled", "adaptive"),
+        shown={"omitted": False, "summarized": True}.get(str(thinking.get("display"))),
     )
 
 
@@ -78,7 +80,7 @@ def answer(given: dialects.Answer) -> dialects.JsonDict:
     completion = given.completion
     content: list[dialects.JsonDict] = []
     if completion.reasoning_text is not None:
-        thinking = completion.reasoning_text if given.asked.shown and given.style.reasoning else ""
+        thinking = completion.reasoning_text if given.shown else ""
         content.append({"type": "thinking", "thinking": thinking, "signature": f"c2lt{given.number}"})
     if completion.text:
         content.append({"type": "text", "text": completion.text, "citations": None})

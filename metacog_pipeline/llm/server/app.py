@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
-import json
 import logging
 import os
 from collections import Counter, deque
@@ -21,8 +20,10 @@ from aiohttp import web
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses, streams, thinking
+from metacog_pipeline.llm.server import profile as profiles
+from metacog_pipeline.llm.server.admission import ROUTES, Admission
 from metacog_pipeline.llm.server.batches import Batches
-from metacog_pipeline.llm.server.dialects import Answer, Asked, BadRequest, Dialect, Problem
+from metacog_pipeline.llm.server.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
 from metacog_pipeline.llm.server.faults import OF_STREAMS, Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 
@@ -42,7 +43,8 @@ class SimulatedProvider:
     to refuse, stop early or give log-probabilities. With ``models``, any other model id gets a 404. ``log`` is a file
     that gets one JSON line per call received, in one unbuffered write: ``{"n", "digest", "outcome"}`` with the
     SHA-256 of the body and ``ok``, a fault's name, ``limit`` (over the plan's limits) or ``bad_request``.
-    ``label`` goes before the model id that answers report, so that they can be told from real ones.
+    ``label`` goes before the model id that answers report, so that they can be told from real ones. ``profile`` names the
+    provider it behaves as (see `profile`); ``key`` is the only key that one takes, None: any.
     """
 
     def __init__(
@@ -53,9 +55,14 @@ class SimulatedProvider:
         models: tuple[str, ...] = (),
         log: Path | None = None,
         label: str = "",
+        profile: str | None = None,
+        key: str | None = None,
     ) -> None:
         self._respond = respond
         self._label = label
+        self._profile = None if profile is None else profiles.load(profile)
+        self._admission = Admission(self._profile, models, key)
+        self._headers = {} if self._profile is None else dict(self._profile.headers)
         self._models = models
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if log else None
         self._received = self._answered = self._in_flight = self._max_in_flight = 0
@@ -63,7 +70,7 @@ class SimulatedProvider:
         self._outcomes: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()
         self.batches = Batches(self.answer_line)
-        self.use(plan or FaultPlan())
+        self.use(plan or FaultPlan(rates={} if self._profile is None else self._profile.faults))
 
     def use(self, plan: FaultPlan) -> None:
         """Follow ``plan`` from the next call on; counters stay."""
@@ -97,12 +104,8 @@ class SimulatedProvider:
     def app(self) -> web.Application:
         """Return the application with all routes."""
         app = web.Application(client_max_size=MAX_BODY_BYTES)
-        app.router.add_post("/v1/chat/completions", functools.partial(self._serve, openai.DIALECT))
-        app.router.add_post("/v1/messages", functools.partial(self._serve, anthropic.DIALECT))
-        app.router.add_post("/v1/responses", functools.partial(self._serve, responses.DIALECT))
-        path = "/{version:v1|v1beta}/models/{model}"
-        app.router.add_post(f"{path}:generateContent", functools.partial(self._serve, gemini.DIALECT))
-        app.router.add_post(f"{path}:streamGenerateContent", functools.partial(self._serve, gemini.STREAMED))
+        for interface, path, dialect in ROUTES:
+            app.router.add_post(path, functools.partial(self._serve, interface, dialect))
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/healthz", self._health)
         app.router.add_get("/stats", self._show_stats)
@@ -112,36 +115,53 @@ class SimulatedProvider:
 
     def answer_line(self, way: str, target: str, body: object) -> tuple[int, dict[str, object]]:
         """Answer one request of a batch: provider, endpoint or model of the path, body -> HTTP status, reply."""
-        ways = {"openai": openai.DIALECT, "anthropic": anthropic.DIALECT, "gemini": gemini.DIALECT}
-        dialect = responses.DIALECT if target == "/v1/responses" else ways[way]
-        try:
-            call = dialect.read(target, body)
-            if call.stream:
-                raise BadRequest("stream: a batch has no streams", "stream")
-        except BadRequest as wrong:
-            return 400, dialect.error(Problem(400, "bad_request", str(wrong), wrong.param))
-        problem = replies.problem_of(Fault.MODEL_NOT_FOUND, call.model, {})
-        answer = self._answer(call, "ok", self._answered + 1)
-        if self._models and call.model not in self._models and problem is not None:
-            answer = problem
+        ways = {
+            "openai": (openai.DIALECT, "chat"),
+            "anthropic": (anthropic.DIALECT, "messages"),
+            "gemini": (gemini.DIALECT, "gemini"),
+        }
+        dialect, interface = ways[way]
+        if target == "/v1/responses":
+            dialect, interface = responses.DIALECT, "responses"
+        path_model = target if way == "gemini" else ""
+        # The submission showed the key; its lines come without headers.
+        line = profiles.Call(interface, path_model, {}, {}, body)
+        call = Admission(self._profile, self._models, keyed=True).judged(line, dialect, path_model)
+        if isinstance(call, Asked) and call.stream:
+            call = Problem(400, "bad_request", "stream: a batch has no streams", "stream")
+        if isinstance(call, Refusal):
+            return call.status, call.body
+        answer = call if isinstance(call, Problem) else self._answer(call, "ok", self._answered + 1)
         if isinstance(answer, Problem):
             return answer.status, dialect.error(answer)
         self._answered += 1
         return 200, dialect.answer(answer)
 
-    async def _serve(self, dialect: Dialect, http: web.Request) -> web.StreamResponse:
+    async def _serve(self, interface: str, dialect: Dialect, http: web.Request) -> web.StreamResponse:
         raw = await http.read()
         self._received += 1
         self._in_flight += 1
         self._max_in_flight = max(self._max_in_flight, self._in_flight)
         try:
             digest = sha256_hex(raw)
-            call = _read(dialect, http, raw)
-            outcome = "bad_request" if isinstance(call, Problem) else self._outcome(http, call, digest)
+            call = self._read(interface, dialect, http, raw)
+            if isinstance(call, Asked):
+                outcome = self._outcome(http, call, digest)
+            else:
+                outcome = "bad_request" if isinstance(call, Problem) else "refused"
             self._note(digest, outcome)
             return await self._reply(dialect, http, call, outcome, self._received)
         finally:
             self._in_flight -= 1
+
+    def _read(
+        self, interface: str, dialect: Dialect, http: web.Request, raw: bytes
+    ) -> Asked | Problem | Refusal:
+        asked = http.headers.get(FAULT_HEADER)
+        if asked is not None and asked not in FAULT_NAMES:
+            return Problem(400, "bad_request", f"{FAULT_HEADER}: no fault named {asked!r}")
+        path_model = http.match_info.get("model", "")
+        return self._admission.read(interface, dialect, path_model, raw, http.headers, http.query)
 
     def _outcome(self, http: web.Request, call: Asked, digest: str) -> str:
         asked = http.headers.get(FAULT_HEADER)
@@ -163,16 +183,16 @@ class SimulatedProvider:
             os.write(self._log, line.encode())
 
     async def _reply(
-        self, dialect: Dialect, http: web.Request, call: Asked | Problem, outcome: str, number: int
+        self, dialect: Dialect, http: web.Request, call: Asked | Problem | Refusal, outcome: str, number: int
     ) -> web.StreamResponse:
+        if isinstance(call, Refusal):
+            return self._refused(call, number)
         if isinstance(call, Problem):
             return self._problem(dialect, call, number)
         if outcome == Fault.RESET:
             self._statuses["reset"] += 1
             return replies.reset_connection(http)
         problem = replies.problem_of(outcome, call.model, replies.rejected_parameter(call.request))
-        if problem is None and self._models and call.model not in self._models:
-            problem = replies.problem_of(Fault.MODEL_NOT_FOUND, call.model, {})
         if problem is not None:
             return self._problem(dialect, problem, number)
         begun = await self._waited(http, call, outcome, number)
@@ -184,7 +204,9 @@ class SimulatedProvider:
         body = replies.faulty_body(outcome, dialect.answer(answer))
         if call.stream:
             events = self._events(dialect, call, body, outcome)
-            return await self._streamed(http, begun or await streams.opened(http, number), events, outcome)
+            return await self._streamed(
+                http, begun or await streams.opened(http, number, self._headers), events, outcome
+            )
         return await self._whole(http, streams.dumped(body).encode(), outcome, number)
 
     async def _waited(
@@ -195,7 +217,7 @@ class SimulatedProvider:
         if not (call.stream and self.plan.keep_alive_s):
             await asyncio.sleep(seconds)
             return None
-        begun = await streams.opened(http, number)
+        begun = await streams.opened(http, number, self._headers)
         await streams.waited(begun, seconds, self.plan)
         return begun
 
@@ -207,14 +229,18 @@ class SimulatedProvider:
             return Problem(500, "server_error", "the respondent failed")
         completion = said if isinstance(said, Completion) else Completion(Status.OK, said)
         limit = call.request.sampling.max_tokens
-        wanted = thinking.Reasoning(self.plan.thinking_tokens).wanted(call)
-        completion = thinking.worked(completion, wanted, limit, bounded=False)
+        reasoning = thinking.Reasoning(self.plan.thinking_tokens)
+        if self._profile is not None and not reasoning.tokens:
+            reasoning = self._profile.reasoning
+        bounded = self._profile is not None
+        completion = thinking.worked(completion, reasoning.wanted(call), limit, bounded=bounded)
         if outcome == Fault.HUGE_THINKING:
             huge = thinking.text_of(thinking.HUGE_CHARACTERS // thinking.CHARACTERS_PER_TOKEN)
             completion = dataclasses.replace(completion, reasoning_text=huge)
         model, completion = replies.faulty_completion(outcome, call.model, completion)
         completion = replies.faulty_usage(outcome, completion, limit)
-        return Answer(self._label + model, call, completion, number)
+        style = Style() if self._profile is None else self._profile.style
+        return Answer(self._label + model, call, completion, number, style)
 
     def _events(self, dialect: Dialect, call: Asked, body: dict[str, object], outcome: str) -> list[bytes]:
         events = [streams.encoded(frame) for frame in dialect.frames(body, call, self.plan.chunks)]
@@ -241,11 +267,18 @@ class SimulatedProvider:
             return await replies.cut_reply(http, body, number, sent)
         self._statuses["200"] += 1
         self._answered += outcome != Fault.INVALID_JSON
-        return replies.json_reply(200, body[:-2] if outcome == Fault.INVALID_JSON else body, number)
+        body = body[:-2] if outcome == Fault.INVALID_JSON else body
+        return replies.json_reply(200, body, number, self._headers)
+
+    def _refused(self, refusal: Refusal, number: int) -> web.Response:
+        self._statuses[str(refusal.status)] += 1
+        return replies.json_reply(
+            refusal.status, streams.dumped(refusal.body).encode(), number, self._headers
+        )
 
     def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
         self._statuses[str(problem.status)] += 1
-        waits = replies.retry_after(problem.kind, self.plan.retry_after_s)
+        waits = {**self._headers, **replies.retry_after(problem.kind, self.plan.retry_after_s)}
         return replies.json_reply(
             problem.status, streams.dumped(dialect.error(problem)).encode(), number, waits
         )
@@ -272,18 +305,6 @@ class SimulatedProvider:
         except (ValueError, TypeError, AttributeError) as problem:
             return web.json_response({"error": str(problem)}, status=400)
         return web.json_response(dataclasses.asdict(self.plan))
-
-
-def _read(dialect: Dialect, http: web.Request, raw: bytes) -> Asked | Problem:
-    asked = http.headers.get(FAULT_HEADER)
-    if asked is not None and asked not in FAULT_NAMES:
-        return Problem(400, "bad_request", f"{FAULT_HEADER}: no fault named {asked!r}")
-    try:
-        return dialect.read(http.match_info.get("model", ""), json.loads(raw))
-    except BadRequest as wrong:
-        return Problem(400, "bad_request", str(wrong), wrong.param)
-    except (ValueError, RecursionError):
-        return Problem(400, "bad_request", "the body is not JSON")
 
 
 def _spared(name: str, call: Asked) -> bool:

@@ -31,21 +31,30 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error answer in a provider's own words: status and body."""
+
+    status: int
+    body: JsonDict
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One call as a dialect reads it: the request, and what only concerns thinking and delivery.
 
-    ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``effort`` and
-    ``budget`` (at most so many tokens, 0: none) are what the call says of thinking, ``shown`` whether its text is
-    wanted, ``sealed`` whether its encrypted form is.
+    ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``on`` says that
+    thinking is asked for; ``effort`` and ``budget`` (at most so many tokens, 0: none) are what the call says of it,
+    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is.
     """
 
     model: str
     request: ChatRequest
     stream: bool = False
     usage: bool = True
+    on: bool = False
     effort: str | None = None
     budget: int | None = None
-    shown: bool = True
+    shown: bool | None = None
     sealed: bool = False
 
 
@@ -53,11 +62,13 @@ class Asked:
 class Style:
     """What one provider's answers look like where those of a format differ.
 
-    ``reasoning`` are the fields of a chat message that hold the thinking; none: it is not shown. ``details`` says
-    whether usage is split up. ``extra`` are further fields of every answer, of ``{"service_tier": "default"}``'s kind.
+    ``reasoning`` are the fields of a chat message that hold the thinking; none: it is not shown. ``shown`` is whether the
+    other formats show it where the call does not say. ``details`` says whether usage is split up. ``extra`` are further
+    fields of every answer, such as ``service_tier``.
     """
 
     reasoning: tuple[str, ...] = ("reasoning_content",)
+    shown: bool = True
     details: bool = True
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -88,6 +99,11 @@ class Answer:
     def thought(self) -> int:
         """Tokens of thinking."""
         return self.completion.usage.reasoning_tokens or 0
+
+    @property
+    def shown(self) -> bool:
+        """Whether the text of thinking is shown."""
+        return self.style.shown if self.asked.shown is None else self.asked.shown
 
     @property
     def cached(self) -> int:

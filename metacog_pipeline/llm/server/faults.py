@@ -20,6 +20,7 @@ class Fault(enum.StrEnum):
     RATE_LIMIT_DATE = "rate_limit_date"  # 429, Retry-After as an HTTP date
     QUOTA = "quota"  # 429 with the code insufficient_quota: no retry helps
     UNAUTHORIZED = "unauthorized"  # 401
+    FORBIDDEN = "forbidden"  # 403: the account may not use the model
     SERVER_ERROR = "server_error"  # 500
     UNAVAILABLE = "unavailable"  # 503
     OVERLOADED = "overloaded"  # 529

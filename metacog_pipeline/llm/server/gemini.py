@@ -15,6 +15,7 @@ _STATUSES = {
     "rate_limit_date": "RESOURCE_EXHAUSTED",
     "quota": "RESOURCE_EXHAUSTED",
     "unauthorized": "UNAUTHENTICATED",
+    "forbidden": "PERMISSION_DENIED",
     "model_not_found": "NOT_FOUND",
     "unsupported_parameter": "INVALID_ARGUMENT",
     "bad_request": "INVALID_ARGUMENT",
@@ -53,11 +54,12 @@ def camel(body: object) -> object:
     """Return a body whose fields are named in camel case; the other spelling of protocol buffers is taken too."""
     if not isinstance(body, dict):
         return body
-    named: dialects.JsonDict = {
-        re.sub(r"_([a-z])", lambda found: found[1].upper(), str(name)): body[name] for name in body
-    }
-    nested = {name: camel(named[name]) for name in ("generationConfig", "thinkingConfig") if name in named}
-    return {**named, **nested}
+    named: dict[str, object] = {}
+    for name, value in body.items():
+        named[re.sub(r"_([a-z])", lambda found: found[1].upper(), str(name))] = value
+    for name in {"generationConfig", "thinkingConfig"} & named.keys():
+        named[name] = camel(named[name])
+    return named
 
 
 def read(path_model: str, body: object) -> dialects.Asked:
@@ -112,7 +114,7 @@ def answer(given: dialects.Answer) -> dialects.JsonDict:
     reasons = {types.Status.TRUNCATED: "MAX_TOKENS", types.Status.REFUSED: "SAFETY"}
     completion = given.completion
     parts: list[dialects.JsonDict] = []
-    if completion.reasoning_text is not None and given.asked.shown and given.style.reasoning:
+    if completion.reasoning_text is not None and given.asked.shown:
         parts.append({"text": completion.reasoning_text, "thought": True})
     if completion.text:
         parts.append({"text": completion.text})

@@ -68,7 +68,7 @@ def _schema(wanted: dialects.JsonDict) -> types.JsonObject | None:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a chat-completions body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = fields.get("model") or path_model
+    model = path_model or fields.get("model")
     if not isinstance(model, str) or not model:
         raise dialects.BadRequest("model must be a non-empty string", "model")
     messages = tuple(_message(entry) for entry in dialects.as_list(fields.get("messages"), "messages"))
@@ -191,6 +191,7 @@ _TYPES = {
     "rate_limit": ("rate_limit_error", "rate_limit_exceeded"),
     "rate_limit_date": ("rate_limit_error", "rate_limit_exceeded"),
     "unauthorized": ("invalid_request_error", "invalid_api_key"),
+    "forbidden": ("invalid_request_error", "model_not_found"),
     "quota": ("insufficient_quota", "insufficient_quota"),
     "model_not_found": ("invalid_request_error", "model_not_found"),
     "unsupported_parameter": ("invalid_request_error", "unsupported_parameter"),

@@ -71,6 +71,8 @@ def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem
             return Problem(429, "quota", "the account has no credit left")
         case Fault.UNAUTHORIZED:
             return Problem(401, "unauthorized", "the key is not accepted")
+        case Fault.FORBIDDEN:
+            return Problem(403, "forbidden", f"this account has no access to model {model!r}")
         case Fault.SERVER_ERROR:
             return Problem(500, "server_error", "something broke")
         case Fault.UNAVAILABLE:

@@ -56,7 +56,7 @@ def _constraint(text: dialects.JsonDict) -> types.JsonObject | None:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a Responses body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = fields.get("model") or path_model
+    model = path_model or fields.get("model")
     if not isinstance(model, str) or not model:
         raise dialects.BadRequest("model must be a non-empty string", "model")
     reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")

@@ -78,8 +78,10 @@ class ServerThread:
         models: tuple[str, ...] = (),
         log: Path | None = None,
         port: int = 0,
+        profile: str | None = None,
+        key: str | None = None,
     ) -> None:
-        self.provider = SimulatedProvider(respond, plan, models=models, log=log)
+        self.provider = SimulatedProvider(respond, plan, models=models, log=log, profile=profile, key=key)
         self.url = ""
         self._failure: BaseException | None = None
         self._ready = threading.Event()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aiohttp import web
 
@@ -33,9 +33,9 @@ def dumped(data: object) -> str:
     return text
 
 
-async def opened(http: web.Request, number: int) -> web.StreamResponse:
+async def opened(http: web.Request, number: int, extra: Mapping[str, str]) -> web.StreamResponse:
     """Send the head of a stream."""
-    headers = {"Cache-Control": "no-cache", **replies.request_ids(number)}
+    headers = {"Cache-Control": "no-cache", **replies.request_ids(number), **extra}
     response = web.StreamResponse(headers=headers)
     response.content_type = "text/event-stream"
     response.charset = "utf-8"

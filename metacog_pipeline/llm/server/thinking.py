@@ -19,8 +19,8 @@ class Reasoning:
     """How much is thought before an answer.
 
     About ``tokens`` where the call says nothing, from half to one and a half of it, always the same for the same
-    request. ``efforts`` are the shares of it at each effort. ``by_default`` says whether a call that asks for no
-    thinking is thought about.
+    request. ``efforts`` are the shares of it at each effort, 0: none at all. ``by_default`` says whether a call that
+    asks for no thinking is thought about.
     """
 
     tokens: int = 0
@@ -31,7 +31,7 @@ class Reasoning:
         """Return how many tokens would be thought for ``asked``, were there no limit."""
         if not self.tokens or asked.budget == 0:
             return 0
-        if not self.by_default and asked.budget is None and asked.effort is None:
+        if not (self.by_default or asked.on or asked.budget):
             return 0
         drawn = int(sha256_hex(request_json(asked.request).encode("utf-8", "surrogatepass"))[:8], 16) / 2**32
         thought = round(self.tokens * (0.5 + drawn) * self.efforts.get(asked.effort or "", 1.0))

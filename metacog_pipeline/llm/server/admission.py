@@ -1,0 +1,73 @@
+"""Which calls are taken: the routes, and reading a call or refusing it in the provider's own words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses
+from metacog_pipeline.llm.server import profile as profiles
+from metacog_pipeline.llm.server.dialects import Asked, BadRequest, Dialect, Problem, Refusal
+from metacog_pipeline.llm.server.faults import Fault
+
+_GEMINI = "/{version:v1|v1beta}/models/{model}"
+ROUTES: tuple[tuple[profiles.Interface, str, Dialect], ...] = (
+    ("chat", "/v1/chat/completions", openai.DIALECT),
+    ("chat", "/api/v1/chat/completions", openai.DIALECT),  # where OpenRouter has it
+    ("messages", "/v1/messages", anthropic.DIALECT),
+    ("responses", "/v1/responses", responses.DIALECT),
+    ("gemini", f"{_GEMINI}:generateContent", gemini.DIALECT),
+    ("gemini", f"{_GEMINI}:streamGenerateContent", gemini.STREAMED),
+    ("azure", "/openai/deployments/{model}/chat/completions", openai.DIALECT),
+    ("azure-v1", "/openai/v1/chat/completions", openai.DIALECT),
+    ("azure-responses", "/openai/v1/responses", responses.DIALECT),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Reads calls. Without a profile all that can be read is taken; ``models`` are the ids served, none: any.
+
+    ``key`` is the only key taken, None: any; with ``keyed`` it was shown before.
+    """
+
+    profile: profiles.Profile | None = None
+    models: tuple[str, ...] = ()
+    key: str | None = None
+    keyed: bool = False
+
+    def read(
+        self,
+        interface: str,
+        dialect: Dialect,
+        path_model: str,
+        raw: bytes,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+    ) -> Asked | Problem | Refusal:
+        """Return the call as read, or why it is not taken."""
+        try:
+            body = json.loads(raw)
+        except (ValueError, RecursionError):
+            return Problem(400, "bad_request", "the body is not JSON")
+        return self.judged(profiles.Call(interface, path_model, headers, query, body), dialect, path_model)
+
+    def judged(self, call: profiles.Call, dialect: Dialect, path_model: str) -> Asked | Problem | Refusal:
+        """Return what ``read`` returns, for a body that is decoded already."""
+        body = call.given
+        if self.profile is not None:
+            refused = self.profile.refusal(call, self.models, self.key, keyed=self.keyed)
+            if refused is not None:
+                return refused
+            if isinstance(body, dict):
+                body = {name: body[name] for name in body if name not in self.profile.ignored}
+        try:
+            asked = dialect.read(path_model, body)
+        except BadRequest as wrong:
+            return Problem(400, "bad_request", str(wrong), wrong.param)
+        if self.models and asked.model not in self.models:
+            missing = replies.problem_of(Fault.MODEL_NOT_FOUND, asked.model, {})
+            assert missing is not None
+            return missing
+        return asked
