@@ -13,6 +13,7 @@ from metacog_assets.score_assets import parts, score_assets
 from metacog_assets.step_assets import items_name, step_assets
 from metacog_assets.study_file import Bound
 from metacog_pipeline.asking import judging
+from metacog_pipeline.transcripts.folder import judgements_of
 
 
 def benchmark_assets(benchmark: Bound) -> list[AssetsDefinition]:
@@ -50,8 +51,9 @@ def produced(benchmark: Bound) -> list[tuple[str, AssetKey]]:
             for file in ("published_values", "published_claims")
         }
     if judging.wanted(benchmark) is not None:
-        files[f"judgements/{name}/{run}.parquet"] = f"{name}_judgements"
-        files[f"transcripts/benchmark={name}_judgements/{run}/part-0.parquet"] = f"{name}_judgements"
+        judgements = judgements_of(name)
+        files[f"judgements/{name}/{run}.parquet"] = judgements
+        files[f"transcripts/benchmark={judgements}/{run}/part-0.parquet"] = judgements
     for step in benchmark.construction():
         if step.asks is not None:
             files[f"transcripts/benchmark={name}_{step.asks.name}/{run}/part-0.parquet"] = (

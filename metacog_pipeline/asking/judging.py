@@ -28,6 +28,7 @@ from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study.frames import read_frame
+from metacog_pipeline.transcripts.folder import judgements_of
 from metacog_pipeline.transcripts.store import read_partition
 
 Bound = Benchmark[Any, Any, Any]
@@ -41,7 +42,7 @@ def wanted(benchmark: Bound) -> Judging | None:
 
 def judged_as(partition: Partition) -> Partition:
     """Return the partition of the judgements about ``partition``'s model and run."""
-    return replace(partition, benchmark=f"{partition.benchmark}_judgements")
+    return replace(partition, benchmark=judgements_of(partition.benchmark))
 
 
 def panel(

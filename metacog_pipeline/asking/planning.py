@@ -18,6 +18,7 @@ from metacog_pipeline.querying.planning import CostEstimate, estimate_partition,
 from metacog_pipeline.querying.pricing import Price
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import judgements_of
 
 Bound = Benchmark[Any, Any, Any]
 
@@ -122,7 +123,7 @@ def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:
         for name, estimate in left.items():
             totals.setdefault(name, CostEstimate()).add(estimate)
     return [
-        _plan_row(study, f"{benchmark.name}_judgements", spec, study.study.runs, totals[spec.name])
+        _plan_row(study, judgements_of(benchmark.name), spec, study.study.runs, totals[spec.name])
         for spec in (*study.judges, *study.models)  # a model may judge itself
         if spec.name in totals
     ]

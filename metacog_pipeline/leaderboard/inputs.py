@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.leaderboard.staging import Dataset
+from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
 #: Folders of the home that hold data sets.
 FOLDERS = (
@@ -23,7 +24,7 @@ FOLDERS = (
 # their model: their path does not tell.
 _KEYS = (
     re.compile(
-        r"transcripts/benchmark=(?P<benchmark>(?![^/]+_judgements/)[^/]+)/model=(?P<model>[^/]+)/run=(?P<run>\d+)/[^/]+"
+        rf"transcripts/benchmark=(?P<benchmark>(?![^/]+{JUDGEMENTS}/)[^/]+)/model=(?P<model>[^/]+)/run=(?P<run>\d+)/[^/]+"
     ),
     re.compile(r"estimates/(?P<benchmark>[^/]+)/models/(?P<model>[^/]+)\.parquet"),
     re.compile(

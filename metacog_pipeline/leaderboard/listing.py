@@ -10,9 +10,8 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset
 from metacog_pipeline.leaderboard.staging import SHARED
+from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
-# A judge's partitions stand under the name of its benchmark with this ending.
-JUDGEMENTS = "_judgements"
 _LISTED = """
 create temp table listed as
 select

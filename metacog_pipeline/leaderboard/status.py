@@ -25,6 +25,7 @@ from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
+from metacog_pipeline.transcripts.folder import judgements_of
 
 BOARD_NOTE = "board.sha256"
 _KINDS = {
@@ -200,7 +201,7 @@ def _source(study: Study, spec: ModelSpec) -> str:
 def _retired(study: Study) -> list[dict[str, object]]:
     """Return who was measured once and is not listed now; whoever only helped to make items was never measured."""
     listed = {spec.name for spec in study.models}
-    measured = [f"{name}{part}" for name in registry.names() for part in ("", "_judgements")]
+    measured = [kept for name in registry.names() for kept in (name, judgements_of(name))]
     folders = [path for name in measured for path in study.home.transcripts.glob(f"benchmark={name}/model=*")]
     found = {path.name.removeprefix("model=") for path in folders}
     return [

@@ -12,6 +12,7 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
 MANIFEST_NAME = "partition.json"
+JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
 def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
@@ -27,6 +28,11 @@ def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
     if run < 1:
         raise StoreError(f"run {run} of {model} cannot name a folder: runs count from 1")
     return home / "transcripts" / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
+
+
+def judgements_of(benchmark: str) -> str:
+    """Return the name under which the judgements about a benchmark's answers are kept."""
+    return f"{benchmark}{JUDGEMENTS}"
 
 
 def read_manifest(folder: Path) -> dict[str, object]:

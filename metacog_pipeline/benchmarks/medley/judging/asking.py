@@ -10,6 +10,7 @@ import functools
 import json
 from collections.abc import Sequence
 
+from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
@@ -17,8 +18,9 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Status
 from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.transcripts.folder import judgements_of
 
-BENCHMARK = "medley_judgements"
+BENCHMARK = judgements_of(items.BENCHMARK)
 MODES = ("json_schema", "text")
 STEPS = ("judge", "judge_2", "judge_3")
 JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
