@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import polars as pl
-
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.study.frames import computed_once
 
 AUDIT_SCHEMA = pl.Schema(
     {
@@ -59,21 +55,3 @@ def check(
 def audit_frame(checks: Iterable[Check]) -> pl.DataFrame:
     """Return the checks in `AUDIT_SCHEMA`."""
     return pl.DataFrame([tuple(each) for each in checks], schema=AUDIT_SCHEMA, orient="row")
-
-
-def computed_from_published(
-    home: Path,
-    benchmark: str,
-    version: str,
-    files: Sequence[str],
-    frames: Sequence[tuple[str, Callable[[Path], pl.DataFrame]]],
-) -> list[pl.DataFrame]:
-    """Return what is computed from a benchmark's published tables, once per home and version.
-
-    ``frames`` are names of files in ``estimates/<benchmark>/published`` and what makes them of the folder of the tables.
-    """
-    tables = shipped("data", "published", benchmark)
-    made_from = sha256_hex(canonical_json([version, [(tables / name).read_text("utf-8") for name in files]]))
-    folder = home / "estimates" / benchmark / "published"
-    paths = [folder / f"{name}.parquet" for name, _ in frames]
-    return computed_once(paths, made_from, lambda: [make(tables) for _, make in frames])

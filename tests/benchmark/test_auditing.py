@@ -5,16 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark.published_checks import (
-    AUDIT_SCHEMA,
-    audit_frame,
-    check,
-    computed_from_published,
-)
+from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA, audit_frame, check
 from metacog_pipeline.study.frames import computed_once
 
 FINITE = st.floats(-1e6, 1e6)
@@ -57,18 +51,3 @@ def test_frames_are_computed_again_only_when_one_was_made_from_something_else(tm
     ask("a")
     ask("b")
     assert made == ["a", "a", "b"]
-
-
-def test_what_is_computed_of_published_tables_is_made_anew_for_another_version(tmp_path: Path) -> None:
-    seen: list[Path] = []
-
-    def make(tables: Path) -> pl.DataFrame:
-        seen.append(tables)
-        return pl.DataFrame({"files": [len(list(tables.glob("*.csv")))]})
-
-    for version in ("1", "1", "2"):
-        (found,) = computed_from_published(tmp_path, "medley", version, ["table_1.csv"], [("all", make)])
-    assert len(seen) == 2 and seen[0].name == "medley" and found.item() > 0
-    assert (tmp_path / "estimates" / "medley" / "published" / "all.parquet").exists()
-    with pytest.raises(FileNotFoundError):
-        computed_from_published(tmp_path, "medley", "1", ["none.csv"], [("all", make)])
