@@ -81,6 +81,16 @@ class JsonObject:
     name: str
     schema_json: str
 
+    @property
+    def properties(self) -> Mapping[str, object]:
+        """The rules of the object's properties in their order; empty where the schema names none."""
+        try:
+            schema = json.loads(self.schema_json)
+        except (ValueError, RecursionError):
+            return {}
+        found = schema.get("properties") if isinstance(schema, dict) else None
+        return found if isinstance(found, dict) else {}
+
 
 @dataclass(frozen=True, slots=True)
 class TokenBias:

@@ -98,8 +98,8 @@ class SimulatedRespondent:
         match request.constraint:
             case OneOf(options):
                 return _one_of(options, state)
-            case JsonObject(_, schema_json):
-                return _json_object(schema_json, state)
+            case JsonObject() as wanted:
+                return _json_object(wanted, state)
             case TokenBias():
                 return str(state.rating) if second_turn else state.letter
             case _:
@@ -203,15 +203,10 @@ def _one_of(options: Sequence[str], state: _State) -> str:
     return options[0] if options else ""
 
 
-def _json_object(schema_json: str, state: _State) -> str:
+def _json_object(wanted: JsonObject, state: _State) -> str:
     """Return an object with the properties of the schema in its order: letter and rating where they are admitted."""
-    try:
-        properties = json.loads(schema_json).get("properties", {})
-    except (ValueError, AttributeError):
-        properties = {}
-    if not isinstance(properties, Mapping) or not properties:
-        return json.dumps({"answer": state.letter, "confidence": state.rating})
-    return json.dumps({name: _json_value(rule, state) for name, rule in properties.items()})
+    held = {name: _json_value(rule, state) for name, rule in wanted.properties.items()}
+    return json.dumps(held or {"answer": state.letter, "confidence": state.rating})
 
 
 def _json_value(rule: object, state: _State) -> object:

@@ -77,8 +77,8 @@ class SimulatedRespondent:
             item, condition = found
             state, rated = self._state(item, condition, request.sampling.seed), condition == CONFIDENCE
         match request.constraint:
-            case JsonObject(_, schema_json):
-                return _json_object(schema_json, state)
+            case JsonObject() as wanted:
+                return _json_object(wanted, state)
             case OneOf(options):
                 return _one_of(options, state)
             case _:
@@ -138,15 +138,10 @@ class SimulatedRespondent:
         return f'{{"decision":"{state.decision}"}}'
 
 
-def _json_object(schema_json: str, state: _State) -> str:
+def _json_object(wanted: JsonObject, state: _State) -> str:
     """Return an object with the properties of the schema in its order: decision and rating where they are admitted."""
-    try:
-        properties = json.loads(schema_json).get("properties", {})
-    except (ValueError, AttributeError):
-        properties = {}
-    if not isinstance(properties, Mapping) or not properties:
-        return json.dumps({"decision": str(state.decision), "confidence": state.rating})
-    return json.dumps({name: _json_value(name, rule, state) for name, rule in properties.items()})
+    held = {name: _json_value(name, rule, state) for name, rule in wanted.properties.items()}
+    return json.dumps(held or {"decision": str(state.decision), "confidence": state.rating})
 
 
 def _json_value(name: str, rule: object, state: _State) -> object:
