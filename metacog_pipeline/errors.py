@@ -7,8 +7,7 @@
     ├── SourceError         a source is missing, changed or unreadable      exit 3
     ├── StoreError          kept answers cannot be read or written          exit 4
     ├── BudgetError         the next call could pass the budget             exit 5
-    ├── ProviderError       a provider refuses every call (key, model name) exit 6
-    └── PartError           a part could not be made, the rest is published exit 7
+    └── ProviderError       a provider refuses every call (key, model name) exit 6
 
 The command line prints the message and exits with the code; nothing here is shown as a traceback.
 """
@@ -60,12 +59,6 @@ class ProviderError(MetacogError):
     """A provider rejects every call of a model: bad key, unknown model name, no credit."""
 
     exit_code = 6
-
-
-class PartError(MetacogError):
-    """A part of the result could not be made and says why; everything else is published."""
-
-    exit_code = 7
 
 
 def one_line(text: str, limit: int = 1000) -> str:

@@ -1,4 +1,4 @@
-"""What every benchmark's assets tell people the same way: one-line failures, shares to watch, what asking cost."""
+"""What every benchmark's assets tell people the same way: one-line failures, what asking cost."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 
 import polars as pl
 from dagster import (
-    AssetCheckResult,
-    AssetCheckSeverity,
     AssetExecutionContext,
     Failure,
     MaterializeResult,
@@ -34,13 +32,6 @@ LEFT_EMPTY = "left empty"  # {asset: why it has no rows}
 Fact = int | float | str | MetadataValue
 
 
-def this_partition(context: AssetExecutionContext, benchmark: str) -> Partition:
-    """Return the partition a run is about."""
-    keys = context.partition_key.keys_by_dimension
-    study = current_study()
-    return Partition(study, benchmark, study.model(keys["model"]), int(keys["run"]))
-
-
 @contextlib.contextmanager
 def one_line_failure() -> Iterator[None]:
     """Turn an error made for users into a failed step with that line and no traceback; asking again is a person's call."""
@@ -48,25 +39,6 @@ def one_line_failure() -> Iterator[None]:
         yield
     except MetacogError as error:
         raise Failure(str(error), metadata={EXIT_CODE: error.exit_code}, allow_retries=False) from None
-
-
-def share_above(name: str, share: float, at_least: float) -> AssetCheckResult:
-    """Return a check that warns when ``share`` (0 to 1) is below ``at_least``."""
-    return _share(name, share, share >= at_least, {"warn below": at_least})
-
-
-def share_below(name: str, share: float, at_most: float) -> AssetCheckResult:
-    """Return a check that warns when ``share`` (0 to 1) is above ``at_most``."""
-    return _share(name, share, share <= at_most, {"warn above": at_most})
-
-
-def _share(name: str, share: float, passed: bool, threshold: dict[str, float]) -> AssetCheckResult:
-    return AssetCheckResult(
-        check_name=name,
-        passed=passed,
-        severity=AssetCheckSeverity.WARN,
-        metadata={"share": round(share, 6), **threshold},
-    )
 
 
 def tally_facts(tally: Tally) -> dict[str, Fact]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -14,22 +12,6 @@ from metacog_pipeline.files import replacing
 from metacog_pipeline.study.study_file import Study
 
 MARK = "metacog_made_from"  # Parquet metadata: digest of everything a file was computed from
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A stage's result as people see it: figures and a frame to preview."""
-
-    facts: dict[str, Any]
-    frame: pl.DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltItems(Shown):
-    """The finished items. ``counts`` are items of each sort; ``violations`` broken rules, one line each."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    violations: tuple[str, ...] = ()
 
 
 def beside(study: Study, path: Path) -> Path:

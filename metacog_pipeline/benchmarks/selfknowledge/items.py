@@ -38,7 +38,6 @@ DATASETS = (
     "popqa",
     "selfaware",
 )
-SPLITS = ("train", "validation", "test", "all")
 LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
     "dual": "en",
     "dual_zh": "zh",
@@ -58,7 +57,7 @@ class Item(ContractItem):
         Unique among all items; made of data set and source row, so the same in every language, draw and split.
     dataset, split
         One of `DATASETS`, or with ``-local`` behind it where the questions may not be the published ones; one of
-        `SPLITS`, the one asked for.
+        train, validation, test and all, the one asked for.
     position
         0-based place in the order the items were drawn, which a larger ``limit`` does not change.
     questions

@@ -97,10 +97,6 @@ VERIFICATION = pl.Schema(
     {"draft_id": pl.String, "claim_id": pl.String, "judge": pl.String, "verdict": pl.String}
 )
 GATES = pl.Schema(dict.fromkeys(("name", "rule", "severity", "status", "found", "wanted"), pl.String))
-# Of the set a study asks; ``place`` is the order of the gates.
-KEPT_GATES = pl.Schema(
-    [("benchmark", pl.String), ("dataset", pl.String), ("place", pl.Int64), *GATES.items()]
-)
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:

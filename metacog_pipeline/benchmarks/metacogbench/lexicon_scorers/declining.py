@@ -8,7 +8,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 
-DECLINE, FILLER = "decline", "filler"
+DECLINE = "decline"
 _CONTENT = "content"
 _LABEL_WORDS = 3  # "Recommendation:" before a refusal says nothing by itself
 _LONGEST = 300  # characters of a clause; a longer one has something to say

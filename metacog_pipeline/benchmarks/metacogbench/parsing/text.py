@@ -106,11 +106,6 @@ def without_markup(text: str) -> str:
     return _UNDERSCORES.sub("", text) if "_" in text else text
 
 
-def prepared(text: str) -> str:
-    """T1, T2 and T3."""
-    return without_markup(plain_characters(without_reasoning(text)))
-
-
 def folded(text: str) -> str:
     """Fold case, diacritics and punctuation away; one space between words."""
     decomposed = unicodedata.normalize("NFD", text.casefold())

@@ -28,7 +28,6 @@ from metacog_pipeline.stats.meta_information import meta_information
 
 Floats = NDArray[np.float64]
 
-CONFIDENCE_MEASURES = ("auroc2", "ece", "brier", "mean_confidence", "meta_information", "rmi")
 _INFORMATION = {"meta_information": "meta_i_signed", "rmi": "rmi"}
 METHOD = "plug-in, less its mean excess in resamples of items"
 

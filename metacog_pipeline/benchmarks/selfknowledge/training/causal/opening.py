@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.local.loading import Loaded, open_folder
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
 _WHOLE = (
     512 << 20
 )  # bytes; larger models are written in pieces, so that a copy of a piece is in memory, not of the model
