@@ -22,6 +22,7 @@ AMPLE_THINKING_TOKENS = (
 )
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
 Limit = Literal["max_tokens", "max_completion_tokens"]
+Server = Literal["vllm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Capabilities:
     ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
     ``reasoning_tokens`` the most thought before one answer, ``reasoning_share`` that of all generated tokens.
     ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in,
-    ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced.
+    ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced. ``server`` the program that
+    serves the model at an address of one's own, ``context`` how many tokens question and answer may take together.
     """
 
     api: Literal["chat", "responses"] | None = None
@@ -47,6 +49,8 @@ class Capabilities:
     service_tier: str | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
+    server: Server | None = None
+    context: int | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -86,7 +90,7 @@ def _sound(known: Capabilities) -> bool:
     """Whether every number is one and every word is one: the file may have been edited."""
     numbers = (
         *(known.reasoning_tokens, known.reasoning_share, known.first_reply_s),
-        *(known.requests_per_minute, known.tokens_per_minute),
+        *(known.requests_per_minute, known.tokens_per_minute, known.context),
     )
     return (
         all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)
@@ -95,6 +99,7 @@ def _sound(known: Capabilities) -> bool:
         and known.api in (None, "chat", "responses")
         and known.limit_field in (None, "max_tokens", "max_completion_tokens")
         and isinstance(known.service_tier, str | None)
+        and known.server in (None, "vllm")
     )
 
 

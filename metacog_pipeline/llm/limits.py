@@ -23,4 +23,6 @@ def token_limit(spec: ModelSpec, request: ChatRequest, known: Capabilities) -> i
     if limit is None:
         return None
     limit += known.thinking_room(spec)
+    if known.context:  # more than all the server has is refused outright
+        limit = min(limit, known.context)
     return max(limit, LEAST_OF_RESPONSES) if uses_responses(spec, known) else limit

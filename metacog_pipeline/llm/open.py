@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
+from metacog_pipeline.llm import listing
 from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.halt import Halt
@@ -117,6 +119,12 @@ class Clients:
             halt=self.halt,
             rng=random.Random(f"{self._seed}:{spec.name}"),
         )
+
+    async def listed(self, spec: ModelSpec, known: Capabilities) -> Capabilities:
+        """Return ``known`` with what the server of ``spec`` says about itself, where it has not been read before."""
+        if known.context is not None or not listing.may_be_listed(spec):
+            return known
+        return await listing.with_listing(self._line(spec).http, spec, key_of(spec, self._environment), known)
 
     def _line(self, spec: ModelSpec) -> _Line:
         account = account_of(spec)

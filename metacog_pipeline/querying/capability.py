@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.wire import bounded
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed
 from metacog_pipeline.querying.learning import SAMPLING
@@ -283,6 +284,8 @@ class Search:
     def _without_named(self, way: Way, refusal: types.Completion, named: str | None) -> Way | None:
         """Return the way without what was named; None where that is nothing that can be left out."""
         if named == "constraint":
+            if way.profile.mode == "json_schema" and bounded.bounds_white_space(way.known):
+                return way.without(frozenset({bounded.OPTION}))
             if (
                 "schema" not in (refusal.error_code or "").lower()
             ):  # a schema too hard says nothing of the others

@@ -46,10 +46,14 @@ class Learnt:
         if self.model is not None and hasattr(self.model, "known"):
             self.model.known = replace(known, refused=known.refused - SAMPLING)
 
-    def settle(self, known: Capabilities) -> None:
-        """Keep what was found out by trying."""
+    def take(self, known: Capabilities) -> None:
+        """Word the next calls by what was found out without a call; a reply decides whether it is kept."""
         self.known = known
         self.tell(known)
+
+    def settle(self, known: Capabilities) -> None:
+        """Keep what was found out by trying."""
+        self.take(known)
         self.save()
 
     def observe(self, request: types.ChatRequest, completion: types.Completion) -> None:
@@ -78,7 +82,7 @@ class Learnt:
             self.known = replace(
                 self.known, **{name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
             )
-        if self.home is None or self.known == NOTHING_KNOWN:
+        if self.home is None or replace(self.known, server=None, context=None) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.asked_as)
         if kept == self.known:

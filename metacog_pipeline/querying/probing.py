@@ -77,6 +77,7 @@ async def probe(
             async with Clients(budget=budget, transport=transport, retries=retries) as clients:
                 model = open_model(spec, shared=clients)
                 learnt = Learnt.of(model, home, spec.name, now)
+                learnt.take(await clients.listed(spec, learnt.known))
                 problem = await _probed(model, spec, learnt)
     except (BudgetError, ProviderError, StudyError) as error:
         return NOTHING_KNOWN, str(error)
@@ -87,7 +88,7 @@ async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | No
     """Ask with all options, then bare; keep what was learnt. Return why the model cannot be asked."""
     modes = (HELD, FREE) if spec.answer_mode in ("auto", HELD) else (FREE,)
     search = Search(spec, modes)
-    way = first_way(modes, NOTHING_KNOWN)
+    way = first_way(modes, learnt.known)
     first = await _asked(model, spec, learnt, way)
     if first.status is not Status.FAILED:
         learnt.save()

@@ -173,6 +173,7 @@ async def ask(
             session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
             if spec.provider not in IN_PROCESS:
                 session.learnt = Learnt.of(model, home, spec.name, asked_as(spec))
+                session.learnt.take(await clients.listed(spec, session.learnt.known))
             pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
             with _stopping_gently(pool):
                 return await query_tasks(pool, modes, known=known)

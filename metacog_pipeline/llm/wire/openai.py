@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, streams, values
+from metacog_pipeline.llm.wire import bounded, errors, streams, values
 from metacog_pipeline.llm.wire.address import base_url, is_official
 from metacog_pipeline.llm.wire.openai_stream import ChatAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
@@ -37,7 +37,7 @@ def build(
         "model": spec.model,
         "messages": [{"role": message.role, "content": message.content} for message in request.messages],
         **_sampling(spec, request),
-        **_constraint(spec, request),
+        **_constraint(spec, request, known),
     }
     streamed = streams.streamed(spec, known)
     if streamed:
@@ -69,12 +69,15 @@ def _sampling(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
     return fields
 
 
-def _constraint(spec: ModelSpec, request: types.ChatRequest) -> values.JsonDict:
+def _constraint(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
     match request.constraint:
         case None:
             return {}
         case types.JsonObject(name, schema_json):
-            described = {"name": name, "strict": True, "schema": json.loads(schema_json)}
+            schema = json.loads(schema_json)
+            if bounded.bounds_white_space(known):
+                return {"response_format": bounded.json_format(schema, request.sampling)}
+            described = {"name": name, "strict": True, "schema": schema}
             return {"response_format": {"type": "json_schema", "json_schema": described}}
         case types.OneOf(options):
             if is_official(spec):

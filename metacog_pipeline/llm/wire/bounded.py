@@ -1,0 +1,32 @@
+"""JSON from a vLLM server, with runs of white space bounded.
+
+Its grammars allow white space without end between any two parts of an object, and a small model may never leave it: it
+then runs into the limit of tokens although the object has three answers to choose from. The request alone can bound it,
+in a form that other servers refuse; so it is sent where the server is known to be vLLM (see `llm.listing`).
+"""
+
+from __future__ import annotations
+
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.types import Sampling
+from metacog_pipeline.llm.wire.values import JsonDict
+
+OPTION = "bounded_json"  # in `Capabilities.refused` where a version does not know the form
+LEAST, MOST = 2, 16  # a break and a space; a break and the indentation of nested objects
+TOKENS_PER_BREAK = 32  # so that a short answer fits its limit even where every break is as long as it may be
+
+
+def bounds_white_space(known: Capabilities) -> bool:
+    """Whether the server takes the bounded form."""
+    return known.server == "vllm" and OPTION not in known.refused
+
+
+def json_format(schema: object, sampling: Sampling) -> JsonDict:
+    """Return the ``response_format`` that holds an answer to ``schema``."""
+    room = MOST if sampling.max_tokens is None else sampling.max_tokens // TOKENS_PER_BREAK
+    held = {
+        "type": "json_schema",
+        "json_schema": schema,
+        "max_whitespace_cnt": min(max(room, LEAST), MOST),
+    }
+    return {"type": "structural_tag", "format": held}
