@@ -44,5 +44,6 @@ observers          simulated observers of given d', M-ratio, criterion: expected
 bayes.group        the group model: efficiency of a population
 power              simulated power of M-ratio, d' and criterion differences; trials needed
 metad              meta-d' and M-ratio by maximum likelihood, many cells at once, and their bootstrap
+mafc               the same for a choice among m: right or wrong and confidence are all it needs
 =================  ==================================================================================
 """

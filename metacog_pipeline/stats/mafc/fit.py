@@ -1,0 +1,339 @@
+"""meta-d' and M-ratio of questions with m alternatives, by maximum likelihood.
+
+All that is used of an answer is whether it was right, its confidence, and how many alternatives its question had.
+meta-d' is the sensitivity of the ideal observer whose type-2 ROC fits the confidence of right and wrong answers best;
+``M = meta-d' / d'`` compares it with the sensitivity behind the accuracy. M is 1 for an observer whose confidence rises
+with the posterior of what it chose, and not more than 1 where all questions are equally hard for it; questions of mixed
+difficulty raise it (Rahnev & Fleming 2019), so an M above 1 is no error.
+
+Questions of different m are strata with criteria of their own and one common meta-d' and d'. A status is decided on the
+counts as they are, before any number::
+
+    empty             no answers
+    all_correct       no answer was wrong          (all_wrong: none was right)
+    unidentified      one rating used, or right and wrong answers in no stratum together
+    boundary_up       no wrong answer has more confidence than any right one: meta-d' has no upper limit
+    boundary_down     the mirror image: no lower limit
+    no_sensitivity    accuracy at chance or below: meta-d' exists, a ratio does not
+    ok
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.mafc import accuracy as type1
+from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack
+from metacog_pipeline.stats.mafc.search import Found, climb, criteria
+from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
+from metacog_pipeline.stats.proportions import wilson_interval
+
+EMPTY, ALL_CORRECT, ALL_WRONG = "empty", "all_correct", "all_wrong"
+UNIDENTIFIED, BOUNDARY_UP, BOUNDARY_DOWN = "unidentified", "boundary_up", "boundary_down"
+NO_SENSITIVITY, OK = "no_sensitivity", "ok"
+REASONS = {
+    OK: "",
+    EMPTY: "no answers",
+    ALL_CORRECT: "no answer was wrong",
+    ALL_WRONG: "no answer was right",
+    UNIDENTIFIED: "one confidence level: confidence says nothing about meta-d'",
+    BOUNDARY_UP: "no wrong answer has more confidence than a right one: meta-d' has a lower limit only",
+    BOUNDARY_DOWN: "no right answer has more confidence than a wrong one: meta-d' has an upper limit only",
+    NO_SENSITIVITY: "accuracy at chance or below: there is no ratio",
+}
+FEW_ERRORS = 5  # right or wrong answers below which M is shown by its interval only
+AT_CHANCE = 1e-9  # d' up to here is none
+MOST_RATINGS = 20  # confidence finer than this is grouped by `grouped`
+_FIRST_D, _LAST_D = 0.05, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """Fits of many cells; arrays have shape ``(N,)``. NaN where the status gives no number.
+
+    Attributes
+    ----------
+    status
+        A key of ``REASONS``.
+    n, n_wrong
+        Answers, and wrong ones among them.
+    d, se_d
+        d' in m-AFC units with its standard error.
+    meta_d, se_meta_d
+        meta-d' in the same unit: ±inf at a boundary, at most 6 in size otherwise.
+    m_ratio, se_m_ratio, m_diff
+        meta_d / d, its standard error by the delta method, meta_d - d.
+    log_likelihood
+        Of confidence given correctness.
+    few_errors, weak_sensitivity, beyond_table
+        Fewer than five right or wrong answers; Wilson's lower limit of the accuracy at chance or below, so that the
+        interval of M may be unbounded; \\|meta-d'\\| at the end of the table.
+    """
+
+    status: NDArray[np.str_]
+    n: Floats
+    n_wrong: Floats
+    d: Floats
+    se_d: Floats
+    meta_d: Floats
+    se_meta_d: Floats
+    m_ratio: Floats
+    se_m_ratio: Floats
+    m_diff: Floats
+    log_likelihood: Floats
+    few_errors: NDArray[np.bool_]
+    weak_sensitivity: NDArray[np.bool_]
+    beyond_table: NDArray[np.bool_]
+
+
+def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
+    """Fit meta-d' of many cells.
+
+    Parameters
+    ----------
+    right, wrong
+        Shape ``(N, K)``, or ``(N, S, K)`` with S strata: right and wrong answers by rising confidence, 0 or more,
+        fractions allowed. Ratings nobody used change nothing.
+    m
+        Alternatives, 2 to 10: one number, shape ``(N,)``, or ``(N, S)``.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, negative or non-finite counts, or an m outside 2 .. 10: the table ends there, and nothing is
+        extrapolated.
+
+    Examples
+    --------
+    >>> found = fit([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]], 4)
+    >>> str(found.status[0]), float(found.d[0].round(3)), float(found.m_ratio[0].round(3))
+    ('ok', 1.863, 0.548)
+    """
+    correct, errors, alternatives = checked(right, wrong, m)
+    status = _statuses(correct, errors)
+    d, se_d = _type1(correct, errors, alternatives)
+    problem = pack(correct, errors, alternatives)
+    meta = np.full(len(status), np.nan)
+    se_meta, value = meta.copy(), meta.copy()
+    cells = np.flatnonzero(status == OK)
+    if len(cells):
+        found = best(problem.take(cells))
+        meta[cells], value[cells] = found.d, found.slopes.value
+        se_meta[cells] = _standard_errors(found)
+    status = np.where((status == OK) & (d <= AT_CHANCE), NO_SENSITIVITY, status)
+    meta = np.where(status == BOUNDARY_UP, np.inf, np.where(status == BOUNDARY_DOWN, -np.inf, meta))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(status == OK, meta / d, np.nan)
+        se_ratio = np.sqrt((se_meta / d) ** 2 + (ratio * se_d / d) ** 2)
+    n, wrong_n = (correct + errors).sum(axis=(1, 2)), errors.sum(axis=(1, 2))
+    return Efficiency(
+        status.astype(np.str_),
+        n,
+        wrong_n,
+        d,
+        se_d,
+        meta,
+        se_meta,
+        ratio,
+        np.where(status == OK, se_ratio, np.nan),
+        np.where(np.isfinite(meta), meta, np.nan) - d,
+        value,
+        np.minimum(n - wrong_n, wrong_n) < FEW_ERRORS,
+        _weak(correct, errors, alternatives),
+        np.abs(np.where(np.isfinite(meta), meta, 0.0)) >= LARGEST_D - 0.01,
+    )
+
+
+def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
+    """Return counts of shape ``(N, S, K)`` and m of shape ``(N, S)``; raises ValueError as `fit`."""
+    correct, errors = np.asarray(right, float), np.asarray(wrong, float)
+    if correct.ndim == 2:
+        correct, errors = correct[:, None, :], errors[:, None, :] if errors.ndim == 2 else errors
+    if correct.ndim != 3 or correct.shape != errors.shape or correct.shape[2] < 1:
+        raise ValueError(
+            f"right and wrong need one shape (N, K) or (N, S, K), not {correct.shape}, {errors.shape}"
+        )
+    if (
+        not (np.isfinite(correct).all() and np.isfinite(errors).all())
+        or min(correct.min(initial=0), errors.min(initial=0)) < 0
+    ):
+        raise ValueError("counts must be finite and 0 or more")
+    alternatives = np.asarray(m)
+    if alternatives.ndim == 1 and correct.shape[1] == 1:
+        alternatives = alternatives[:, None]
+    alternatives = np.broadcast_to(alternatives, correct.shape[:2])
+    outside = (alternatives < 2) | (alternatives > LARGEST_M) | (alternatives != np.round(alternatives))
+    if outside.any():
+        raise ValueError(
+            f"m is {alternatives[outside][0]}: alternatives are whole numbers from 2 to {LARGEST_M}"
+        )
+    return correct, errors, alternatives.astype(np.int64)
+
+
+def one_cell(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
+    """Return the counts ``(K,)`` or ``(S, K)`` of one cell, and its m, in the shapes of `checked`."""
+    alternatives = np.asarray(m)
+    correct, errors = np.asarray(right, float)[None], np.asarray(wrong, float)[None]
+    return checked(correct, errors, alternatives[None] if alternatives.ndim else alternatives)
+
+
+def best(problem: Problem) -> Found:
+    """Return the maximum over criteria and meta-d', of either sign."""
+    zero = np.zeros(len(problem.m))
+    start = criteria(problem, zero)
+    down = _slope_at_zero(problem, start) < 0
+    turned = turn(problem, down)
+    found = climb(turned, _first_guess(turned))
+    return Found(found.zeta, np.where(down, -found.d, found.d), found.slopes, found.converged)
+
+
+def turn(problem: Problem, cells: NDArray[np.bool_]) -> Problem:
+    """Return the problem with right and wrong exchanged in ``cells``: the ROC of -d is that of d turned round."""
+    which = cells[:, None, None]
+    right = np.where(which, problem.wrong, problem.right)
+    return Problem(right, np.where(which, problem.right, problem.wrong), problem.m, problem.used)
+
+
+def _slope_at_zero(problem: Problem, zeta: Floats) -> Floats:
+    return evaluate(problem, zeta, np.zeros(len(zeta))).gradient[:, -1]
+
+
+def _first_guess(problem: Problem) -> Floats:
+    """Return the sensitivity whose ideal AUROC2 is the one seen, over all strata together."""
+    right, wrong = problem.right.sum(axis=1), problem.wrong.sum(axis=1)
+    below = np.cumsum(wrong, axis=1) - wrong
+    pairs = np.maximum(right.sum(axis=1) * wrong.sum(axis=1), 1e-300)
+    area = (right * (below + wrong / 2)).sum(axis=1) / pairs
+    grid = np.linspace(0.0, _LAST_D, 41)
+    guess = np.full(len(area), _FIRST_D)
+    most = problem.m.max(axis=1)
+    for m in np.unique(most):
+        of_m = most == m
+        guess[of_m] = np.interp(area[of_m], table().auroc2(int(m), grid), grid)
+    return np.asarray(np.clip(guess, _FIRST_D, _LAST_D))
+
+
+def _standard_errors(found: Found) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        information = -found.slopes.hessian
+        unit = np.zeros(information.shape[:2])
+        unit[:, -1] = 1.0
+        try:
+            variance = np.linalg.solve(information, unit[..., None])[:, -1, 0]
+        except np.linalg.LinAlgError:
+            variance = np.full(len(unit), np.nan)
+        return np.asarray(np.where(variance > 0, np.sqrt(np.abs(variance)), np.nan))
+
+
+def _type1(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
+    """Return d' and its standard error: the inversion of the accuracy, or its common ML estimate over strata."""
+    correct, errors = right.sum(axis=2), wrong.sum(axis=2)
+    n = correct + errors
+    d = np.full(len(n), np.nan)
+    some = (correct.sum(axis=1) > 0) & (errors.sum(axis=1) > 0)
+    single = some & ((n > 0).sum(axis=1) == 1)
+    if single.any():
+        stratum = n[single].argmax(axis=1)
+        rows = np.flatnonzero(single)
+        d[rows] = type1.sensitivity(correct[rows, stratum] / n[rows, stratum], m[rows, stratum])
+    several = np.flatnonzero(some & ~single)
+    if len(several):
+        d[several] = _common(correct[several], errors[several], m[several])
+    information = _information(d, n, m)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return d, 1 / np.sqrt(information)
+
+
+def _information(d: Floats, n: Floats, m: Ints) -> Floats:
+    sensitivity = np.where(np.isfinite(d), d, 0.0)[:, None]
+    share, slope = type1.accuracy(sensitivity, m), type1.accuracy_slope(sensitivity, m)
+    total = (n * slope**2 / np.maximum(share * type1.error_share(sensitivity, m), 1e-300)).sum(axis=1)
+    return np.asarray(np.where(np.isfinite(d), total, np.nan))
+
+
+def _common(correct: Floats, errors: Floats, m: Ints) -> Floats:
+    low, high = np.full(len(m), -type1.LARGEST), np.full(len(m), type1.LARGEST)
+    for _ in range(60):
+        middle = (low + high) / 2
+        share = type1.accuracy(middle[:, None], m)
+        slope = type1.accuracy_slope(middle[:, None], m)
+        score = (slope * (correct / share - errors / type1.error_share(middle[:, None], m))).sum(axis=1)
+        low, high = np.where(score > 0, middle, low), np.where(score > 0, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def _statuses(right: Floats, wrong: Floats) -> NDArray[np.object_]:
+    found = np.full(len(right), OK, dtype=object)
+    used = ((right + wrong) > 0).sum(axis=2)
+    correct, errors = right.sum(axis=2), wrong.sum(axis=2)
+    telling = (used >= 2) & (correct > 0) & (errors > 0)
+    up, down = _apart(wrong, right), _apart(right, wrong)
+    found[np.where(telling, up, True).all(axis=1)] = BOUNDARY_UP
+    found[np.where(telling, down, True).all(axis=1)] = BOUNDARY_DOWN
+    found[~telling.any(axis=1)] = UNIDENTIFIED
+    found[correct.sum(axis=1) == 0] = ALL_WRONG
+    found[errors.sum(axis=1) == 0] = ALL_CORRECT
+    found[(correct + errors).sum(axis=1) == 0] = EMPTY
+    return found
+
+
+def _apart(lower: Floats, upper: Floats) -> NDArray[np.bool_]:
+    """Whether no answer of ``lower`` has a higher rating than any of ``upper``, by stratum."""
+    k = lower.shape[2]
+    highest = k - 1 - (lower[..., ::-1] > 0).argmax(axis=2)
+    lowest = (upper > 0).argmax(axis=2)
+    return np.asarray(highest <= lowest)
+
+
+def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
+    """Whether the accuracy is not clearly above chance: of all strata, where the shares of m alternatives are pooled."""
+    n = (right + wrong).sum(axis=2)
+    total = n.sum(axis=1)
+    chance = np.divide((n / m).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
+    share = np.divide(right.sum(axis=(1, 2)), total, out=np.zeros_like(total), where=total > 0)
+    lower = [
+        wilson_interval(float(a), float(k))[0] if k > 0 else 0.0 for a, k in zip(share, total, strict=True)
+    ]
+    return np.asarray(np.array(lower) <= chance)
+
+
+def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
+    """Return right and wrong answers by rising confidence, shape ``(K,)`` each, of confidence on any scale.
+
+    Equal confidences are one rating. Neighbouring ratings that hold only right, or only wrong, answers are joined: the
+    likelihood does not tell them apart (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile
+    groups of all answers.
+
+    >>> grouped([0.1, 0.2, 0.2, 0.7, 0.8, 0.9], [0, 0, 1, 1, 1, 1])
+    (array([0., 1., 3.]), array([1., 1., 0.]))
+    """
+    stated, outcome = np.asarray(confidence, float), np.asarray(correct).astype(bool)
+    if stated.shape != outcome.shape or stated.ndim != 1 or not np.isfinite(stated).all():
+        raise ValueError("confidence and correct need one shape (N,), all confidences finite")
+    levels, index = np.unique(stated, return_inverse=True)
+    right = np.bincount(index, outcome, len(levels)).astype(float)
+    wrong = np.bincount(index, ~outcome, len(levels)).astype(float)
+    if not len(levels):
+        return right, wrong
+    pure = np.where(wrong == 0, 1, np.where(right == 0, -1, 0))
+    starts = np.flatnonzero(np.append(True, (pure[1:] != pure[:-1]) | (pure[1:] == 0)))
+    if len(starts) > MOST_RATINGS:
+        cumulative = np.cumsum(right + wrong)
+        group = np.minimum(
+            (cumulative - (right + wrong) / 2) / cumulative[-1] * MOST_RATINGS, MOST_RATINGS - 1
+        )
+        starts = np.flatnonzero(np.append(True, np.diff(group.astype(int)) > 0))
+    return np.add.reduceat(right, starts), np.add.reduceat(wrong, starts)
+
+
+def lower_limit(n: float, m: int) -> float:
+    """Return the one-sided lower limit of d' where every one of ``n`` answers was right, from Wilson's interval.
+
+    >>> round(lower_limit(100, 4), 3)
+    3.099
+    """
+    return float(type1.sensitivity(wilson_interval(1.0, n)[0], m))

@@ -1,0 +1,132 @@
+"""meta-d' of m alternatives: what must hold whatever the counts are."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from metacog_pipeline.stats.mafc import accuracy as type1
+from metacog_pipeline.stats.mafc import companions, fit, ideal, intervals, table
+
+COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6)
+
+
+def ideal_counts(m, d, meta, cuts=(1.2, 0.5, -0.2, -1.0), n=1e6):
+    """Expected counts of an observer of sensitivity d whose confidence is that of one of sensitivity meta."""
+    zeta = np.array(cuts)
+    lift = table.table().lift(np.array([m]), zeta, np.array([meta]))[0]
+    share = float(type1.accuracy(d, m))
+
+    def shares(above):
+        return -np.diff(np.concatenate([[1.0], above, [0.0]]))
+
+    return n * share * shares(special.ndtr(zeta + lift)), n * (1 - share) * shares(special.ndtr(zeta))
+
+
+@pytest.mark.parametrize("m", range(2, 11))
+def test_an_ideal_observer_has_an_m_ratio_of_one(m):
+    right, wrong = ideal_counts(m, 1.5, 1.5)
+    found = fit.fit([right], [wrong], m)
+    assert found.m_ratio[0] == pytest.approx(1.0, abs=1e-5)
+    assert companions.eta(right, wrong, m).value == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.8, 1.2])
+def test_a_given_m_ratio_is_recovered(ratio):
+    right, wrong = ideal_counts(5, 1.8, 1.8 * ratio)
+    assert fit.fit([right], [wrong], 5).m_ratio[0] == pytest.approx(ratio, abs=1e-5)
+
+
+def test_two_alternatives_are_yes_no_detection_over_root_two():
+    shares = np.array([0.55, 0.75, 0.93])
+    assert type1.sensitivity(shares, 2) * math.sqrt(2) == pytest.approx(2 * special.ndtri(shares), abs=1e-10)
+
+
+@given(COUNTS, COUNTS, st.integers(2, 10))
+@settings(max_examples=60, deadline=None)
+def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
+    k = min(len(right), len(wrong))
+    found = fit.fit([right[:k]], [wrong[:k]], m)
+    status = found.status[0]
+    assert status in fit.REASONS
+    assert math.isfinite(found.m_ratio[0]) == (status == "ok")
+    ratio = intervals.m_ratio_interval(right[:k], wrong[:k], m)
+    if status == "ok":
+        assert ratio.low <= ratio.value <= ratio.high
+    area = companions.auroc2_interval(right[:k], wrong[:k])
+    assert math.isnan(area.value) or 0 <= area.low <= area.value <= area.high <= 1
+
+
+@given(COUNTS, COUNTS)
+@settings(max_examples=40, deadline=None)
+def test_exchanging_right_and_wrong_turns_meta_d_round(right, wrong):
+    k = min(len(right), len(wrong))
+    one, two = fit.fit([right[:k]], [wrong[:k]], 4), fit.fit([wrong[:k]], [right[:k]], 4)
+    if np.isfinite(one.meta_d[0]):
+        assert two.meta_d[0] == pytest.approx(-one.meta_d[0], abs=1e-6)
+
+
+@given(COUNTS, COUNTS, st.integers(0, 4))
+@settings(max_examples=40, deadline=None)
+def test_a_rating_that_nobody_used_changes_nothing(right, wrong, place):
+    k = min(len(right), len(wrong))
+    fuller = [[*part[: min(place, k)], 0, *part[min(place, k) : k]] for part in (right, wrong)]
+    one, two = fit.fit([right[:k]], [wrong[:k]], 6), fit.fit([fuller[0]], [fuller[1]], 6)
+    assert one.status[0] == two.status[0]
+    assert np.array_equal(one.meta_d, two.meta_d, equal_nan=True)
+
+
+def test_more_of_the_same_counts_narrow_the_standard_error_only():
+    right, wrong = np.array([[4, 18, 26, 64, 126]]), np.array([[7, 8, 13, 15, 19]])
+    one, nine = fit.fit(right, wrong, 4), fit.fit(9 * right, 9 * wrong, 4)
+    assert nine.meta_d[0] == pytest.approx(one.meta_d[0], abs=1e-7)
+    assert nine.se_meta_d[0] == pytest.approx(one.se_meta_d[0] / 3, rel=1e-6)
+
+
+def test_strata_of_an_ideal_observer_have_a_ratio_of_one_and_pooled_they_do_not():
+    parts = [ideal_counts(m, 1.5, 1.5) for m in (2, 10)]
+    right, wrong = (np.stack([part[side] for part in parts]) for side in (0, 1))
+    assert fit.fit([right], [wrong], [[2, 10]]).m_ratio[0] == pytest.approx(1.0, abs=1e-4)
+    pooled = fit.fit([right.sum(axis=0)], [wrong.sum(axis=0)], 6).m_ratio[0]
+    assert abs(pooled - 1) > 0.03
+
+
+def test_joining_runs_of_only_right_or_only_wrong_answers_leaves_meta_d():
+    rng = np.random.default_rng(5)
+    confidence = rng.random(60)
+    correct = rng.random(60) < 0.3 + 0.6 * confidence
+    right, wrong = fit.grouped(confidence, correct)
+    assert len(right) <= min(20, 2 * min(correct.sum(), (~correct).sum()) + 1)
+    levels = np.argsort(np.argsort(confidence))
+    if len(right) < 20:
+        every = np.bincount(levels, correct, 60), np.bincount(levels, ~correct, 60)
+        assert fit.fit([right], [wrong], 4).meta_d[0] == pytest.approx(
+            fit.fit([every[0]], [every[1]], 4).meta_d[0], abs=1e-5
+        )
+
+
+@pytest.mark.parametrize("m", [1, 11, 3.5, math.nan])
+def test_an_m_outside_the_table_is_refused(m):
+    with pytest.raises(ValueError, match="alternatives are whole numbers from 2 to 10"):
+        fit.fit([[1, 2]], [[2, 1]], m)
+
+
+@pytest.mark.parametrize("bad", [[[-1, 2]], [[math.inf, 1]], [1, 2], [[[[1]]]]])
+def test_wrong_counts_are_refused(bad):
+    with pytest.raises(ValueError):
+        fit.fit(bad, [[1, 2]], 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [0.3, 1.7, 4.5])
+def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d):
+    for density in ideal.densities(d, 10)[::3]:
+        right, wrong = density.masses()
+        assert right.sum() == pytest.approx(float(type1.accuracy(d, density.m)), abs=2e-8)
+        assert wrong.sum() == pytest.approx(float(type1.error_share(d, density.m)), rel=1e-7)
+        zeta = np.array([-3.0, -1.0, 0.0, 1.3, 3.0])
+        lift = table.table().lift(np.array([density.m]), zeta, np.array([d]))[0]
+        assert special.ndtr(zeta + lift) == pytest.approx(special.ndtr(table.curve(density, zeta)), abs=3e-6)
