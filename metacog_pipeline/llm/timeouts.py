@@ -73,52 +73,62 @@ def timeouts_of(spec: ModelSpec, known: Capabilities = NOTHING_KNOWN, *, streame
 
 
 class Deadline:
-    """The one timer of an attempt, moved on as the reply comes. Use as a context manager: it raises `TimeoutError`."""
+    """The one timer of an attempt, moved on as the reply comes. Use as a context manager: it raises `TimeoutError`.
 
-    __slots__ = ("_gap", "_limits", "_loop", "_timer", "_total_at", "phase")
+    Moving it on only notes the new time: the timer looks at it when the old one is reached, so that a stream of many
+    pieces does not set as many timers.
+    """
+
+    __slots__ = ("_at", "_gap", "_limits", "_loop", "_timeout", "_timer", "_total_at", "phase")
 
     def __init__(self, limits: Timeouts) -> None:
         self._limits = limits
-        self._gap = limits.silence
         self._loop = asyncio.get_running_loop()
+        self._timeout = asyncio.timeout(None)
+        self._timer: asyncio.TimerHandle | None = None
+        self._gap = limits.silence
         self._total_at = self._loop.time() + limits.total
+        self._at = self._total_at
         self.phase = Phase.FIRST_BYTE
-        self._timer = asyncio.timeout(None)
 
     async def __aenter__(self) -> Self:
-        await self._timer.__aenter__()
+        await self._timeout.__aenter__()
         self._move(self._limits.first_byte, Phase.FIRST_BYTE)
+        self._timer = self._loop.call_at(self._at, self._look)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._timer.__aexit__(kind, error, trace)
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._timeout.__aexit__(kind, error, trace)
 
     @property
     def expired(self) -> bool:
         """Whether this timer, and not one below it, ended the attempt."""
-        return self._timer.expired()
+        return self._timeout.expired()
 
     def came(self, begun: bool) -> None:
         """Note a piece of the reply; ``begun`` says whether the answer's first word has come."""
         self._gap = self._limits.gap if begun else self._limits.silence
         self._move(self._gap, Phase.GAP)
+        if self._timer is not None and self._at < self._timer.when():
+            self._rearm()
 
     def finished(self) -> None:
         """Note that the reply is whole but for what may follow."""
-        self._total_at = min(self._total_at, self._loop.time() + FINISH_GRACE_S)
-        self._timer.reschedule(self._total_at)
-        self.phase = Phase.FINISHED
+        if self.phase is not Phase.FINISHED:
+            self._total_at = min(self._total_at, self._loop.time() + FINISH_GRACE_S)
+            self._at, self.phase = self._total_at, Phase.FINISHED
+            self._rearm()
 
     def missed(self) -> str:
         """Return which timeout ran out, its value, and the key that raises it."""
         limits = self._limits
         match self.phase:
             case Phase.FIRST_BYTE:
-                return (
-                    f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
-                )
+                return f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
             case Phase.GAP:
                 return f"nothing more came for {self._gap:g} s: raise gap_timeout_s"
             case _:
@@ -128,5 +138,15 @@ class Deadline:
         at = self._loop.time() + seconds
         if at >= self._total_at:
             at, phase = self._total_at, Phase.TOTAL
-        self.phase = phase
-        self._timer.reschedule(at)
+        self._at, self.phase = at, phase
+
+    def _rearm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(self._at, self._look)
+
+    def _look(self) -> None:
+        if self._loop.time() < self._at:
+            self._timer = self._loop.call_at(self._at, self._look)
+        else:
+            self._timeout.reschedule(self._at)

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.performance.peers import installed_peer
+
 RESULTS = Path("bench-results")
 HERE = "tests/performance/"
 FIGURE = "figure"
@@ -41,6 +43,12 @@ def figure(request: pytest.FixtureRequest) -> Figure:
         assert met, f"{what}: {measured}, target {target}"
 
     return note
+
+
+@pytest.fixture(scope="session")
+def peer_python() -> Path:
+    """Return the interpreter of an environment that has the newest release of the peer."""
+    return installed_peer()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -8,8 +8,6 @@ whatever else the machine does only ever adds.
 from __future__ import annotations
 
 import functools
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,22 +16,17 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.llm.server import ServerProcess
+from tests.performance.peers import PEER, PROMPT_BYTES, child, cpu_ms, peer_cpu_ms, peer_release
 
 pytestmark = pytest.mark.bench
 
-HERE = Path(__file__).parent
-PEERS = Path(".venv-peers")
-PEER = "inspect-ai"
 LATENCY_S = 0.2
-PROMPT_BYTES = 2000
-SHORT, LONG = 300, 1500
 REPEATS = 3
 CPU_MS = 1.5
 PEER_SHARE = 1 / 15
 RATE_SHARE = 0.9
 MEMORY_REQUESTS, MEMORY_GROWTH_MB, MEMORY_FLAT_MB = 20_000, 150, 20
 RESUMED, RESUME_S = 10_000, 2.0
-PATIENCE_S = 240
 
 Figure = Callable[[str, str, str, bool], None]
 
@@ -48,46 +41,6 @@ def slow_server() -> Iterator[str]:
 def quick_server() -> Iterator[str]:
     with ServerProcess(["--latency", "0.005", "--text", "Answer: A\nConfidence: 3"]) as server:
         yield server.url
-
-
-def child(python: str | Path, script: str, *arguments: object) -> dict[str, Any]:
-    """Run a script of this folder and return what it printed."""
-    command = [str(python), str(HERE / script), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
-    assert done.returncode == 0, done.stderr[-2000:]
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def cpu_ms(python: str | Path, script: str, url: str, folder: Path, in_flight: int, repeats: int) -> float:
-    """Return the milliseconds of processor time that one request more costs."""
-    found = {
-        count: min(
-            child(python, script, url, folder / f"{in_flight}-{count}-{n}", count, in_flight, PROMPT_BYTES)[
-                "cpu_s"
-            ]
-            for n in range(repeats)
-        )
-        for count in (SHORT, LONG)
-    }
-    return 1000 * float(found[LONG] - found[SHORT]) / (LONG - SHORT)
-
-
-@pytest.fixture(scope="module")
-def peer_python() -> Path:
-    """Return the interpreter of an environment that has the newest release of the peer."""
-    python = PEERS.absolute() / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
-    quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
-    try:
-        has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
-        pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
-        command = [*pip, "--quiet", "--upgrade", PEER, "openai"]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
-    return python
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +72,9 @@ def test_cpu_per_request_beside_the_peer(
     figure: Figure,
 ) -> None:
     ours = our_cpu_ms(in_flight)
-    theirs = cpu_ms(peer_python, "peer.py", slow_server, tmp_path, in_flight, 1)
-    code = f"from importlib.metadata import version; print(version('{PEER}'))"
-    release = subprocess.run([str(peer_python), "-c", code], capture_output=True, text=True).stdout.strip()
+    theirs = peer_cpu_ms(peer_python, slow_server, tmp_path, in_flight)
     figure(
-        f"the same beside {PEER} {release}, {in_flight} in flight",
+        f"the same beside {PEER} {peer_release(peer_python)}, {in_flight} in flight",
         "≤ 1/15 of it",
         f"{ours:.2f} ms against {theirs:.1f} ms: 1/{theirs / ours:.0f}",
         ours <= theirs * PEER_SHARE,
