@@ -389,3 +389,18 @@ def test_limits_a_provider_announces_are_kept(tmp_path: Path) -> None:
     found = kept(tmp_path)
     assert found is not None
     assert (found.requests_per_minute, found.tokens_per_minute) == (500, None)
+
+
+def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_form(tmp_path: Path) -> None:
+    def old_version(_: ChatRequest, known: Capabilities) -> Completion | None:
+        sent = known.server == "vllm" and "bounded_json" not in known.refused
+        return refusal(400, "response_format") if sent else None
+
+    capabilities.save(tmp_path / "home", "m", "now", Capabilities(server="vllm", context=4096))
+    model = Strict(old_version)
+    outcome = ask(tmp_path, model)
+    assert outcome.complete and outcome.profile == Profile("json_schema")
+    assert model.refused == 1
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.refused == {"bounded_json"} and not found.refused_modes

@@ -165,3 +165,21 @@ def test_a_simulated_model_is_not_asked(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert probed(load_study(path))[1] is None
+
+
+def test_what_a_server_lists_is_not_taken_for_an_answer_of_its_model(tmp_path: Path) -> None:
+    listed = {"data": [{"id": "x", "owned_by": "vllm", "max_model_len": 4096}]}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(200, json=listed)
+        return httpx.Response(500)
+
+    asked = study(tmp_path, "http://127.0.0.1:9/v1")
+    once = RetryPolicy(transient_attempts=1)
+    known, problem = asyncio.run(
+        probe(asked, asked.models[0], transport=lambda: httpx.MockTransport(answer), retries=once)
+    )
+    assert problem is not None
+    assert not list(asked.home.path.glob("capabilities/*"))
+    assert known.server == "vllm"
