@@ -128,7 +128,9 @@ class Deadline:
         limits = self._limits
         match self.phase:
             case Phase.FIRST_BYTE:
-                return f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
+                return (
+                    f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
+                )
             case Phase.GAP:
                 return f"nothing more came for {self._gap:g} s: raise gap_timeout_s"
             case _:

@@ -118,7 +118,9 @@ def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual: Run, bench: Any
 
     provider = bench.provider(lambda n, _: httpx.Response(200, stream=Drip()))
     model = bench.model(
-        provider, spec=bench.spec(timeout_s=30.0, effort="low"), retries=RetryPolicy(transient_attempts=1)
+        provider,
+        spec=bench.spec(timeout_s=30.0, effort="low", stream=False),
+        retries=RetryPolicy(transient_attempts=1),
     )
     completion = virtual(model.complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)

@@ -46,7 +46,7 @@ def post(server, value, fault=None, timeout=10.0):
 def ask(server, provider, fault, constraint=None):
     """Ask through the wire format of ``provider`` and return the completion."""
     url = f"{server.url}/v1" if provider == "openai" else server.url
-    spec = ModelSpec(name="m", provider=provider, model="m", base_url=url)
+    spec = ModelSpec(name="m", provider=provider, model="m", stream=False, base_url=url)
     wire = wire_for(provider)
     call = wire.build(spec, ChatRequest((Message("user", "hi"),), FULL, constraint), None)
     got = httpx.post(call.url, content=call.body, headers={**call.headers, FAULT_HEADER: fault})

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
@@ -17,7 +18,9 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.llm.wire import UnsupportedConstraint, anthropic
 
-SPEC = ModelSpec(name="m", provider="anthropic", model="some-model", base_url="http://127.0.0.1:9")
+SPEC = ModelSpec(
+    name="m", provider="anthropic", model="some-model", stream=False, base_url="http://127.0.0.1:9"
+)
 TURNS = (
     Message("system", "Be brief."),
     Message("user", "Which?"),
@@ -58,7 +61,8 @@ def test_system_messages_stand_apart_from_the_turns():
 
 def test_the_required_token_limit_is_the_models_own_where_the_request_has_none():
     request = ChatRequest(TURNS, Sampling(max_tokens=None))
-    assert json.loads(anthropic.build(SPEC, request, None).body)["max_tokens"] == SPEC.max_tokens
+    body = json.loads(anthropic.build(SPEC, request, None, Capabilities(reasons=False)).body)
+    assert body["max_tokens"] == SPEC.max_tokens
 
 
 def test_the_api_version_is_the_newest_that_takes_the_request():

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
@@ -68,8 +69,8 @@ def capture():
 
 
 def send_ours(provider, url, request, **fields):
-    spec = ModelSpec(name="m", provider=provider, model="some-model", base_url=url, **fields)
-    call = wire_for(provider).build(spec, request, KEY)
+    spec = ModelSpec(name="m", provider=provider, model="some-model", stream=False, base_url=url, **fields)
+    call = wire_for(provider).build(spec, request, KEY, Capabilities(reasons=False))
     httpx.post(call.url, headers=dict(call.headers), content=call.body)
 
 
@@ -346,7 +347,7 @@ def test_the_google_client_reads_what_the_local_server_answers(server):
 )
 def test_what_is_built_here_is_answered_there_and_read_back(server, provider, constraint, expected):
     url = f"{server.url}/v1" if provider == "openai" else server.url
-    spec = ModelSpec(name="m", provider=provider, model="some-model", base_url=url)
+    spec = ModelSpec(name="m", provider=provider, model="some-model", stream=False, base_url=url)
     wire = wire_for(provider)
     call = wire.build(spec, ChatRequest(MESSAGES, Sampling(top_logprobs=2), constraint), KEY)
     got = httpx.request(call.method, call.url, headers=dict(call.headers), content=call.body)

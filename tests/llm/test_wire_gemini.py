@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
@@ -18,7 +19,7 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.llm.wire import UnsupportedConstraint, gemini
 
-SPEC = ModelSpec(name="m", provider="gemini", model="some-model", base_url="http://127.0.0.1:9")
+SPEC = ModelSpec(name="m", provider="gemini", model="some-model", stream=False, base_url="http://127.0.0.1:9")
 TURNS = (
     Message("system", "Be brief."),
     Message("user", "Which?"),
@@ -29,7 +30,10 @@ TURNS = (
 
 def config(constraint=None, sampling=None, **update):
     request = ChatRequest(TURNS, sampling or Sampling(), constraint)
-    return json.loads(gemini.build(SPEC.model_copy(update=update), request, None).body)["generationConfig"]
+    known = Capabilities(reasons=False)
+    return json.loads(gemini.build(SPEC.model_copy(update=update), request, None, known).body)[
+        "generationConfig"
+    ]
 
 
 def read(status, value):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
@@ -18,13 +19,15 @@ from metacog_pipeline.llm.types import (
 )
 from metacog_pipeline.llm.wire import UnsupportedConstraint, openai
 
-LOCAL = ModelSpec(name="m", provider="openai", model="some-model", base_url="http://127.0.0.1:9/v1/")
-OFFICIAL = ModelSpec(name="m", provider="openai", model="some-model")
+LOCAL = ModelSpec(
+    name="m", provider="openai", model="some-model", stream=False, base_url="http://127.0.0.1:9/v1/"
+)
+OFFICIAL = ModelSpec(name="m", provider="openai", model="some-model", stream=False)
 ASKED = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
 
 
-def sent(spec, request=ASKED, key=None):
-    return json.loads(openai.build(spec, request, key).body)
+def sent(spec, request=ASKED, key=None, **known):
+    return json.loads(openai.build(spec, request, key, Capabilities(**{"reasons": False} | known)).body)
 
 
 def read(status, value, headers=None):

@@ -28,7 +28,15 @@ class MessageAssembler(streams.EventAssembler):
     @property
     def text(self) -> str:
         """What has come of the answer's text so far."""
-        return "".join("".join(parts) for (_, name), parts in self._pieces.items() if name == "text")
+        return self._said("text")
+
+    @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far."""
+        return self._said("thinking")
+
+    def _said(self, wanted: str) -> str:
+        return "".join("".join(parts) for (_, name), parts in self._pieces.items() if name == wanted)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         match event.get("type"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire.values import count_at
 
@@ -39,11 +40,21 @@ FATAL_CODES = frozenset(
 )
 FATAL_FRAGMENTS = ("billing", "spend_limit")
 REFUSAL_CODES = frozenset(
-    {"content_filter", "content_policy_violation", "invalid_prompt", "moderation_blocked"}
+    {
+        "bio_policy",
+        "content_filter",
+        "content_policy_violation",
+        "invalid_prompt",
+        "misalignment_policy_violation",
+        "moderation_blocked",
+    }
 )
 FATAL_STATUSES = frozenset({401, 402, 403, 407})
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 499})
 RATE_LIMIT_STATUSES = frozenset({429, 529})
+RATE_LIMIT_CODES = frozenset(
+    {"overloaded_error", "rate_limit_error", "rate_limit_exceeded"}
+)  # inside a stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,7 @@ def error_kind(status_code: int, codes: tuple[str, ...]) -> ErrorKind:
     lowered = tuple(code.lower() for code in codes)
     if any(code in FATAL_CODES or any(part in code for part in FATAL_FRAGMENTS) for code in lowered):
         return ErrorKind.FATAL
-    if status_code in RATE_LIMIT_STATUSES or "overloaded_error" in lowered:
+    if status_code in RATE_LIMIT_STATUSES or any(code in RATE_LIMIT_CODES for code in lowered):
         return ErrorKind.RATE_LIMIT
     # A redirect is not followed, and the next call would be redirected as well.
     if status_code in FATAL_STATUSES or 300 <= status_code < 400:
@@ -124,10 +135,25 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
         logprobs=logprobs,
         model_reported=clean(completion.model_reported, NAME_LIMIT),
         finish_reason=clean(completion.finish_reason, NAME_LIMIT),
+        finish_detail=clean(completion.finish_detail, MESSAGE_LIMIT),
+        response_id=clean(completion.response_id, NAME_LIMIT),
+        system_fingerprint=clean(completion.system_fingerprint, NAME_LIMIT),
+        service_tier=clean(completion.service_tier, NAME_LIMIT),
+        reasoning_text=None
+        if completion.reasoning_text is None
+        else redacted(completion.reasoning_text, secret),
         error_code=clean(completion.error_code, NAME_LIMIT),
         error_param=clean(completion.error_param, NAME_LIMIT),
         error_message=clean(completion.error_message, MESSAGE_LIMIT),
     )
+
+
+def finished(spec: ModelSpec, completion: Completion, body: bytes, key: str | None) -> Completion:
+    """Return ``completion`` as `read` gives it: safe to show, and with the reply's ``body`` where it is to be kept."""
+    if spec.keep_raw:
+        secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
+        completion = replace(completion, raw=body.replace(secret, STRUCK_OUT.encode()) if secret else body)
+    return struck_out(completion, key)
 
 
 def redacted(text: str, key: str | None) -> str:

@@ -1,7 +1,7 @@
 """Gemini ``generateContent``.
 
 A choice is asked for as an enum answered in plain text, a JSON object as a JSON schema. There is no logit bias. Parts
-marked as thoughts are no answer and are left out; their tokens are billed as output and counted as such.
+marked as thoughts are no answer: they are kept apart, and their tokens, which are billed as output, are counted as such.
 
 Calls go to version ``v1``, as the official client's do; a ``base_url`` that ends in another version keeps it.
 """
@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, streams, values
+from metacog_pipeline.llm.wire import errors, options, streams, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.gemini_stream import ChunkAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
@@ -59,7 +60,9 @@ def build(
     system = "\n\n".join(m.content for m in request.messages if m.role == "system")
     if system:
         body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
-    config = {**_sampling(request), **_constraint(request)}
+    config = {**_sampling(spec, request, known), **_constraint(request)}
+    if thinking := _thinking(spec, known):
+        config["thinkingConfig"] = thinking
     if config:
         body["generationConfig"] = config
     headers = {"content-type": "application/json"}
@@ -78,13 +81,25 @@ def _url(spec: ModelSpec, streamed: bool) -> str:
     return f"{versioned}/{quote(path, safe='/')}:{method}"
 
 
-def _sampling(request: types.ChatRequest) -> values.JsonDict:
-    sampling = request.sampling
+def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
+    fields: values.JsonDict = {}
+    if spec.thinking_tokens is not None:
+        fields["thinkingBudget"] = spec.thinking_tokens
+    if spec.effort is not None:
+        fields["thinkingLevel"] = spec.effort.upper()
+    if options.shows_reasoning(spec, known):
+        fields["includeThoughts"] = True
+    return fields
+
+
+def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
+    sampling = options.accepted(request, known)
     fields: values.JsonDict = {}
     if sampling.temperature is not None:
         fields["temperature"] = sampling.temperature
-    if sampling.max_tokens is not None:
-        fields["maxOutputTokens"] = sampling.max_tokens
+    limit = token_limit(spec, request, known)
+    if limit is not None:
+        fields["maxOutputTokens"] = limit
     if sampling.stop:
         fields["stopSequences"] = list(sampling.stop)
     if sampling.top_logprobs is not None:
@@ -114,7 +129,7 @@ def read(
     spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
 ) -> types.Completion:
     """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return errors.struck_out(_read(status_code, headers, body), key)
+    return errors.finished(spec, _read(status_code, headers, body), body, key)
 
 
 def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
@@ -125,12 +140,12 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
             errors.status_within(status_code, error), _problem(status_code, headers, body, decoded)
         )
     candidate = values.first(values.list_at(decoded, "candidates"))
-    blocked = values.str_at(values.dict_at(decoded, "promptFeedback"), "blockReason")
+    feedback = values.dict_at(decoded, "promptFeedback")
+    blocked = values.str_at(feedback, "blockReason")
     finish = blocked or values.str_at(candidate, "finishReason")
     parts = values.list_at(values.at(candidate, "content"), "parts") or []
-    text = "".join(
-        values.str_at(part, "text") or "" for part in parts if values.at(part, "thought") is not True
-    )
+    said = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
+    text = "".join(part for part, thought in said if not thought)
     if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
         return errors.unreadable(status_code, f"the answer has no text and finishReason {finish!r}")
     return types.Completion(
@@ -139,6 +154,11 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
         finish_reason=finish,
         model_reported=values.str_at(decoded, "modelVersion"),
         usage=_usage(values.dict_at(decoded, "usageMetadata")),
+        finish_detail=values.str_at(feedback, "blockReasonMessage")
+        or values.str_at(candidate, "finishMessage"),
+        reasoning_text="".join(part for part, thought in said if thought) or None,
+        response_id=values.str_at(decoded, "responseId"),
+        service_tier=values.str_at(values.dict_at(decoded, "usageMetadata"), "trafficType"),
         logprobs=_logprobs(values.dict_at(candidate, "logprobsResult")),
         http_status=status_code,
     )
@@ -154,7 +174,8 @@ def _usage(usage: values.JsonDict | None) -> types.Usage:
     got = values.count_at(usage, "candidatesTokenCount")
     thought = values.count_at(usage, "thoughtsTokenCount")
     output = None if got is None and thought is None else (got or 0) + (thought or 0)
-    return types.Usage(values.count_at(usage, "promptTokenCount"), output)
+    cached = values.count_at(usage, "cachedContentTokenCount")
+    return types.Usage(values.count_at(usage, "promptTokenCount"), output, thought, cached)
 
 
 def _logprobs(result: values.JsonDict | None) -> tuple[types.TokenLogprob, ...]:

@@ -22,11 +22,16 @@ class ChunkAssembler(streams.EventAssembler):
     @property
     def text(self) -> str:
         """What has come of the answer's text so far."""
-        return "".join(
-            values.str_at(part, "text") or ""
-            for part in self._parts
-            if values.at(part, "thought") is not True
-        )
+        return self._said(thought=False)
+
+    @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far."""
+        return self._said(thought=True)
+
+    def _said(self, *, thought: bool) -> str:
+        parts = [part for part in self._parts if (values.at(part, "thought") is True) == thought]
+        return "".join(values.str_at(part, "text") or "" for part in parts)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metacog_pipeline.llm.wire import streams, values
+from metacog_pipeline.llm.wire import streams, thoughts, values
+from metacog_pipeline.llm.wire.responses_stream import ResponseAssembler
 
 PLACED = frozenset({"choices", "usage"})
 
@@ -26,6 +27,14 @@ class ChatAssembler(streams.EventAssembler):
         """What has come of the answer's text so far."""
         parts = self._pieces.get("content", ())
         return "".join(part if isinstance(part, str) else values.str_at(part, "text") or "" for part in parts)
+
+    @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far."""
+        for name in thoughts.FIELDS:
+            if pieces := self._pieces.get(name):
+                return "".join(piece for piece in pieces if isinstance(piece, str))
+        return ""
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):
@@ -71,3 +80,39 @@ def _joined(pieces: list[object]) -> object:
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(map(str, pieces))
     return [{"type": "text", "text": piece} if isinstance(piece, str) else piece for piece in pieces]
+
+
+class OpenAIAssembler:
+    """A stream of chat completions or of Responses, told apart by the first event."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self) -> None:
+        self._inner: ChatAssembler | ResponseAssembler | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take the data of one server-sent event."""
+        if self._inner is None:
+            kind = values.str_at(values.load(data), "type") or ""
+            typed = kind == "error" or kind.startswith("response.")
+            self._inner = ResponseAssembler() if typed else ChatAssembler()
+        self._inner.feed(data)
+
+    @property
+    def text(self) -> str:
+        """What has come of the answer's text so far."""
+        return self._inner.text if self._inner is not None else ""
+
+    @property
+    def reasoning(self) -> str:
+        """What has come of the thinking so far."""
+        return self._inner.reasoning if self._inner is not None else ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the provider said that the reply is whole."""
+        return self._inner is not None and self._inner.finished
+
+    def body(self) -> bytes:
+        """Return the body that the reply in one piece would have had, or that of an error."""
+        return (self._inner or ChatAssembler()).body()

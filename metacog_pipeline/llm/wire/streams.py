@@ -20,7 +20,7 @@ DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
 
 def streamed(spec: ModelSpec, known: Capabilities) -> bool:
     """Return whether a reply to ``spec`` is asked for as a stream."""
-    return spec.stream is True and spec.lane == "online" and "stream" not in known.refused
+    return spec.stream is not False and spec.lane == "online" and "stream" not in known.refused
 
 
 class EventAssembler(ABC):
@@ -59,9 +59,9 @@ class EventAssembler(ABC):
         """What has come of the answer's text so far."""
 
     @property
+    @abstractmethod
     def reasoning(self) -> str:
-        """What has come of the thinking so far; nothing where the format shows none."""
-        return ""
+        """What has come of the thinking so far."""
 
     @abstractmethod
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from metacog_pipeline.llm.types import TokenLogprob
+
 JsonDict = dict[str, object]
 MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the transcript's column
 
@@ -83,3 +85,20 @@ def merged(body: JsonDict, extra: Mapping[str, JsonValue], protected: frozenset[
 def encode(body: JsonDict) -> bytes:
     """Return ``body`` as compact ASCII JSON; a lone surrogate in a message stays an escape instead of an error."""
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def token_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
+    """Return log-probabilities in OpenAI's form, all or none: a list with holes would give numbers to wrong tokens."""
+    tokens: list[TokenLogprob] = []
+    for entry in entries:
+        token, value = str_at(entry, "token"), number_at(entry, "logprob")
+        if token is None or value is None:
+            return ()
+        listed = (
+            (str_at(top, "token"), number_at(top, "logprob")) for top in list_at(entry, "top_logprobs") or []
+        )
+        alternatives = tuple(
+            (name, number) for name, number in listed if name is not None and number is not None
+        )
+        tokens.append(TokenLogprob(token, value, alternatives))
+    return tuple(tokens)

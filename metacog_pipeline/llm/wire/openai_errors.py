@@ -1,0 +1,46 @@
+"""Error bodies of OpenAI and of the servers that speak its formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metacog_pipeline.llm.wire import errors, values
+
+NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
+
+
+def problem(
+    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
+) -> errors.ProviderProblem:
+    """Read the error forms of OpenAI, vLLM (also unwrapped), xAI (``error`` as text) and FastAPI (``detail``)."""
+    if not isinstance(decoded, dict):
+        return errors.raw_problem(status_code, headers, body)
+    error = values.dict_at(decoded, "error") or decoded
+    inner = values.dict_at(error, "innererror")
+    named = (values.str_at(error, "code"), values.str_at(inner, "code"), values.str_at(error, "type"))
+    codes = tuple(code for code in named if code)
+    param = values.str_at(error, "param") or _fastapi_param(decoded)
+    if status_code == 404 and (param == "model" or any(code in NO_SUCH_MODEL for code in codes)):
+        codes = (*codes, "model_not_found")
+    if values.list_at(
+        values.dict_at(error, "metadata"), "reasons"
+    ):  # OpenRouter: this input was flagged, others will pass
+        codes = (*codes, "content_policy_violation")
+    message = (
+        values.str_at(error, "message")
+        or values.str_at(decoded, "error")
+        or values.str_at(decoded, "detail")
+        or ""
+    )
+    return errors.ProviderProblem(codes, message, _top_level(param))
+
+
+def _fastapi_param(decoded: object) -> str | None:
+    location = values.list_at(values.first(values.list_at(decoded, "detail")), "loc") or []
+    names = [name for name in location if isinstance(name, str) and name != "body"]
+    return names[0] if names else None
+
+
+def _top_level(param: str | None) -> str | None:
+    """Return the body field a parameter path begins with: ``response_format`` of ``response_format.json_schema``."""
+    return param.split(".")[0].split("[")[0] if param else None

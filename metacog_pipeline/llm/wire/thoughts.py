@@ -1,0 +1,53 @@
+"""What a reply in OpenAI's format shows of the thinking before the answer.
+
+Servers name it differently. Where a local server leaves it between tags at the start of the content, the content stays
+exactly what came, for a reply is kept as it is and the parsers of answers know such tags; the thought is shown beside it,
+so that it is known that the model thinks. Thinking is kept whole: the limit of a reply's body bounds it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from metacog_pipeline.llm.wire import values
+
+FIELDS = (
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+)  # DeepSeek and older vLLM; OpenRouter, Ollama, vLLM; others
+_OPENED = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_CLOSED = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+
+
+def reasoning_text(message: values.JsonDict) -> str | None:
+    """Return what ``message`` shows of the thinking, ``None`` where it shows nothing."""
+    for name in FIELDS:
+        if said := values.str_at(message, name):
+            return said
+    details = values.list_at(message, "reasoning_details") or []  # OpenRouter
+    said = "".join(values.str_at(d, "text") or values.str_at(d, "summary") or "" for d in details)
+    if said:
+        return said
+    content = message.get("content")
+    if isinstance(content, list):  # Mistral: a part of the content that holds parts itself
+        thoughts = [inner for part in content for inner in values.list_at(part, "thinking") or []]
+        return "".join(values.str_at(inner, "text") or "" for inner in thoughts) or None
+    return leading_thought(content) if isinstance(content, str) else None
+
+
+def leading_thought(text: str) -> str | None:
+    """Return the thought that ``text`` begins with: between tags, or before the end of one that the prompt began."""
+    if "<" not in text:
+        return None
+    opened, closed = _OPENED.match(text), _CLOSED.search(text)
+    if opened is None and (closed is None or _nested(text, closed)):
+        return None
+    start = opened.end() if opened is not None else 0
+    thought = text[start : closed.start() if closed is not None else len(text)].strip()
+    return thought or None
+
+
+def _nested(text: str, closed: re.Match[str]) -> bool:
+    """Whether the tag that ``closed`` ends was opened somewhere in the text: then the text began with an answer."""
+    return f"<{closed[0][2:]}".lower() in text[: closed.start()].lower()
