@@ -224,8 +224,8 @@ def _add(total: RoleResult, spec: ModelSpec, done: SessionResult) -> None:
     if done.stopped is not None:
         _problem(total, spec, done.stopped, done.exit_code)
     elif not done.complete:
-        missing = done.tasks - done.answered
-        _problem(total, spec, f"{missing} of {done.tasks} items have no answer yet; run again", 0)
+        again = "; run again" if done.answered < done.tasks else ""
+        _problem(total, spec, f"{done.missing}{again}", 0)
 
 
 def _problem(total: RoleResult, spec: ModelSpec, reason: str, exit_code: int) -> None:

@@ -11,9 +11,11 @@ from http import HTTPStatus
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.costs import price_list
+from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.querying.unusable import Watch
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -91,6 +93,7 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
+    watch: Watch = field(default_factory=Watch)
 
 
 def sampling_for(
@@ -124,6 +127,13 @@ class StepAsker:
     item_id: str
     item_hash: str
     condition: str
+    replies: int = 0
+    unusable: int = 0
+
+    @property
+    def gave_nothing(self) -> bool:
+        """Whether half of the replies or more give nothing to read."""
+        return self.unusable > 0 and 2 * self.unusable >= self.replies
 
     async def __call__(
         self,
@@ -136,6 +146,20 @@ class StepAsker:
         send_temperature: bool = True,
     ) -> Answer:
         """Answer one step."""
+        answer = await self._answered(step, messages, constraint, max_tokens, top_logprobs, send_temperature)
+        self.replies += 1
+        self.unusable += not types.usable(answer.status, answer.text)
+        return answer
+
+    async def _answered(
+        self,
+        step: str,
+        messages: Sequence[types.Message],
+        constraint: types.Constraint | None,
+        max_tokens: int | None,
+        top_logprobs: int | None,
+        send_temperature: bool,
+    ) -> Answer:
         session = self.session
         sampling = sampling_for(
             session.spec, self.profile, session.seed, max_tokens, top_logprobs, send_temperature
@@ -151,6 +175,8 @@ class StepAsker:
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
             return Answer(types.Status(stored.status), stored.text, stored.logprobs)
+        if session.watch.stop is not None:
+            raise NotSent
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         session.in_flight[identity] = future
         try:
@@ -164,6 +190,7 @@ class StepAsker:
         completion = await session.model.complete(request)
         session.tally.count(completion)
         session.learnt.observe(request, completion)
+        session.watch.count(session.spec, session.learnt.known, request, completion)
         await session.store.keep(self._record(identity, request, completion))
         if completion.status is types.Status.FAILED:
             raise StepFailed(completion)

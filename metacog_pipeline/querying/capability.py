@@ -172,7 +172,7 @@ async def negotiate(
         raise
     found = session.learnt.known  # its replies have taught more meanwhile
     tried = way.known
-    session.learnt.settle(
+    session.learnt.keep_found(
         replace(
             found,
             api=tried.api,
@@ -199,24 +199,24 @@ class Asked:
         self._tried = False
         self._unnamed_in_a_row = 0
 
-    async def run(self, session: Session, task: Task) -> None:
-        """Ask ``task``. Raises as `negotiate`."""
+    async def run(self, session: Session, task: Task) -> bool:
+        """Ask ``task``; return whether its replies give something to read. Raises as `negotiate`."""
         changes = self._changes
         try:
-            await _ask(session, task, self.profile)
+            said = await _ask(session, task, self.profile)
         except StepFailed as error:
             if not may_be_an_option(error.completion):
                 raise
             if not await self._otherwise(session, task, error.completion, changes):
                 raise
-        else:
-            self._unnamed_in_a_row = 0
+            return await _ask(session, task, self.profile)
+        self._unnamed_in_a_row = 0
+        return said
 
     async def _otherwise(self, session: Session, task: Task, refusal: types.Completion, changes: int) -> bool:
-        """Ask ``task`` in another way; return False where there is none to be looked for."""
+        """Find another way to ask ``task``; return False where there is none to be looked for."""
         async with self._lock:
             if changes != self._changes:  # found meanwhile, by another worker
-                await _ask(session, task, self.profile)
                 return True
             self._unnamed_in_a_row += 1
             known = named_option(refusal) in OPTIONS.values() or refusal.error_kind is types.ErrorKind.FATAL
@@ -230,8 +230,10 @@ class Asked:
             return True
 
 
-async def _ask(session: Session, task: Task, profile: Profile) -> None:
-    await task.run(StepAsker(session, profile, task.item_id, task.item_hash, task.condition), profile.mode)
+async def _ask(session: Session, task: Task, profile: Profile) -> bool:
+    asker = StepAsker(session, profile, task.item_id, task.item_hash, task.condition)
+    await task.run(asker, profile.mode)
+    return not asker.gave_nothing
 
 
 class Search:

@@ -51,7 +51,7 @@ class Learnt:
         self.known = known
         self.tell(known)
 
-    def settle(self, known: Capabilities) -> None:
+    def keep_found(self, known: Capabilities) -> None:
         """Keep what was found out by trying."""
         self.take(known)
         self.save()

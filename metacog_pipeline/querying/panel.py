@@ -183,6 +183,11 @@ def _together(
         for panelist, outcome in zip(panel, outcomes, strict=True)
         if outcome.stopped
     ]
+    too_few_usable = [
+        f"{panelist.spec.name}: {outcome.too_few_usable}"
+        for panelist, outcome in zip(panel, outcomes, strict=True)
+        if outcome.too_few_usable
+    ]
     return SessionResult(
         tasks=sum(outcome.tasks for outcome in outcomes),
         answered=sum(outcome.answered for outcome in outcomes),
@@ -191,6 +196,8 @@ def _together(
         tally=tally,
         stopped="; ".join(reason for reason, _ in stopped) or None,
         exit_code=stopped[0][1] if stopped else 0,
+        unusable=sum(outcome.unusable for outcome in outcomes),
+        too_few_usable="; ".join(too_few_usable) or None,
     )
 
 
@@ -209,6 +216,7 @@ def _notes(
             "n_expected": outcome.tasks,
             "n_answered": outcome.answered,
             "n_failed": outcome.failed,
-            "message": outcome.stopped,
+            "n_unusable": outcome.unusable,
+            "message": outcome.stopped or outcome.too_few_usable,
         }
     return notes

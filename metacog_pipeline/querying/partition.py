@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
 from metacog_pipeline.llm.halt import NotSent
+from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
 from metacog_pipeline.querying.capability import Asked, Refused, Search, negotiate
 from metacog_pipeline.querying.types import Task
+from metacog_pipeline.querying.unusable import HOW_TO_REASK, mostly_unusable
 
 STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
 SPARE_SHARE = 10  # one worker more for this many calls at once
@@ -38,7 +40,8 @@ class SessionResult:
     """How a session on a partition ended.
 
     ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
-    ends with then.
+    ends with then. ``unusable`` counts answered tasks that give nothing to read; ``too_few_usable``
+    says that they are too many.
     """
 
     tasks: int
@@ -48,11 +51,20 @@ class SessionResult:
     tally: Tally
     stopped: str | None = None
     exit_code: int = 0
+    unusable: int = 0
+    too_few_usable: str | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether every task has its answers."""
-        return self.answered == self.tasks
+        """Whether every task has its answers, and enough of them can be used."""
+        return self.answered == self.tasks and self.too_few_usable is None
+
+    @property
+    def missing(self) -> str | None:
+        """What there is not, in one line; None when complete."""
+        if self.answered < self.tasks:
+            return f"{self.tasks - self.answered} of {self.tasks} items have no answer yet"
+        return self.too_few_usable
 
 
 def workers(max_concurrency: int) -> int:
@@ -81,6 +93,7 @@ async def query_tasks(
             pool.stop(str(error), error.exit_code)
         except NotSent:
             break
+    pool.stop_if_unusable()
     if profile is not None:
         profile = await pool.work(profile, modes)
     pool.session.learnt.save()
@@ -103,6 +116,7 @@ class WorkerPool:
         self.on_stop = on_stop
         self.answered = 0
         self.failed = 0
+        self.unusable = 0
         self.failures_in_a_row = 0
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
@@ -115,9 +129,14 @@ class WorkerPool:
         It is ``profile``, unless the provider takes an option no more: then one of ``modes`` is found once again.
         """
         queue = iter(self.tasks)
+        one_by_one = self.session.spec.provider not in IN_PROCESS
         asked = Asked(profile, tuple(modes) or (profile.mode,))
         count = min(workers(self.session.spec.max_concurrency), len(self.tasks))
         try:
+            if (
+                one_by_one
+            ):  # until something can be read, so that no more is paid for than shows that nothing can
+                await self._worker(queue, asked, carefully=True)
             async with asyncio.TaskGroup() as group:
                 for _ in range(count):
                     group.create_task(self._worker(queue, asked))
@@ -125,25 +144,37 @@ class WorkerPool:
             raise failures.exceptions[0] from None
         return asked.profile
 
-    async def _worker(self, queue: Iterator[Task], asked: Asked) -> None:
+    async def _worker(self, queue: Iterator[Task], asked: Asked, *, carefully: bool = False) -> None:
+        """Ask one task after another; ``carefully`` only while they give nothing to read."""
         for task in queue:
             if self.stopped is not None:
                 return
+            gave_nothing = False
             try:
-                await asked.run(self.session, task)
+                gave_nothing = not await asked.run(self.session, task)
             except StepFailed as error:
                 self._failure(error)
             except BudgetError as error:
                 self.stop(str(error), error.exit_code)
                 return
             except NotSent:
+                self.stop_if_unusable()
                 return
             else:
                 self.answered += 1
+                self.unusable += gave_nothing
                 self.failures_in_a_row = 0
                 self.last_answer_at = asyncio.get_running_loop().time()
+            self.stop_if_unusable()
             if self.on_progress is not None:
                 self.on_progress(Progress(self.answered + self.failed, len(self.tasks), self.session.tally))
+            if carefully and not gave_nothing:
+                return
+
+    def stop_if_unusable(self) -> None:
+        """Stop where replies are billed and cannot be used."""
+        if self.session.watch.stop is not None:
+            self.stop(self.session.watch.stop)
 
     def _failure(self, error: StepFailed) -> None:
         self.failed += 1
@@ -173,4 +204,14 @@ class WorkerPool:
     def outcome(self, profile: Profile | None) -> SessionResult:
         """Return how far the pool has come."""
         counts = len(self.tasks), self.answered, self.failed
-        return SessionResult(*counts, profile, self.session.tally, self.stopped, self.exit_code)
+        ended = self.stopped, self.exit_code, self.unusable, self._too_few_usable()
+        return SessionResult(*counts, profile, self.session.tally, *ended)
+
+    def _too_few_usable(self) -> str | None:
+        """Return why the answers cannot make a partition complete, None where they can."""
+        simulated = self.session.spec.provider == "simulated"  # such observers say nothing on purpose
+        if simulated or not mostly_unusable(self.answered, self.unusable):
+            return None
+        advice = self.session.watch.advice
+        why = f"; the last {advice}" if advice is not None else ""
+        return f"{self.unusable} of {self.answered} items have no usable answer{why}; {HOW_TO_REASK}"

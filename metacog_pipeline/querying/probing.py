@@ -106,7 +106,7 @@ async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | No
     # What was not named is not known to be refused: the first question of a benchmark finds it out.
     refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
     found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
-    learnt.settle(replace(found, refused_modes=search.refused_modes))
+    learnt.keep_found(replace(found, refused_modes=search.refused_modes))
     return _nothing_said(spec, second)
 
 

@@ -3,7 +3,7 @@
 The manifest beside the answers (``partition.json``) says in which state the partition is:
 
 ``complete``    every item has its answers
-``incomplete``  some calls failed for good in this session; run again to ask for the rest
+``incomplete``  some calls failed for good in this session, or fewer than half of the answers can be used
 ``failed``      stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
 """
 
@@ -33,6 +33,7 @@ from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
+from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
@@ -48,6 +49,7 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
+REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
 _logger = logging.getLogger(__name__)
@@ -174,6 +176,8 @@ async def ask(
             if spec.provider not in IN_PROCESS:
                 session.learnt = Learnt.of(model, home, spec.name, asked_as(spec))
                 session.learnt.take(await clients.listed(spec, session.learnt.known))
+            if os.environ.get(REASK) == UNUSABLE:
+                store.reask(to_ask_again(store.folder))
             pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
             with _stopping_gently(pool):
                 return await query_tasks(pool, modes, known=known)
@@ -295,7 +299,7 @@ def write_down(
     simulated = outcome.tally.simulated or stays
     message = outcome.stopped
     if message is None and state == "incomplete":
-        message = f"{outcome.tasks - outcome.answered} of {outcome.tasks} items have no answer yet"
+        message = outcome.missing
     if elsewhere is not None:
         _logger.warning("%s run %d: %s", partition.spec.name, partition.run, elsewhere)
         message = elsewhere if message is None else f"{message}; {elsewhere}"
@@ -311,6 +315,7 @@ def write_down(
             "n_expected": outcome.tasks,
             "n_answered": outcome.answered,
             "n_failed": outcome.failed,
+            "n_unusable": outcome.unusable,
             "fingerprint": fingerprint if state == "complete" or replayed else None,
             "asked_as": asked_as(partition.spec),
             "model_reported": dict(sorted(reported.items())),

@@ -1,0 +1,95 @@
+"""Replies that were billed and give nothing to read: counted, and stopped before many of them are paid for.
+
+What gives nothing to read is decided by `llm.types.usable` alone: a blank reply (empty, or refused by a filter), one
+that was cut before its answer began, one cut in the middle of its JSON. A refusal in words is an answer. So is text that was
+cut: whether it holds what was asked for is for the benchmark's reader to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, usable
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import standing_answers
+
+STOP_AFTER_UNUSABLE_IN_A_ROW = (
+    5  # what five questions in a row do not get, the next thousand will not get either
+)
+HOW_TO_REASK = "`metacog run --reask unusable` asks for what was kept of these again"
+LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at every reply of a session. ``stop`` says why no more should be asked, once that is so."""
+
+    in_a_row: int = 0
+    stop: str | None = None
+    advice: str | None = None
+
+    def count(self, spec: ModelSpec, known: Capabilities, request: ChatRequest, reply: Completion) -> None:
+        """Take note of a reply; a call that failed was no reply, and in this process nothing is billed."""
+        if reply.status is Status.FAILED or spec.provider in IN_PROCESS:
+            return
+        if usable(reply.status, reply.text):
+            self.in_a_row = 0
+            return
+        self.in_a_row += 1
+        self.advice = f"{_what(reply)}: {_what_to_do(spec, known, request, reply)}"
+        if self.in_a_row >= STOP_AFTER_UNUSABLE_IN_A_ROW and self.stop is None:
+            what = f"{self.in_a_row} replies in a row were billed and cannot be used"
+            self.stop = f"{what}; the last {self.advice}; {HOW_TO_REASK}"
+
+
+def mostly_unusable(answered: int, unusable: int) -> bool:
+    """Whether too few of the answers can be used for a partition to be complete."""
+    return unusable > 0 and answered - unusable < LEAST_USABLE_SHARE * answered
+
+
+def to_ask_again(folder: Path) -> set[str]:
+    """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again.
+
+    Those that give nothing to read, and those that were cut after the model had thought: it had too little room. A text
+    that cannot be parsed is what the model said, and is never asked again.
+    """
+    again = {record.answer_id: _cut_short(record) for record in standing_answers(folder)}
+    return {answer_id for answer_id, cut in again.items() if cut}
+
+
+def _cut_short(record: Record) -> bool:
+    thought = bool(record.reasoning_tokens or record.reasoning_text)
+    return not usable(record.status, record.text) or (record.status == Status.TRUNCATED and thought)
+
+
+def _what(reply: Completion) -> str:
+    """Return how the reply came to nothing."""
+    said = reply.finish_detail or reply.finish_reason
+    reason = f" (finish_reason {said})" if said else ""
+    if reply.status is Status.REFUSED:
+        return f"was refused by the provider's filter{reason}"
+    if reply.status is Status.TRUNCATED:
+        return f"was cut before its answer{reason}"
+    return f"was empty{reason}"
+
+
+def _what_to_do(spec: ModelSpec, known: Capabilities, request: ChatRequest, reply: Completion) -> str:
+    """Return which key of the model's row to change."""
+    row, thought = f"of model {spec.name}", reply.usage.reasoning_tokens
+    if reply.status is Status.REFUSED:
+        return f"set the provider's filter in extra_body {row}, or take the model out of this benchmark"
+    if thought or reply.reasoning_text or (known.reasons and reply.status is Status.TRUNCATED):
+        took = f" took {thought} tokens and" if thought else ""
+        less = (
+            f', or lower effort (now "{spec.effort}")' if spec.effort is not None else ", or set effort lower"
+        )
+        room = known.thinking_room(spec)
+        return f"its thinking{took} left no room: raise thinking_tokens {row} (now {room}){less}"
+    if reply.status is Status.TRUNCATED:
+        return f"raise max_tokens {row} (the answer was given {request.sampling.max_tokens})"
+    if request.constraint is not None and spec.answer_mode != "text":
+        return f'set answer_mode = "text" {row}: it may not answer in the asked form'
+    return f"raise max_tokens {row}, or correct its model and extra_body"

@@ -1,0 +1,249 @@
+"""No paid partition yields nothing: replies that cannot be used stop it early, and a half of them is never complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Status, Usage
+from metacog_pipeline.querying.asking import Profile, Session
+from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.querying.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, mostly_unusable, to_ask_again
+from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+
+SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
+FIVE = STOP_AFTER_UNUSABLE_IN_A_ROW
+Say = Callable[[int, ChatRequest], Completion]
+
+GOOD = Completion(Status.OK, "A", finish_reason="stop", usage=Usage(9, 1))
+EMPTY = Completion(Status.OK, "", finish_reason="stop", usage=Usage(9, 0))
+FILTERED = Completion(Status.REFUSED, "", finish_reason="content_filter", usage=Usage(9, 0))
+CUT = Completion(Status.TRUNCATED, "", finish_reason="length", usage=Usage(9, 64))
+THOUGHT = Completion(Status.TRUNCATED, "", finish_reason="length", usage=Usage(9, 900, 900))
+THOUGHT_ALOUD = Completion(Status.TRUNCATED, "<think>well", finish_reason="length", usage=Usage(9, 64))
+CUT_JSON = Completion(Status.TRUNCATED, '{"answer": "', finish_reason="length", usage=Usage(9, 64))
+DECLINED = Completion(Status.REFUSED, "I cannot help with that.", finish_reason="stop", usage=Usage(9, 7))
+CUT_TEXT = Completion(Status.TRUNCATED, "The answer depends on", finish_reason="length", usage=Usage(9, 64))
+
+
+class Speaker:
+    """Says what ``say`` makes of the number of the call."""
+
+    def __init__(self, say: Say) -> None:
+        self.say = say
+        self.calls = 0
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        self.calls += 1
+        number = self.calls
+        await asyncio.sleep(0)
+        return self.say(number, request)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def tasks(count: int, *, held: bool = False, steps: int = 1) -> list[Task]:
+    def task(name: str) -> Task:
+        async def run(ask: Ask, mode: str) -> None:
+            for step in range(steps):
+                constraint = JsonObject("a", "{}") if held else None
+                await ask(f"step {step}", [Message("user", f"{name} {step}")], constraint=constraint)
+
+        return Task(name, "hash", "baseline", run)
+
+    return [task(f"{n:04d}") for n in range(count)]
+
+
+def ask(
+    folder: Path,
+    say: Say,
+    *,
+    count: int = 200,
+    held: bool = False,
+    steps: int = 1,
+    spec: ModelSpec = SPEC,
+    known: Profile | None = None,
+    again: bool = False,
+) -> tuple[SessionResult, Speaker]:
+    model = Speaker(say)
+
+    async def go(store: PartitionStore) -> SessionResult:
+        session = Session("bench", spec, 1, 7, model, store)
+        pool = WorkerPool(session, tasks(count, held=held, steps=steps), None)
+        return await query_tasks(pool, ("text",), known=known)
+
+    with PartitionStore.open(folder) as store:
+        if again:
+            store.reask(to_ask_again(folder))
+        outcome = asyncio.run(go(store))
+        store.compact(outcome.tally.current)
+    return outcome, model
+
+
+@pytest.mark.parametrize("known", [None, Profile("text")])
+@pytest.mark.parametrize(
+    ("reply", "key"),
+    [
+        (EMPTY, "max_tokens"),
+        (FILTERED, "extra_body"),
+        (CUT, "thinking_tokens"),
+        (THOUGHT, "thinking_tokens"),
+        (THOUGHT_ALOUD, "max_tokens"),
+        (CUT_JSON, "max_tokens"),
+    ],
+)
+def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_names_the_key(
+    tmp_path: Path, reply: Completion, key: str, known: Profile | None
+) -> None:
+    outcome, model = ask(tmp_path, lambda number, request: reply, known=known)
+    assert model.calls == FIVE
+    assert outcome.stopped is not None
+    assert key in outcome.stopped
+    assert "--reask unusable" in outcome.stopped
+    assert "\n" not in outcome.stopped
+    assert outcome.exit_code != 0
+    assert not outcome.complete
+    assert read_partition(tmp_path).num_rows == FIVE  # paid for, so kept
+
+
+def test_an_empty_reply_under_a_schema_names_the_answer_mode(tmp_path: Path) -> None:
+    outcome, _ = ask(tmp_path, lambda number, request: EMPTY, held=True)
+    assert outcome.stopped is not None
+    assert 'answer_mode = "text"' in outcome.stopped
+
+
+def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path: Path) -> None:
+    spec = SPEC.model_copy(update={"effort": "high", "thinking_tokens": 900})
+    outcome, _ = ask(tmp_path, lambda number, request: THOUGHT, spec=spec)
+    assert outcome.stopped is not None
+    assert "900 tokens" in outcome.stopped
+    assert "thinking_tokens of model m (now 900)" in outcome.stopped
+    assert 'effort (now "high")' in outcome.stopped
+
+
+@pytest.mark.parametrize("reply", [DECLINED, CUT_TEXT])
+def test_a_refusal_in_words_and_text_that_was_cut_are_answers(tmp_path: Path, reply: Completion) -> None:
+    outcome, _ = ask(tmp_path, lambda number, request: reply)
+    assert outcome.complete
+    assert (outcome.unusable, outcome.missing) == (0, None)
+
+
+def test_unusable_replies_with_usable_ones_between_them_stop_nothing(tmp_path: Path) -> None:
+    outcome, _ = ask(tmp_path, lambda number, request: EMPTY if number % 3 == 0 else GOOD)
+    assert outcome.stopped is None
+    assert outcome.complete
+    assert 60 <= outcome.unusable <= 70
+
+
+def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tmp_path: Path) -> None:
+    outcome, model = ask(tmp_path, lambda number, request: GOOD if number <= 20 else CUT, count=2000)
+    assert outcome.stopped is not None
+    assert model.calls <= 20 + FIVE + 2 * SPEC.max_concurrency
+    assert outcome.answered <= model.calls
+
+
+@pytest.mark.parametrize(("bad_of_four", "complete"), [(1, True), (2, True), (3, False)])
+def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable(
+    tmp_path: Path, bad_of_four: int, complete: bool
+) -> None:
+    def say(number: int, request: ChatRequest) -> Completion:
+        return EMPTY if int(request.messages[-1].content[:4]) % 4 >= 4 - bad_of_four else GOOD
+
+    outcome, _ = ask(tmp_path, say)
+    assert outcome.stopped is None
+    assert outcome.complete is complete
+    assert outcome.unusable == 50 * bad_of_four
+    if not complete:
+        assert outcome.missing is not None
+        assert "150 of 200 items have no usable answer" in outcome.missing
+    again, model = ask(tmp_path, say)
+    assert model.calls == 0
+    assert (again.unusable, again.complete) == (outcome.unusable, outcome.complete)
+
+
+@pytest.mark.parametrize("provider", ["simulated", "transformers"])
+def test_what_is_not_billed_is_not_stopped(tmp_path: Path, provider: str) -> None:
+    (tmp_path / "weights").mkdir()
+    spec = SPEC.model_copy(update={"provider": provider, "model": str(tmp_path / "weights")})
+    outcome, model = ask(tmp_path / "answers", lambda number, request: EMPTY, count=20, spec=spec)
+    assert model.calls == 20
+    assert outcome.stopped is None
+    assert outcome.complete is (provider == "simulated")
+
+
+def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path: Path) -> None:
+    def say(number: int, request: ChatRequest) -> Completion:
+        return EMPTY if request.step == "step 0" else GOOD
+
+    assert ask(tmp_path / "2", say, count=10, steps=2)[0].unusable == 10
+    assert ask(tmp_path / "3", say, count=10, steps=3)[0].unusable == 0
+
+
+@pytest.mark.parametrize(
+    ("answered", "unusable", "mostly"),
+    [
+        (0, 0, False),
+        (1, 0, False),
+        (1, 1, True),
+        (2, 1, False),
+        (3, 2, True),
+        (1000, 500, False),
+        (1000, 501, True),
+    ],
+)
+def test_half_is_enough(answered: int, unusable: int, mostly: bool) -> None:
+    assert mostly_unusable(answered, unusable) is mostly
+
+
+def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(
+    tmp_path: Path,
+) -> None:
+    def odd(number: int, request: ChatRequest) -> Completion:
+        return EMPTY if int(request.messages[-1].content[:4]) % 2 else GOOD
+
+    first, _ = ask(tmp_path, odd, count=20)
+    assert first.unusable == 10
+    without, model = ask(tmp_path, lambda number, request: GOOD, count=20)
+    assert (model.calls, without.unusable) == (0, 10)
+    outcome, model = ask(tmp_path, lambda number, request: GOOD, count=20, again=True)
+    assert model.calls == 10
+    assert (outcome.unusable, outcome.complete) == (0, True)
+    rows = read_partition(tmp_path, ["item_id", "text", "superseded"]).to_pylist()
+    assert len(rows) == 30
+    assert {row["text"] for row in rows if row["superseded"]} == {""}
+    assert {row["text"] for row in rows if not row["superseded"]} == {"A"}
+    _, model = ask(tmp_path, lambda number, request: GOOD, count=20, again=True)
+    assert model.calls == 0
+
+
+def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(
+    tmp_path: Path,
+) -> None:
+    kinds = [
+        GOOD,
+        CUT_TEXT,
+        replace(CUT_TEXT, reasoning_text="hm"),
+        replace(CUT_TEXT, usage=Usage(9, 64, 60)),
+        DECLINED,
+    ]
+
+    def say(number: int, request: ChatRequest) -> Completion:
+        return kinds[int(request.messages[-1].content[:4]) % len(kinds)]
+
+    ask(tmp_path, say, count=10)
+    _, model = ask(tmp_path, lambda number, request: GOOD, count=10, again=True)
+    assert model.calls == 4
+
+
+def test_one_that_is_unusable_again_is_asked_once_per_request(tmp_path: Path) -> None:
+    ask(tmp_path, lambda number, request: EMPTY if number > 8 else GOOD, count=10)
+    outcome, model = ask(tmp_path, lambda number, request: EMPTY, count=10, again=True)
+    assert model.calls == 2
+    assert outcome.unusable == 2
