@@ -26,16 +26,23 @@ from metacog_pipeline.progress import keep_terminal
 @click.option("--model", "models", multiple=True)
 @click.option("--run", "runs", multiple=True, type=int)
 @click.option("--force", is_flag=True)
+@click.option("--reask", is_flag=True)
 @click.option("--quiet", is_flag=True)
 def main(
-    benchmarks: tuple[str, ...], models: tuple[str, ...], runs: tuple[int, ...], force: bool, quiet: bool
+    benchmarks: tuple[str, ...],
+    models: tuple[str, ...],
+    runs: tuple[int, ...],
+    force: bool,
+    reask: bool,
+    quiet: bool,
 ) -> None:
     """Launch what is missing or stale, then rebuild the boards."""
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
     keep_terminal()
     try:
         with _instance() as instance:
-            code = launch(Launcher(current_study(), instance, quiet), benchmarks, models, runs, force)
+            launcher = Launcher(current_study(), instance, quiet, reask=reask)
+            code = launch(launcher, benchmarks, models, runs, force)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -7,8 +7,9 @@ What must run is read from the marks of the files; the graph says the rest.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
@@ -22,7 +23,8 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.querying.session import INTERRUPTED, Partition
+from metacog_pipeline.querying.session import INTERRUPTED, REASK, UNUSABLE, Partition
+from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
 
@@ -41,6 +43,7 @@ class Launcher:
     study: Study
     instance: DagsterInstance
     quiet: bool = False
+    reask: bool = False
     launched: int = 0
     exit_code: int = 0
     failures: list[str] = field(default_factory=list)
@@ -90,6 +93,8 @@ def launch(
     from metacog_assets.publishing import publish
 
     study = launcher.study
+    if launcher.reask:
+        os.environ[REASK] = UNUSABLE
     sync_partitions(study, launcher.instance)
     # The file may have changed since this process loaded the definitions: what it asks for now counts.
     chosen = [bound(name) for name in study.enabled if not benchmarks or name in benchmarks]
@@ -153,9 +158,13 @@ def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], f
     tried: dict[tuple[str, int], set[str]] = {(each.spec.name, each.run): set() for each in wanted}
     before = launcher.launched
     again = force
+    unusable = [each for each in wanted if launcher.reask and _to_reask(benchmark, each)]
     for _ in range(MOST_PASSES):
-        todo = [(each, _todo(benchmark, each, tried[each.spec.name, each.run], again)) for each in wanted]
-        again = False
+        todo = [
+            (each, _todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
+            for each in wanted
+        ]
+        again, unusable = False, []
         if INTERRUPTED.is_set() or not any(stages for _, stages in todo):
             break
         _pass(launcher, benchmark, todo, tried)
@@ -185,6 +194,13 @@ def _todo(benchmark: Bound, partition: Partition, tried: Collection[str], again:
         if {RESPONSES, ESTIMATES} & set(tried) & set(stages)
         else tuple(s for s in stages if s not in tried)
     )
+
+
+def _to_reask(benchmark: Bound, partition: Partition) -> bool:
+    """Whether answers or judgements of a partition are to be asked again on request."""
+    if to_ask_again(partition.folder) and partition.spec.provider != "replay":
+        return True
+    return judging.wanted(benchmark) is not None and bool(to_ask_again(judging.judged_as(partition).folder))
 
 
 def _stages(benchmark: Bound) -> tuple[str, ...]:
@@ -244,8 +260,14 @@ def _report_missing(launcher: Launcher, benchmark: Bound, partition: Partition) 
         if partition.spec.provider == "replay":
             launcher.say(f"{what}: {state.get('message')}; import the rest to complete it")
         else:
-            launcher.fail(what, f"{state.get('message')}; run again to ask for the rest")
+            launcher.fail(what, _missing(state))
     if state.get("state") == "complete" and judging.wanted(benchmark) is not None:
         judged = judging.judged_as(partition).manifest()
         if judged.get("state") == "incomplete":
-            launcher.fail(f"{what}, judgements", f"{judged.get('message')}; run again to ask for the rest")
+            launcher.fail(f"{what}, judgements", _missing(judged))
+
+
+def _missing(manifest: Mapping[str, object]) -> str:
+    """Return what is missing and what to do; where everything is answered the message says that itself."""
+    all_there = manifest.get("n_answered") == manifest.get("n_expected")
+    return str(manifest.get("message")) + ("" if all_there else "; run again to ask for the rest")

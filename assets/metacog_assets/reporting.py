@@ -58,6 +58,7 @@ def asked(outcome: SessionResult) -> dict[str, Fact]:
         "items × conditions": outcome.tasks,
         "answered": outcome.answered,
         "failed": outcome.failed,
+        "unusable": outcome.unusable,
         **tally_facts(outcome.tally),
         "answer mode": outcome.profile.mode if outcome.profile else "none worked",
     }

@@ -152,7 +152,13 @@ def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition)
         Verdict(
             ANSWERED,
             outcome.complete and failed <= WARN_FAILED_SHARE,
-            {"answered": outcome.answered, "of": outcome.tasks, "failed": outcome.failed},
+            {
+                "answered": outcome.answered,
+                "of": outcome.tasks,
+                "failed": outcome.failed,
+                "unusable": outcome.unusable,
+                **({} if outcome.missing is None else {"missing": outcome.missing}),
+            },
         ),
     )
 

@@ -8,6 +8,7 @@
 -- columns:
 --   role: respondent (measured), judge (of responses) or helper (makes items)
 --   state: complete, incomplete, missing or failed
+--   n_unusable: answered items that give nothing to read: empty, refused by a filter, or cut before the answer
 --   answered_share: n_answered / n_expected, 0 to 1
 --   message: why it is not complete, or what to know about it, such as another model id than the one asked
 --   source: of the listed model; null for one that only helps
@@ -27,6 +28,7 @@ select
     n_expected,
     n_answered,
     n_failed,
+    n_unusable,
     n_answered / nullif(n_expected, 0) as answered_share,
     message,
     updated_at,

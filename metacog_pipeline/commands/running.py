@@ -65,6 +65,11 @@ def plan(study_file: Path) -> None:
     "--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run number (repeatable)."
 )
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
+@click.option(
+    "--reask",
+    type=click.Choice(["unusable"]),
+    help="Ask again what was answered with nothing to read, or cut after thinking; old answers are kept, superseded.",
+)
 @quiet_option
 def run(
     study_file: Path,
@@ -72,6 +77,7 @@ def run(
     models: tuple[str, ...],
     runs: tuple[int, ...],
     force: bool,
+    reask: str | None,
     quiet: bool,
 ) -> None:
     """Ask what is missing, score it, rebuild the boards.
@@ -93,7 +99,12 @@ def run(
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
-    sys.exit(launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, quiet=quiet))
+    again = reask is not None
+    sys.exit(
+        launch(
+            study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet
+        )
+    )
 
 
 @click.command()
@@ -184,6 +195,7 @@ def launch(
     models: tuple[str, ...] = (),
     runs: tuple[int, ...] = (),
     force: bool = False,
+    reask: bool = False,
     quiet: bool = False,
 ) -> int:
     """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
@@ -192,10 +204,7 @@ def launch(
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:
             command += [flag, str(value)]
-    if force:
-        command.append("--force")
-    if quiet:
-        command.append("--quiet")
+    command += [flag for flag, given in (("--force", force), ("--reask", reask), ("--quiet", quiet)) if given]
     return _call(command, study, style_for(quiet))
 
 

@@ -34,7 +34,7 @@ _PARTITION = {
     **dict.fromkeys(("benchmark", "model"), _TEXT),
     "run": "integer",
     "state": _TEXT,
-    **dict.fromkeys(("n_expected", "n_answered", "n_failed"), "bigint"),
+    **dict.fromkeys(("n_expected", "n_answered", "n_failed", "n_unusable"), "bigint"),
     "message": _TEXT,
     "updated_at": "timestamptz",
 }
