@@ -101,9 +101,7 @@ def run(
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
     again = reask is not None
     sys.exit(
-        launch(
-            study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet
-        )
+        launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet)
     )
 
 

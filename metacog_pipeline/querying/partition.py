@@ -203,9 +203,17 @@ class WorkerPool:
 
     def outcome(self, profile: Profile | None) -> SessionResult:
         """Return how far the pool has come."""
-        counts = len(self.tasks), self.answered, self.failed
-        ended = self.stopped, self.exit_code, self.unusable, self._too_few_usable()
-        return SessionResult(*counts, profile, self.session.tally, *ended)
+        return SessionResult(
+            tasks=len(self.tasks),
+            answered=self.answered,
+            failed=self.failed,
+            profile=profile,
+            tally=self.session.tally,
+            stopped=self.stopped,
+            exit_code=self.exit_code,
+            unusable=self.unusable,
+            too_few_usable=self._too_few_usable(),
+        )
 
     def _too_few_usable(self) -> str | None:
         """Return why the answers cannot make a partition complete, None where they can."""

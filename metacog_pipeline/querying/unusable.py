@@ -1,8 +1,8 @@
 """Replies that were billed and give nothing to read: counted, and stopped before many of them are paid for.
 
-What gives nothing to read is decided by `llm.types.usable` alone: a blank reply (empty, or refused by a filter), one
-that was cut before its answer began, one cut in the middle of its JSON. A refusal in words is an answer. So is text that was
-cut: whether it holds what was asked for is for the benchmark's reader to say.
+`llm.types.usable` alone decides what gives nothing to read: a blank reply (empty, or refused by a filter), one that was cut
+before its answer began, one cut in the middle of its JSON. A refusal in words is an answer. So is text that was cut: the
+benchmark's reader says whether it holds what was asked for.
 """
 
 from __future__ import annotations

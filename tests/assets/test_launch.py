@@ -114,7 +114,9 @@ def test_a_model_that_fails_blocks_nobody_and_is_named(
     broken: dict[str, str],
     reason: str,
 ) -> None:
-    monkeypatch.setattr("metacog_pipeline.llm.retry.Retries.pause", lambda *_: None)  # so as not to wait
+    monkeypatch.setattr(
+        "metacog_pipeline.llm.retry.Retries.pause", lambda *_, **__: None
+    )  # so as not to wait
     bench.write(http("broken", **broken), http("good"))
     assert bench.launch() == 7
     err = capfd.readouterr().err

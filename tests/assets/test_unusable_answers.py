@@ -1,0 +1,80 @@
+"""Answers that cannot be used: said by the command, the graph, the board; asked again on request, the old ones kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from metacog_assets.launch import Launcher, launch
+from metacog_assets.study_file import current_study
+from metacog_pipeline.llm.server.running import ServerThread
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
+from metacog_pipeline.querying.session import REASK
+from metacog_pipeline.transcripts.store import partition_folder, read_partition
+
+
+class Moody:
+    """A provider whose model is cut before its answer on every call that ``cut`` names, by its number from 1."""
+
+    def __init__(self, respondent: Any) -> None:
+        self.respondent = respondent
+        self.calls = 0
+        self.cut = frozenset[int]()
+
+    def respond(self, name: str, request: ChatRequest) -> str | Completion:
+        self.calls += 1
+        if self.calls in self.cut:
+            return Completion(Status.TRUNCATED, "", finish_reason="length", usage=Usage(20, 64))
+        return str(self.respondent(request))
+
+
+@pytest.fixture
+def moody(respondent: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
+    monkeypatch.setenv(REASK, "")  # given back, whatever the launcher sets
+    yield Moody(respondent)
+
+
+def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(
+    bench: Any, simulated: Any, moody: Moody, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with ServerThread(moody.respond) as server:
+        bench.write(simulated("m", base_url=f"{server.url}/v1", max_concurrency=1))
+        moody.cut = frozenset({2, 3, 5, 6})
+        assert bench.launch() == 7
+        err = capfd.readouterr().err
+        named = [line for line in err.splitlines() if line.startswith("metacog: ")]
+        assert len(named) == 1
+        assert "4 of 6 items have no usable answer" in named[0]
+        assert "--reask unusable" in named[0]
+        assert bench.sql("select state, n_answered, n_unusable from progress") == [("incomplete", 6, 4)]
+        [(message,)] = bench.sql("select message from progress")
+        assert "raise thinking_tokens" in str(message)
+        assert not bench.sql("select 1 from duckdb_tables() where table_name = 'leaderboard_official'")
+
+        assert bench.launch() == 7  # nothing is asked again unless it is wished
+        assert moody.calls == 6
+        assert launch(Launcher(current_study(), bench.instance, reask=True)) == 0
+        assert moody.calls == 10
+        assert bench.sql("select state, n_unusable from progress") == [("complete", 0)]
+    rows = read_partition(
+        partition_folder(bench.home, "metamedqa", "m", 1), ["text", "superseded"]
+    ).to_pylist()
+    assert sorted(row["superseded"] for row in rows) == [False] * 6 + [True] * 4
+    assert all(not row["text"] for row in rows if row["superseded"])
+
+
+def test_a_model_that_says_nothing_usable_is_stopped_after_five_calls(
+    bench: Any, simulated: Any, moody: Moody, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with ServerThread(moody.respond) as server:
+        bench.write(simulated("m", base_url=f"{server.url}/v1"), limit=20)
+        moody.cut = frozenset(range(1, 1000))
+        assert bench.launch() == 6
+        assert moody.calls == 5
+    err = capfd.readouterr().err
+    named = [line for line in err.splitlines() if line.startswith("metacog: ")]
+    assert len(named) == 1
+    assert "raise thinking_tokens of model m" in named[0]
+    assert bench.sql("select state from progress") == [("failed",)]
