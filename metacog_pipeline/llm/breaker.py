@@ -34,7 +34,7 @@ class Breaker:
     def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
         """Look at the bill of one answer; the first that is too high stops the model."""
         billed = usage.output_tokens
-        if billed is None or self._line is not None:
+        if billed is None or self._line is not None or self._spec.free:
             return
         most = costs.output_token_bound(self._spec, request, known)
         if billed <= most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE):

@@ -128,6 +128,12 @@ def test_tokens_of_a_template_are_tolerated(virtual: Run, bench: Any, tokens: in
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
 
 
+def test_a_free_model_cannot_bill_too_much(virtual: Run, bench: Any) -> None:
+    model, _ = overbilling(bench, 5000, spec=bench.spec(price_in=0, price_out=0))
+    for _ in range(2):
+        assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+
+
 def test_room_to_think_is_no_overbilling(virtual: Run, bench: Any) -> None:
     model, _ = overbilling(bench, 3000, spec=bench.spec(thinking_tokens=3000))
     for _ in range(2):
