@@ -29,7 +29,7 @@ from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, sto
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of
-from metacog_pipeline.transcripts.store import read_partition
+from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
 
@@ -100,7 +100,7 @@ def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl
     otherwise now keeps its judgements.
     """
     folder = judged_as(partition)
-    transcripts = pl.DataFrame(pl.from_arrow(read_partition(folder.folder)))
+    transcripts = pl.DataFrame(pl.from_arrow(answers_table(folder.folder)))
     judges = [each.name for each in judging.judges(benchmark, partition.spec)]
     stopped = folder.manifest().get("state") != "complete"
     if stopped or not transcripts["model"].is_in(judges).all():

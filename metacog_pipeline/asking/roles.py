@@ -32,7 +32,7 @@ from metacog_pipeline.querying.session import (
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.parquet import FILE_NAME
-from metacog_pipeline.transcripts.store import read_partition
+from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
 OnProgress = Callable[[Progress], None] | None
@@ -111,7 +111,7 @@ def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
         partition = partition_of(benchmark, role, spec)
         if not (partition.folder / FILE_NAME).exists():
             continue
-        kept = pl.DataFrame(pl.from_arrow(read_partition(partition.folder))).filter(~pl.col("superseded"))
+        kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
         profile = partition.known_profile()
         if partition.manifest().get("state") != "complete" and profile is not None:
             now = identities(partition, profile, role.tasks(benchmark, spec, inputs))

@@ -26,7 +26,7 @@ from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
-from metacog_pipeline.transcripts.store import read_partition
+from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
 
@@ -102,7 +102,7 @@ def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     A complete partition has marked those itself. In one that stopped early, items not reached yet still hold their old
     answers, which nothing marks.
     """
-    frame = pl.DataFrame(pl.from_arrow(read_partition(partition.folder))).filter(~pl.col("superseded"))
+    frame = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
     profile = partition.known_profile()
     if partition.manifest().get("state") == "complete" or profile is None or profile.mode == "import":
         return frame

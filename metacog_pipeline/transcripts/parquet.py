@@ -130,9 +130,32 @@ def stored_rows(path: Path, wanted: Collection[int] | None = None) -> Iterator[t
             first = after
 
 
+def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Return ``columns`` of the copy at ``path``, whatever version wrote it, as the current one has them.
+
+    Raises as :func:`opened`.
+    """
+    with opened(path) as file:
+        if _version(file.schema_arrow.metadata or {}) == SCHEMA_VERSION:
+            return file.read(columns=list(columns))
+        batches = [
+            pa.RecordBatch.from_pylist([_upgraded(row) for row in batch.to_pylist()], schema=ARROW_SCHEMA)
+            for batch in file.iter_batches(batch_size=1000)
+        ]
+        return pa.Table.from_batches(batches, ARROW_SCHEMA).select(list(columns))
+
+
+def _upgraded(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of any version as a current one. Raises ``ValueError`` when it lacks a column of its version."""
+    current = {"superseded": False, "text_altered": False, **upgrade(row)}
+    if missing := [name for name in ARROW_SCHEMA.names if name not in current]:
+        raise ValueError(f"not a transcript file: it has no column {missing[0]}")
+    return current
+
+
 def _row(row: dict[str, Any]) -> tuple[Record, bool]:
-    current = upgrade(row)
-    return Record(**{name: current[name] for name in FIELDS}), bool(current.get("text_altered"))
+    current = _upgraded(row)
+    return Record(**{name: current[name] for name in FIELDS}), bool(current["text_altered"])
 
 
 def batch_of(

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob, usable
@@ -24,21 +25,30 @@ from metacog_pipeline.transcripts.folder import partition_folder, read_manifest,
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
-from metacog_pipeline.transcripts.parquet import FILE_NAME, opened, read_footer, segment_sizes, stored_rows
-from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.parquet import (
+    FILE_NAME,
+    current_table,
+    read_footer,
+    segment_sizes,
+    stored_rows,
+)
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
 
 __all__ = [
     "PartitionStore",
     "StoredAnswer",
+    "answers_table",
     "kept_records",
     "partition_folder",
     "read_manifest",
     "read_partition",
+    "standing_answers",
     "write_manifest",
 ]
 
 FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
+_NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
 SHORT_TEXT = 256  # characters; longer answers are read from the journal when asked for, so memory stays flat
 FIRST = (True, 0)  # the standing of nearly all: usable, and asked once
 
@@ -301,13 +311,25 @@ def _answer(record: Record) -> StoredAnswer:
 def read_partition(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the Parquet copy in ``folder`` as one table: all columns of the schema, or those named, in that order.
 
-    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of another schema version.
+    A copy of an older schema is made current while it is read; the file stays as it is.
+
+    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of a newer schema version.
     """
     path = folder / FILE_NAME
-    footer = read_footer(path)
-    if footer is not None and footer.version != SCHEMA_VERSION:
-        raise StoreError(
-            f"{path} has the older schema {footer.version}: run this partition again to renew it"
-        )
-    with opened(path) as file:
-        return file.read(columns=None if columns is None else list(columns))
+    read_footer(path)  # refuses what a newer version wrote
+    return current_table(path, ARROW_SCHEMA.names if columns is None else columns)
+
+
+def answers_table(folder: Path) -> pa.Table:
+    """Return the Parquet copy in ``folder`` as whoever reads answers out of it may see it. Raises as `read_partition`.
+
+    What a model thought and the body of a reply are not in it, and of a failed call neither the text nor the
+    log-probabilities: what had arrived before it broke is no answer.
+    """
+    table = read_partition(folder, [name for name in ARROW_SCHEMA.names if name not in _NEVER_READ])
+    failed = pc.equal(table["status"], Status.FAILED.value)
+    for name, instead in (("text", ""), ("logprobs_json", None)):
+        place = table.schema.get_field_index(name)
+        seen = pc.if_else(failed, pa.scalar(instead, pa.string()), table[name])
+        table = table.set_column(place, table.schema.field(name), seen)
+    return table

@@ -52,7 +52,10 @@ WHOLE = ("ok", "slow")  # outcomes that give a whole answer
 BILLED = ("ok", "slow", "cut", "invalid_json")
 INCOMPLETE = 3  # the exit code of victim.py
 PARTITION = Path("home/transcripts/benchmark=metamedqa/model=local/run=1")
-TIMES = ("started_at", "latency_s", "attempts")
+TIMES = (
+    *("started_at", "latency_s", "attempts", "latency_first_ms", "latency_ms", "attempts_billed"),
+    "response_id",
+)
 
 
 def content(folder: Path) -> list[dict[str, Any]]:

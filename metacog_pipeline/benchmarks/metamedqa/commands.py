@@ -27,7 +27,7 @@ from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring.files import run_estimates_path
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.transcripts.store import read_partition
+from metacog_pipeline.transcripts.store import answers_table
 
 FILE = click.Path(path_type=Path)
 LAYOUTS = ("records", "samples", "summary")
@@ -223,7 +223,7 @@ def export_command(
     found = _of_condition(read_frame(path), condition, layout)
     try:
         if layout == "records":
-            calls = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
+            calls = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
             export.write_records(output, export.item_records(found, calls))
         elif layout == "samples":
             write_text(output, json.dumps(export.samples(found, loaded.built), indent=1) + "\n")

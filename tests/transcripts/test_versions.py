@@ -1,0 +1,172 @@
+"""Answers kept by version 1: read with nulls for what was not known then, never asked again, beside those of now."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.lines import decode_line, encode_line
+from metacog_pipeline.transcripts.migrations import ADDED_IN_2
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.store import (
+    PartitionStore,
+    answers_table,
+    kept_records,
+    read_partition,
+    standing_answers,
+)
+
+Make = Callable[..., Record]
+ARCHIVE = Path(__file__).parents[1] / "homes" / "version-0.1.tar.xz"
+
+
+@pytest.fixture(scope="module")
+def old_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "home"
+
+
+@pytest.fixture
+def old(old_home: Path, tmp_path: Path) -> Path:
+    """A partition as version 0.1 left it: a journal and a copy of schema 1."""
+    source = old_home / "transcripts" / "benchmark=selfknowledge" / "model=alpha" / "run=1"
+    folder = tmp_path / "old"
+    folder.mkdir()
+    for file in source.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    assert json.loads((folder / "journal-000001.jsonl").read_bytes().split(b"\n")[0])["schema_version"] == 1
+    return folder
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+
+
+def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old: Path) -> None:
+    before = _bytes(old)
+    table = read_partition(old)
+    assert table.schema.equals(ARROW_SCHEMA) and table.num_rows == 12
+    for row in table.to_pylist():
+        assert all(row[name] is None for name in ADDED_IN_2)
+        assert (row["reask"], row["schema_version"], row["superseded"]) == (0, SCHEMA_VERSION, False)
+    assert read_partition(old, ["text", "reask"]).column_names == ["text", "reask"]
+    assert _bytes(old) == before
+    with PartitionStore.open(old) as store:
+        assert store.compact().rows == 12
+    assert read_partition(old).equals(table)
+    assert _bytes(old)["journal-000001.jsonl"] == before["journal-000001.jsonl"]
+
+
+def test_what_only_the_copy_has_is_found_and_carried_over(old: Path, make: Make) -> None:
+    whole = {record.answer_id: record.text for record in kept_records(old)}
+    (old / "journal-000001.jsonl").unlink()
+    assert {record.answer_id: record.text for record in standing_answers(old)} == whole
+    with PartitionStore.open(old) as store:
+        assert len(store) == 12 and store.unusable() == set()
+        asyncio.run(store.keep(make(0, reasoning_text="so", reasoning_tokens=3)))
+        assert store.compact().rows == 13
+    table = read_partition(old)
+    assert sorted(map(str, table["reasoning_text"].to_pylist()))[-1] == "so"
+    assert table["schema_version"].to_pylist() == [SCHEMA_VERSION] * 13
+
+
+def test_journals_of_both_versions_are_one_partition(old: Path, make: Make) -> None:
+    first = next(iter(kept_records(old)))
+    with PartitionStore.open(old) as store:
+        assert store.find(first.answer_id) is not None
+        store.reask([first.answer_id])
+        asyncio.run(store.keep(make(0, answer_id=first.answer_id, item_id=first.item_id, step=first.step,
+                                    condition=first.condition, model=first.model, attempts_billed=1)))  # fmt: skip
+        assert store.compact([first.answer_id]).superseded >= 1
+    rows = [row for row in read_partition(old).to_pylist() if row["answer_id"] == first.answer_id]
+    assert [(row["reask"], row["superseded"], row["attempts_billed"]) for row in rows] == [
+        (0, True, None),
+        (1, False, 1),
+    ]
+
+
+@pytest.mark.parametrize("lost", ["text", "answer_id", "schema_version", "started_at"])
+def test_an_old_copy_without_a_column_is_refused_in_one_line(old: Path, lost: str) -> None:
+    path = old / "transcripts.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns([lost]), path)
+    with pytest.raises(StoreError, match=r"cannot be read") as told:
+        read_partition(old)
+    assert "\n" not in str(told.value) and "move it aside" in str(told.value)
+    with PartitionStore.open(old) as store:  # the journals hold every answer
+        assert len(store) == 12
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"schema_version": 0},
+        {"schema_version": "1"},
+        {"schema_version": 2},
+        {"reasoning_text": "of a version that had none"},
+    ],
+)
+def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed(
+    old: Path, wrong: dict[str, object]
+) -> None:
+    row = json.loads((old / "journal-000001.jsonl").read_bytes().split(b"\n")[0])
+    line = json.dumps({**row, **wrong}).encode() + b"\n"
+    if "reasoning_text" in wrong:
+        assert decode_line(line).reasoning_text is None
+    else:
+        with pytest.raises(ValueError, match=r"schema|field"):
+            decode_line(line)
+
+
+def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(
+    tmp_path: Path, make: Make
+) -> None:
+    counts = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
+    record = make(
+        0,
+        **dict.fromkeys(counts, 2**63),
+        attempts_billed=2**31,
+        http_status=-(2**31) - 1,
+        cost_usd=float("inf"),
+        latency_s=float("nan"),
+        latency_first_ms=float("-inf"),
+        latency_ms=float("nan"),
+    )
+    line = decode_line(encode_line(record))
+    assert all(getattr(line, name) is None for name in (*counts, "attempts_billed", "http_status"))
+    assert (line.cost_usd, line.latency_s, line.latency_first_ms, line.latency_ms) == (None, 0.0, None, None)
+    assert line.text == record.text
+    with PartitionStore.open(tmp_path) as store:
+        asyncio.run(store.keep(record))
+        assert store.compact().rows == 1
+    edge = make(1, **dict.fromkeys(counts, 2**63 - 1), attempts_billed=2**31 - 1)
+    assert decode_line(encode_line(edge)) == edge
+
+
+def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(
+    tmp_path: Path, make: Make
+) -> None:
+    logprobs = '[["A",-0.1,[]]]'
+    with PartitionStore.open(tmp_path) as store:
+        asyncio.run(store.keep(make(0, reasoning_text="CANARY", raw_zstd="CANARY", logprobs_json=logprobs)))
+        asyncio.run(store.keep(make(1, status="failed", text="CANARY", logprobs_json=logprobs)))
+        assert store.find(make(1).answer_id) is None
+        store.compact()
+    table = answers_table(tmp_path)
+    assert "CANARY" not in str(table.to_pylist())
+    assert table["text"].to_pylist() == [make(0).text, ""]
+    assert table["logprobs_json"].to_pylist() == [logprobs, None]
+    assert table.schema == pa.schema(
+        [each for each in ARROW_SCHEMA if each.name not in ("reasoning_text", "raw_zstd")]
+    )
+    assert {row["text"] for row in read_partition(tmp_path).to_pylist()} == {make(0).text, "CANARY"}
