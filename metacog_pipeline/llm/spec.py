@@ -7,8 +7,17 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from metacog_pipeline.llm import provider_keys
 from metacog_pipeline.llm.local.weights import weights_digest
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
@@ -169,6 +178,14 @@ class ModelSpec(BaseModel):
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
+
+    @field_validator(*provider_keys.TAKEN_BY, *provider_keys.PARTS)
+    @classmethod
+    def _taken_by_its_provider(cls, value: object, info: ValidationInfo) -> object:
+        wrong = provider_keys.problem(str(info.field_name), value, info.data)
+        if wrong is not None:
+            raise ValueError(wrong)
+        return value
 
     @property
     def free(self) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args, get_type_hints
+
 import pytest
 from pydantic import ValidationError
 
+from metacog_pipeline.llm import provider_keys
 from metacog_pipeline.llm.spec import RENAMED, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.transcripts.identity import answer_id
@@ -24,3 +27,100 @@ def test_answers_of_an_observer_are_found_under_the_names_of_version_0_1() -> No
 def test_an_old_name_is_answered_with_the_new_one(old: str) -> None:
     with pytest.raises(ValidationError, match=f"{old} is now {RENAMED[old]}"):
         ObserverSpec.model_validate({old: 0.5})
+
+
+def wrong_with(**fields: object) -> str:
+    with pytest.raises(ValidationError) as refused:
+        ModelSpec.model_validate({"name": "m", "model": "x", **fields})
+    (problem,) = refused.value.errors()
+    message = problem["msg"].removeprefix("Value error, ")
+    assert "\n" not in message
+    return f"{problem['loc'][-1]}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"provider": "openai", "effort": "hgih"},
+            'effort: not a word of provider openai (did you mean "high"?); allowed: none, minimal, low, medium, high, '
+            "xhigh, max",
+        ),
+        (
+            {"provider": "anthropic", "effort": "minimal"},
+            "effort: not a word of provider anthropic; allowed: low, medium, high, xhigh, max",
+        ),
+        (
+            {"provider": "gemini", "effort": "max"},
+            "effort: not a word of provider gemini; allowed: minimal, low, medium, high, xhigh",
+        ),
+        (
+            {"provider": "simulated", "effort": "low"},
+            "effort: provider simulated takes no effort (only openai, anthropic and gemini do); remove the key",
+        ),
+        (
+            {"provider": "transformers", "thinking_tokens": 5},
+            "thinking_tokens: provider transformers takes no thinking_tokens (only openai, anthropic and gemini do); "
+            "remove the key",
+        ),
+        (
+            {"provider": "anthropic", "thinking_tokens": 1000},
+            "thinking_tokens: provider anthropic takes no thinking (0) or at least 1,024 tokens of it",
+        ),
+        (
+            {"provider": "gemini", "effort": "low", "thinking_tokens": 100},
+            "thinking_tokens: provider gemini takes effort or thinking_tokens, not both; remove one of them",
+        ),
+        (
+            {"provider": "openai", "verbosity": "hihg"},
+            'verbosity: not a word of provider openai (did you mean "high"?); allowed: low, medium, high',
+        ),
+        (
+            {"provider": "gemini", "verbosity": "low"},
+            "verbosity: provider gemini takes no verbosity (only openai does); remove the key",
+        ),
+        (
+            {"provider": "anthropic", "api": "responses"},
+            "api: provider anthropic takes no api (only openai does); remove the key",
+        ),
+        (
+            {"provider": "gemini", "api_version": "2026-01-01"},
+            "api_version: provider gemini takes no api_version (only openai does); remove the key",
+        ),
+        (
+            {"provider": "replay", "lane": "batch"},
+            "lane: provider replay takes no lane (only openai, anthropic and gemini do); remove the key",
+        ),
+        (
+            {"provider": "openai", "price_cached_in": 1.0},
+            "price_cached_in: set price_in too: price_cached_in is the price of a part of it",
+        ),
+        (
+            {"provider": "openai", "price_in": 1.0, "price_reasoning": 1.0},
+            "price_reasoning: set price_out too: price_reasoning is the price of a part of it",
+        ),
+    ],
+)
+def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(
+    fields: dict[str, object], said: str
+) -> None:
+    assert wrong_with(**fields) == said
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])
+def test_what_stands_for_nothing_is_taken_from_every_provider(provider: str) -> None:
+    ModelSpec.model_validate(
+        {"name": "m", "provider": provider, "model": "x", "api": "auto", "lane": "online"}
+    )
+
+
+def test_the_words_of_effort_are_those_of_the_providers_own_clients() -> None:
+    openai = pytest.importorskip("openai.types.shared_params.reasoning_effort")
+    anthropic = pytest.importorskip("anthropic.types.output_config_param")
+    genai = pytest.importorskip("google.genai.types")
+    theirs = {
+        "openai": set(get_args(get_args(openai.ReasoningEffort)[0])),
+        "anthropic": set(get_args(get_args(get_type_hints(anthropic.OutputConfigParam)["effort"])[0])),
+        "gemini": {level.value.lower() for level in genai.ThinkingLevel if "UNSPECIFIED" not in level.value},
+    }
+    assert {name: set(words) for name, words in provider_keys.EFFORTS.items()} == theirs

@@ -8,8 +8,8 @@ import threading
 import httpx
 import pytest
 
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.server import FaultPlan, ServerThread
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import (
     ChatRequest,
