@@ -14,7 +14,8 @@ def limits(bench: Any, reasons: bool | None = None, streamed: bool = True, **fie
 def test_the_first_byte_may_take_longer_the_more_effort_is_asked_for(
     bench: Any, effort: str | None, factor: float
 ) -> None:
-    assert limits(bench, effort=effort, timeout_s=100.0).first_byte == 100.0 * factor
+    spec = bench.spec(timeout_s=100.0).model_copy(update={"effort": effort})
+    assert timeouts_of(spec, Capabilities(), streamed=True).first_byte == 100.0 * factor
 
 
 def test_a_model_that_does_not_think_has_the_timeout_of_its_row(bench: Any) -> None:
