@@ -123,6 +123,24 @@ class Budget:
             self._ledger.write(self._settled, self._reserved)
         self._serve()
 
+    def hold(self, mark: str, usd: float) -> bool:
+        """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
+        return self._ledger.hold(mark, nano(usd), self._settled, self._reserved)
+
+    def release(self, mark: str, usd: float) -> None:
+        """Replace what is set aside for a batch by what it cost (0 when it cannot have been billed)."""
+        self._ledger.release(mark, nano(usd))
+        self._serve()
+
+    def free(self) -> float | None:
+        """Return the dollars that may still be set aside for a batch; ``None`` without a cap."""
+        free = self._ledger.free(self._settled, self._reserved)
+        return None if free is None else free / NANO
+
+    def spent(self, usd: float) -> BudgetSpent:
+        """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
+        return self._spent(nano(usd))
+
     def figures(self) -> Figures:
         """Return the dollars of the whole home now; reads the ledger's few files."""
         return _figures(self._ledger.totals(), self._cap)

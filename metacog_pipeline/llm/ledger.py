@@ -11,6 +11,8 @@ and with ``settled + reserved`` once it is dead (its lock is free): the calls un
 been billed. After a restart of the machine the last two figures may be older than the calls, so a session that died
 in an earlier boot counts with its grant. The sum never passes the cap, and is never below what was spent.
 
+A batch outlives the process that submits it: what it may cost is a record of its own, held until its results tell.
+
 Amounts are whole nano-dollars. Grants are taken in chunks, so that the lock and the durable write are paid once for
 many calls; figures of one session are one small write without a lock.
 """
@@ -27,8 +29,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import sync_folder
-from metacog_pipeline.llm.ledger_records import Record, Totals, boot_id, line_of, totals_of
+from metacog_pipeline.files import replacing, sync_folder
+from metacog_pipeline.llm.ledger_records import HOLD_PREFIX, Record, Totals, boot_id, line_of, totals_of
 
 FOLDER = "ledger"
 NANO = 1_000_000_000
@@ -89,6 +91,48 @@ class Ledger:
                 self.granted = before  # what is not durable is not granted
                 raise error if isinstance(error, StoreError) else _unwritable(self._path, error) from None
         return True
+
+    def hold(self, mark: str, amount: int, settled: int, reserved: int) -> bool:
+        """Hold ``amount`` for the batch ``mark``, durably; ``False`` when that would pass the cap. Once is enough."""
+        with self._locked():
+            if self._hold_path(mark).exists():
+                return True
+            if self._cap is not None and self._free(settled, reserved) < amount:
+                return False
+            self._write_hold(mark, Record(self._boot, False, amount, 0, amount))
+        return True
+
+    def free(self, settled: int, reserved: int) -> int | None:
+        """Return what may still be held; ``None`` without a cap."""
+        if self._cap is None:
+            return None
+        with self._locked():
+            return self._free(settled, reserved)
+
+    def release(self, mark: str, spent: int) -> None:
+        """Replace what is held for a batch by what it cost; 0 leaves no record."""
+        with self._locked():
+            self._write_hold(mark, Record(self._boot, True, spent, spent, 0))
+            if spent == 0:
+                self._hold_path(mark).unlink(missing_ok=True)
+
+    def _free(self, settled: int, reserved: int) -> int:
+        assert self._cap is not None
+        # What this session was granted for calls it does not make is free for a batch.
+        self.granted = settled + reserved
+        self.write(settled, reserved)
+        return max(0, self._cap - self.totals().counted)
+
+    def _hold_path(self, mark: str) -> Path:
+        return self._folder / f"{HOLD_PREFIX}{mark}.json"
+
+    def _write_hold(self, mark: str, record: Record) -> None:
+        path = self._hold_path(mark)
+        try:
+            with replacing(path) as temporary:
+                temporary.write_bytes(line_of(record))
+        except OSError as error:
+            raise _unwritable(path, error) from None
 
     def write(self, settled: int, reserved: int, *, closed: bool = False) -> None:
         """Record this session's figures: one write, which a killed process cannot leave half done."""

@@ -12,6 +12,7 @@ from metacog_pipeline.errors import StoreError
 
 READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
 NO_BOOT = "unknown"
+HOLD_PREFIX = "batch-"  # of a record that belongs to a batch, whichever processes come and go
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _session_totals(path: Path, boot: str, closed: dict[str, Totals]) -> Totals:
         if record.closed:
             closed[path.name] = Totals(record.settled, 0, 0)
             return closed[path.name]
-        if _alive(path):
+        if path.name.startswith(HOLD_PREFIX) or _alive(path):
             return Totals(record.settled, 0, record.granted - record.settled)
     except FileNotFoundError:  # closed in this moment by a session that spent nothing
         return Totals(0, 0, 0)

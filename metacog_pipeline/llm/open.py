@@ -7,11 +7,15 @@ import random
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
 from metacog_pipeline.llm import listing
+from metacog_pipeline.llm.batch.desk import Desk
+from metacog_pipeline.llm.batch.lane import BatchModel
+from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
@@ -24,7 +28,7 @@ from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.simulated import Respond, SimulatedModel
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import open_http
-from metacog_pipeline.llm.types import ChatModel
+from metacog_pipeline.llm.types import ChatModel, ChatRequest
 from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 
 
@@ -125,6 +129,33 @@ class Clients:
         if known.context is not None or not listing.may_be_listed(spec):
             return known
         return await listing.with_listing(self._line(spec).http, spec, key_of(spec, self._environment), known)
+
+    def batch_model(
+        self,
+        spec: ModelSpec,
+        home: Path,
+        owner: Owner,
+        *,
+        kept: Callable[[str], bool],
+        identify: Callable[[ChatRequest], str],
+        wait: bool,
+        say: Callable[[str], None] | None = None,
+    ) -> BatchModel:
+        """Open ``spec`` through the batches of its provider (see `BatchModel`). Raises as `open_model` does."""
+        model, key = self.http_model(spec), key_of(spec, self._environment)
+        desk = Desk(spec, key, self._line(spec).http, self.budget)
+        return BatchModel(
+            model,
+            desk,
+            home,
+            owner,
+            key=key,
+            halt=self.halt,
+            identify=identify,
+            kept=kept,
+            wait=wait,
+            say=say,
+        )
 
     def _line(self, spec: ModelSpec) -> _Line:
         account = account_of(spec)

@@ -132,8 +132,9 @@ class ModelSpec(BaseModel):
     model that reasons was seen to need, and more); ``effort`` and ``verbosity`` are the provider's own words for how hard
     to think and how much to say. ``api`` chooses between chat completions and Responses of provider ``openai``,
     ``api_version`` makes the address an Azure one. ``lane = "batch"`` asks through the provider's batches, at
-    ``batch_factor`` times the price. Timeouts are in seconds: ``first_byte_timeout_s`` until an answer begins,
-    ``gap_timeout_s`` between two parts of it, ``total_timeout_s`` for all of it. ``keep_raw`` keeps every reply's body.
+    ``batch_factor`` times the price; ``batch_rest`` is how requests are asked again that a batch did not answer. Timeouts
+    are in seconds: ``first_byte_timeout_s`` until an answer begins, ``gap_timeout_s`` between two parts of it,
+    ``total_timeout_s`` for all of it. ``keep_raw`` keeps every reply's body.
     ``price_unknown`` says that a paid model is asked without a price on purpose.
     """
 
@@ -163,6 +164,7 @@ class ModelSpec(BaseModel):
     verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$")
     thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
     lane: Lane = "online"
+    batch_rest: Lane = "batch"
     stream: bool | None = None
     keep_raw: bool = False
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)

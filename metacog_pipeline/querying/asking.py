@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.batch.lane import BatchModel
 from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
@@ -94,6 +95,22 @@ class Session:
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
     watch: Watch = field(default_factory=Watch)
+    waiting_for_others: int = 0
+
+    async def wait_for(self, running: asyncio.Future[Answer]) -> None:
+        """Wait until the same call, made for another item or condition, is over."""
+        self.waiting_for_others += 1
+        try:
+            if self.lane is not None:
+                self.lane.changed()
+            await asyncio.wait([running])
+        finally:
+            self.waiting_for_others -= 1
+
+    @property
+    def lane(self) -> BatchModel | None:
+        """The batches it is asked through; None online."""
+        return self.model if isinstance(self.model, BatchModel) else None
 
 
 def sampling_for(
@@ -169,7 +186,7 @@ class StepAsker:
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:
-            await asyncio.wait([running])  # the same call is being made for another item or condition
+            await session.wait_for(running)
         if (stored := session.store.find(identity)) is not None:
             session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.llm import types
+from metacog_pipeline.llm.batch import lane
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import bounded
@@ -225,7 +226,8 @@ class Asked:
             self._tried = True
             search = Search(session.spec, self._modes, session.learnt.known)
             start = Way(self.profile, session.learnt.known)
-            self.profile = await negotiate(session, task, search, start, refusal)
+            with lane.online():
+                self.profile = await negotiate(session, task, search, start, refusal)
             self._changes += 1
             return True
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
+from metacog_pipeline.llm.batch import lane
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.transport import NO_CONNECTION
@@ -41,7 +42,7 @@ class SessionResult:
 
     ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
     ends with then. ``unusable`` counts answered tasks that give nothing to read; ``too_few_usable``
-    says that they are too many.
+    says that they are too many. ``waiting`` batches are under way that nobody waited for.
     """
 
     tasks: int
@@ -53,6 +54,7 @@ class SessionResult:
     exit_code: int = 0
     unusable: int = 0
     too_few_usable: str | None = None
+    waiting: int = 0
 
     @property
     def complete(self) -> bool:
@@ -83,13 +85,14 @@ async def query_tasks(
         if profile is not None or pool.stopped is not None:
             break
         try:
-            profile = await negotiate(pool.session, task, search)
+            with lane.online():
+                profile = await negotiate(pool.session, task, search)
         except StepFailed as error:
             decided = error.decided if isinstance(error, Refused) else is_fatal(error)
             if decided or pool.nobody_there(error) or task is probed[-1]:
                 pool.failed += 1
                 pool.stop(str(error))
-        except BudgetError as error:
+        except (BudgetError, ProviderError) as error:
             pool.stop(str(error), error.exit_code)
         except NotSent:
             break
@@ -120,6 +123,7 @@ class WorkerPool:
         self.failures_in_a_row = 0
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
+        self.alive = 0
         self.stopped: str | None = None
         self.exit_code = 0
 
@@ -131,18 +135,29 @@ class WorkerPool:
         queue = iter(self.tasks)
         one_by_one = self.session.spec.provider not in IN_PROCESS
         asked = Asked(profile, tuple(modes) or (profile.mode,))
-        count = min(workers(self.session.spec.max_concurrency), len(self.tasks))
+        at_once = workers(self.session.spec.max_concurrency) if self.session.lane is None else lane.MOST_TASKS
+        count = min(at_once, len(self.tasks))
         try:
-            if (
-                one_by_one
-            ):  # until something can be read, so that no more is paid for than shows that nothing can
-                await self._worker(queue, asked, carefully=True)
+            if one_by_one:
+                # Until something can be read, so that no more is paid for than shows that nothing can.
+                with lane.online():
+                    await self._worker(queue, asked, carefully=True)
+            self.alive = count
             async with asyncio.TaskGroup() as group:
                 for _ in range(count):
-                    group.create_task(self._worker(queue, asked))
+                    group.create_task(self._worker(queue, asked)).add_done_callback(self._ended)
         except* StoreError as failures:
             raise failures.exceptions[0] from None
         return asked.profile
+
+    def living(self) -> int:
+        """Return how many tasks may still ask; those that wait for the call of another one do not."""
+        return max(1, self.alive) - self.session.waiting_for_others
+
+    def _ended(self, worker: asyncio.Task[None]) -> None:
+        self.alive -= 1
+        if self.session.lane is not None:
+            self.session.lane.changed()
 
     async def _worker(self, queue: Iterator[Task], asked: Asked, *, carefully: bool = False) -> None:
         """Ask one task after another; ``carefully`` only while they give nothing to read."""
@@ -154,7 +169,7 @@ class WorkerPool:
                 gave_nothing = not await asked.run(self.session, task)
             except StepFailed as error:
                 self._failure(error)
-            except BudgetError as error:
+            except (BudgetError, ProviderError) as error:
                 self.stop(str(error), error.exit_code)
                 return
             except NotSent:
@@ -203,6 +218,9 @@ class WorkerPool:
 
     def outcome(self, profile: Profile | None) -> SessionResult:
         """Return how far the pool has come."""
+        batches = self.session.lane
+        if batches is not None and batches.problems:
+            self.stop("; ".join(batches.problems))
         return SessionResult(
             tasks=len(self.tasks),
             answered=self.answered,
@@ -213,6 +231,7 @@ class WorkerPool:
             exit_code=self.exit_code,
             unusable=self.unusable,
             too_few_usable=self._too_few_usable(),
+            waiting=0 if batches is None else batches.waiting,
         )
 
     def _too_few_usable(self) -> str | None:

@@ -4,6 +4,7 @@ The manifest beside the answers (``partition.json``) says in which state the par
 
 ``complete``    every item has its answers
 ``incomplete``  some calls failed for good in this session, or fewer than half of the answers can be used
+``waiting``     batches are under way; run again when they have ended
 ``failed``      stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
 """
 
@@ -14,20 +15,26 @@ import contextlib
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from metacog_pipeline import __version__
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.simulated import Respond
-from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
+from metacog_pipeline.llm.types import ChatModel
+from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
@@ -35,6 +42,7 @@ from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
@@ -44,12 +52,15 @@ from metacog_pipeline.transcripts.store import (
     write_manifest,
 )
 
-State = Literal["complete", "incomplete", "failed", "missing"]
+State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
 REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
+LANE = "METACOG_LANE"  # set by `metacog run --lane`
+LEAVE_BATCHES = "METACOG_LEAVE_BATCHES"  # "1": submit batches and end, instead of waiting for them
+WAITING = 9  # exit code of a command that leaves batches under way
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
 _logger = logging.getLogger(__name__)
@@ -170,8 +181,8 @@ async def ask(
     home, cap = study.home.path, study.study.budget_usd
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
-            model = open_model(partition.spec, shared=clients, respond=respond)
             spec = partition.spec
+            model = _opened(partition, clients, store, respond)
             session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
             if spec.provider not in IN_PROCESS:
                 session.learnt = Learnt.of(model, home, spec.name, asked_as(spec))
@@ -179,8 +190,48 @@ async def ask(
             if os.environ.get(REASK) == UNUSABLE:
                 store.reask(to_ask_again(store.folder))
             pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
-            with _stopping_gently(pool):
-                return await query_tasks(pool, modes, known=known)
+            if session.lane is not None:
+                session.lane.begin(pool.living)
+            try:
+                with _stopping_gently(pool):
+                    return await query_tasks(pool, modes, known=known)
+            finally:
+                await model.close()
+
+
+def _opened(
+    partition: Partition, clients: Clients, store: PartitionStore, respond: Respond | None
+) -> ChatModel:
+    spec = partition.spec
+    if lane_of(spec) == "online":
+        return open_model(spec, shared=clients, respond=respond)
+    if spec.api_version is not None:
+        raise StudyError(
+            f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'
+        )
+    home = partition.study.home.path
+    return clients.batch_model(
+        spec,
+        home,
+        Owner(partition.benchmark, partition.run, str(store.folder.relative_to(home))),
+        kept=store.__contains__,
+        identify=partial(answer_id, spec),
+        wait=os.environ.get(LEAVE_BATCHES) != "1",
+        say=_say,
+    )
+
+
+def lane_of(spec: ModelSpec) -> Lane:
+    """Return how ``spec`` is asked: as the command says, else as its row says; in this process there are no batches."""
+    if spec.provider in IN_PROCESS:
+        return "online"
+    return "batch" if os.environ.get(LANE, spec.lane) == "batch" else "online"
+
+
+def _say(line: str) -> None:
+    if style_from_environment() != "quiet":
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
 
 
 def spent_before(home: Path) -> float:
@@ -291,6 +342,8 @@ def write_down(
     judge where the partition's model was judged, not asked.
     """
     state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
+    if outcome.waiting and not outcome.stopped:
+        state = "waiting"
     before = partition.manifest()
     same_model = before.get("asked_as") == asked_as(partition.spec)
     replayed = partition.spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
@@ -300,6 +353,8 @@ def write_down(
     message = outcome.stopped
     if message is None and state == "incomplete":
         message = outcome.missing
+    if state == "waiting":
+        message = f"{outcome.waiting} batches are under way; run again when they have ended"
     if elsewhere is not None:
         _logger.warning("%s run %d: %s", partition.spec.name, partition.run, elsewhere)
         message = elsewhere if message is None else f"{message}; {elsewhere}"

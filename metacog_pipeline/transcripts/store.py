@@ -123,6 +123,10 @@ class PartitionStore:
         known = None if answer_id in self._again else self._answers.get(answer_id)
         return _answer(read_at(known)) if isinstance(known, Location) else known
 
+    def __contains__(self, answer_id: str) -> bool:
+        """Whether an answer is kept under ``answer_id``."""
+        return answer_id in self._answers
+
     def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
         number = self._stands(answer_id)[1]

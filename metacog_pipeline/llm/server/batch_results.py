@@ -8,7 +8,7 @@ from typing import BinaryIO
 from metacog_pipeline.llm.server.batches import BatchFault, Taken
 from metacog_pipeline.llm.server.dialects import JsonDict
 
-STRANGER = "0" * 64
+NOT_ASKED = "0" * 64
 GARBAGE = (b"{not json\n", b"null\n", b'{"custom_id": 7}\n', b"\xff\xfe\n", b"\n")
 SAID = {
     "expired": "the batch expired before this request was answered",
@@ -52,7 +52,7 @@ class Writer:
     def finish(self) -> None:
         """Write what comes after the last request."""
         if self._batch.fault == BatchFault.UNKNOWN_ID and self._held:
-            self._good.write(self._held[0].replace(self._batch.ids[0].encode(), STRANGER.encode()))
+            self._good.write(self._held[0].replace(self._batch.ids[0].encode(), NOT_ASKED.encode()))
 
 
 def _line(way: str, custom_id: str, status: int, body: JsonDict) -> bytes:

@@ -1,0 +1,224 @@
+"""Calls about batches: small ones that bring JSON, large files up and down, and what a failure means.
+
+::
+
+    Unsent     nothing reached the provider: the same call may be made again
+    Unclear    it may have been taken: look before anything is sent again
+    Refused    the provider says no, and why
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.files import replacing
+from metacog_pipeline.llm.types import Completion, ErrorKind
+from metacog_pipeline.llm.wire import redacted, values
+
+CONNECT_S = 10.0
+CALL_S = 60.0  # a small call, the list of batches among them
+TRANSFER_S = 1800.0  # 200 MB at a megabit a second
+CHUNK_BYTES = 2**18
+MAX_JSON_BYTES = 16 * 2**20
+MAX_RESULT_BYTES = 8 * 2**30  # far above fifty thousand answers with log-probabilities
+TAKEN_OR_NOT = frozenset(
+    {408, 499, 500, 502, 503, 504, 520, 524}
+)  # said by gateways whose server may have acted
+
+_UNSENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.LocalProtocolError,
+    httpx.InvalidURL,
+)
+
+
+class Unsent(Exception):
+    """Nothing can have reached the provider."""
+
+
+class Unclear(Exception):
+    """The call may have been taken."""
+
+
+class Refused(Exception):
+    """The provider answered no. ``completion`` says how a model call with this answer would have ended."""
+
+    def __init__(self, status: int, completion: Completion) -> None:
+        said = completion.error_message or completion.finish_reason or "refused"
+        super().__init__(f"{said} (HTTP {status})")
+        self.status = status
+        self.completion = completion
+
+    @property
+    def later(self) -> bool:
+        """Whether the same call may be taken later."""
+        return self.completion.error_kind in (ErrorKind.RATE_LIMIT, ErrorKind.TRANSIENT)
+
+
+class Calls:
+    """Makes the calls of one batch: ``headers`` hold the key, ``explain`` reads an error answer of the provider."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        headers: Mapping[str, str],
+        key: str | None,
+        explain: Callable[[int, Mapping[str, str], bytes], Completion],
+    ) -> None:
+        self._http = http
+        self._headers = {"user-agent": "metacog-pipeline", "accept": "application/json", **headers}
+        self._key = key
+        self._explain = explain
+
+    async def json(
+        self,
+        method: str,
+        url: str,
+        body: Mapping[str, object] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        parts: tuple[bytes, Path, bytes] | None = None,
+    ) -> tuple[values.JsonDict, Mapping[str, str]]:
+        """Make one call; return the object it brings, and the headers.
+
+        ``body`` is sent as JSON; ``parts`` is bytes, the content of a file, and bytes. Raises `Unsent`, `Unclear`, or
+        `Refused`.
+        """
+        more = dict(headers or {})
+        content: bytes | AsyncIterator[bytes] | None = None
+        if body is not None:
+            more.setdefault("content-type", "application/json")
+            content = json.dumps(body).encode()
+        if parts is not None:
+            head, path, tail = parts
+            more["content-length"] = str(len(head) + path.stat().st_size + len(tail))
+            content = _content(head, path, tail)
+        limit = TRANSFER_S if parts is not None else CALL_S
+        try:
+            async with asyncio.timeout(limit):
+                response = await self._sent(method, url, more, content)
+                try:
+                    raw = await _read(response, MAX_JSON_BYTES)
+                finally:
+                    await response.aclose()
+        except (Unsent, Unclear):
+            raise
+        except Exception as error:
+            raise self._failure(error, url) from None
+        self._check(response, raw)
+        decoded = values.load(raw)
+        if not isinstance(decoded, dict):
+            raise Unclear(f"{_host(url)} answered with something that is no JSON object")
+        return decoded, response.headers
+
+    async def download(self, url: str, target: Path, *, append: bool = False) -> None:
+        """Write what stands at ``url`` to ``target``: whole, or not at all. Raises as `json`."""
+        try:
+            async with asyncio.timeout(TRANSFER_S):
+                response = await self._sent("GET", url, {"accept": "*/*"}, None)
+                try:
+                    if response.status_code != 200:
+                        self._check(response, await _read(response, MAX_JSON_BYTES))
+                        raise Unclear(
+                            f"{_host(url)} answered HTTP {response.status_code} instead of the results"
+                        )
+                    await _save(response, target, append)
+                finally:
+                    await response.aclose()
+        except (Unsent, Unclear, Refused):
+            raise
+        except Exception as error:
+            raise self._failure(error, url) from None
+
+    async def _sent(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx.Response:
+        timeout = {"connect": CONNECT_S, "read": CALL_S, "write": None, "pool": CALL_S}
+        try:
+            request = httpx.Request(
+                method,
+                url,
+                headers={**self._headers, **headers},
+                content=content,
+                extensions={"timeout": timeout},
+            )
+        except (httpx.InvalidURL, ValueError, TypeError) as error:
+            raise Unsent(
+                f"the call cannot be written as HTTP ({type(error).__name__}): check base_url"
+            ) from None
+        return await self._http.send(request, stream=True, auth=None, follow_redirects=False)
+
+    def _check(self, response: httpx.Response, raw: bytes) -> None:
+        status = response.status_code
+        if 200 <= status < 300:
+            return
+        completion = self._explain(status, response.headers, raw)
+        if status in TAKEN_OR_NOT:
+            raise Unclear(f"{completion.error_message} (HTTP {status})")
+        raise Refused(status, completion)
+
+    def _failure(self, error: Exception, url: str) -> Exception:
+        cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
+        said = one_line(redacted(f"{_host(url)}: {type(cause).__name__}", self._key), 200)
+        if isinstance(cause, aiohttp.ClientError):
+            return Unsent(f"no connection to {said}") if isinstance(cause, _AIOHTTP_UNSENT) else Unclear(said)
+        return Unsent(f"no connection to {said}") if isinstance(error, _UNSENT) else Unclear(said)
+
+
+_AIOHTTP_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+async def _content(head: bytes, path: Path, tail: bytes) -> AsyncIterator[bytes]:
+    if head:
+        yield head
+    with path.open("rb") as source:
+        while chunk := source.read(CHUNK_BYTES):
+            yield chunk
+    if tail:
+        yield tail
+
+
+async def _read(response: httpx.Response, most: int) -> bytes:
+    found = bytearray()
+    async for chunk in response.aiter_bytes():
+        found += chunk
+        if len(found) > most:
+            raise Unclear(f"the answer is longer than {most:,} bytes")
+    return bytes(found)
+
+
+async def _save(response: httpx.Response, target: Path, append: bool) -> None:
+    announced, size = response.headers.get("content-length", ""), 0
+    with replacing(target) as temporary, temporary.open("wb") as written:
+        if append and target.exists():
+            with target.open("rb") as before:
+                while chunk := before.read(CHUNK_BYTES):
+                    written.write(chunk)
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > MAX_RESULT_BYTES:
+                raise Unclear(f"the results are longer than {MAX_RESULT_BYTES:,} bytes")
+            written.write(chunk)
+        if announced.isdecimal() and "content-encoding" not in response.headers and size != int(announced):
+            raise Unclear(f"the results were cut: {size:,} of {int(announced):,} bytes came")
+        written.flush()

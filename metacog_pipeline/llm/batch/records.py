@@ -1,0 +1,245 @@
+"""What is on the disk about each batch: a folder of its own below ``<home>/batches``, written before it is submitted.
+
+::
+
+    record.json      where it stands; replaced whole
+    requests.jsonl   what is submitted, one request a line
+    answers.txt      which answer each line asks for, and the most it can cost
+    results.jsonl    what came back, as it came
+
+::
+
+    written ──> submitting ──> submitted ──> collected ──> done
+                     │              │
+                     │              └─> refused (the provider takes it not; nothing is billed)
+                     └─> looked for by its mark, and submitted again only when it is not there
+
+A batch ``written`` was never sent. One ``submitting`` may have been. Those who write a record hold the lock of the
+partition it belongs to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import sha256_hex, sync_folder, write_text
+
+FOLDER = "batches"
+RECORD, REQUESTS, ANSWERS, RESULTS = "record.json", "requests.jsonl", "answers.txt", "results.jsonl"
+State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
+OPEN_STATES = frozenset({"written", "submitting", "submitted"})
+MARK_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """One batch. Times are ISO 8601 in UTC.
+
+    ``mark`` is what it can be found by at the provider; ``partition`` benchmark, model and run, ``kept_in`` the
+    folder of its answers; ``account`` a digest of
+    the key's variable and the key; ``digest`` that of the requests. ``headers`` are those of its calls, the key taken
+    out. ``tries`` is how often a submission was begun. ``remote`` is its name at the provider, ``tentative`` while only
+    time and size say that it is ours; ``foreign`` are batches that turned out to be another's. ``worst_usd`` is set
+    aside for it until ``cost_usd`` is known. ``counts`` says what became of its requests.
+    """
+
+    mark: str
+    partition: tuple[str, str, int]
+    kept_in: str
+    provider: str
+    address: str
+    account: str
+    target: str
+    n: int
+    size: int
+    digest: str
+    worst_usd: float | None
+    created_at: str
+    headers: dict[str, str] = field(default_factory=dict)
+    state: State = "written"
+    remote: str | None = None
+    tentative: bool = False
+    foreign: tuple[str, ...] = ()
+    tries: int = 0
+    submitting_since: str | None = None
+    submitted_at: str | None = None
+    ended_at: str | None = None
+    remote_state: str | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    cost_usd: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose batches a session works on: benchmark, run, and the folder of the answers, within the home."""
+
+    benchmark: str
+    run: int
+    kept_in: str
+
+
+class Batch:
+    """One batch of a study home, and its files."""
+
+    def __init__(self, folder: Path, record: BatchRecord) -> None:
+        self.folder = folder
+        self.record = record
+
+    @property
+    def requests(self) -> Path:
+        """What is submitted."""
+        return self.folder / REQUESTS
+
+    @property
+    def results(self) -> Path:
+        """What came back."""
+        return self.folder / RESULTS
+
+    def now(self, **changes: Any) -> None:
+        """Change the record; on return the change is durable. Raises ``StoreError``."""
+        changed = dataclasses.replace(self.record, **changes)
+        _write(self.folder, changed)
+        self.record = changed
+
+    def answers(self) -> Iterator[tuple[str, int]]:
+        """Yield (answer id, the most it can cost in nano-dollars) of each request."""
+        with (self.folder / ANSWERS).open(encoding="ascii") as lines:
+            for line in lines:
+                answer, worst = line.split()
+                yield answer, int(worst)
+
+    def forget_files(self) -> None:
+        """Remove what was sent and what came back: every answer of it is kept elsewhere."""
+        for name in (REQUESTS, ANSWERS, RESULTS):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the batch as if it had never been written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def account_digest(variable: str | None, key: str | None) -> str:
+    """Return a digest of which key a batch is submitted with; the key cannot be told from it."""
+    return sha256_hex(f"metacog batch account\0{variable or ''}\0{key or ''}")[:32]
+
+
+def utc_text() -> str:
+    """Return the time now as it is written down."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def age_s(since: str | None) -> float:
+    """Return the seconds since a time written down; 0 where there is none."""
+    if since is None:
+        return 0.0
+    return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds())
+
+
+def new_mark() -> str:
+    """Return a mark no other batch has: letters, digits and a dash, as every provider allows in a name."""
+    return f"metacog-{secrets.token_hex(MARK_BYTES)}"
+
+
+def spool(home: Path) -> Path:
+    """Return where the requests of a batch to come may be written; its name is no batch's."""
+    folder = home / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f".{os.getpid()}-{secrets.token_hex(8)}.spool"
+
+
+def create(home: Path, record: BatchRecord, requests: Path, answers: list[tuple[str, int]]) -> Batch:
+    """Make a batch of the ``requests`` in a spool; on return it is durable, whole, and seen by everyone.
+
+    Raises ``StoreError``.
+    """
+    folder, hidden = home / FOLDER / record.mark, home / FOLDER / f".{record.mark}.new"
+    try:
+        hidden.mkdir(parents=True)
+        text = "".join(f"{answer} {worst}\n" for answer, worst in answers)
+        (hidden / ANSWERS).write_text(text, encoding="ascii")
+        requests.rename(hidden / REQUESTS)
+        for name in (ANSWERS, REQUESTS):
+            with (hidden / name).open("rb+") as written:
+                os.fsync(written.fileno())
+        _write(hidden, record)
+        hidden.rename(folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise _unwritable(folder, error) from None
+    return Batch(folder, record)
+
+
+def batches(home: Path) -> list[Batch]:
+    """Return the batches of a study home, oldest first. Raises ``StoreError`` for one that cannot be read."""
+    found = [Batch(path.parent, _read(path)) for path in (home / FOLDER).glob(f"[!.]*/{RECORD}")]
+    return sorted(found, key=lambda each: (each.record.created_at, each.record.mark))
+
+
+def clear_spools(home: Path) -> None:
+    """Remove what processes that are gone left half written: nothing of it was sent."""
+    for path in (home / FOLDER).glob(".*"):
+        number = path.name[1:].partition("-")[0]
+        if path.suffix == ".spool" and number.isdecimal() and not _runs(int(number)):
+            path.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _write(folder: Path, record: BatchRecord) -> None:
+    text = json.dumps({"version": 1, **dataclasses.asdict(record)}, indent=1)
+    try:
+        write_text(folder / RECORD, text + "\n")
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def _read(path: Path) -> BatchRecord:
+    try:
+        fields = json.loads(path.read_text("utf-8"))
+        version = fields.pop("version")
+        if version != 1:
+            raise ValueError(f"version {version}")
+        benchmark, model, run = fields["partition"]
+        fields |= {
+            "partition": (str(benchmark), str(model), int(run)),
+            "foreign": tuple(fields["foreign"]),
+        }
+        record = BatchRecord(**fields)
+        for moment in (record.created_at, record.submitting_since, record.submitted_at):
+            if moment is not None:
+                datetime.fromisoformat(moment)
+        return record
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"the record of a batch, {path}, cannot be read ({type(error).__name__}): restore it from a copy; without "
+            "it nobody knows what was submitted"
+        ) from None
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreError:
+    with contextlib.suppress(AttributeError):
+        error = error.strerror or error  # type: ignore[assignment]
+    return StoreError(
+        f"batch {folder} cannot be written ({error}): free space or fix permissions; nothing was sent"
+    )

@@ -1,0 +1,294 @@
+"""Asking through batches: every provider, every fault of the server, stops and starts; nothing is submitted twice."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.batch import desk, records
+from metacog_pipeline.llm.budget import read_figures
+from metacog_pipeline.llm.server import ServerThread
+from metacog_pipeline.llm.types import ChatRequest, Message
+from metacog_pipeline.querying import session
+from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import kept_records, read_partition
+
+PROVIDERS = ("openai", "anthropic", "gemini")
+QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3, quiet_s=1.0)
+KEY = "sk-canary-0123456789abcdef"
+
+
+def respond(model: str, request: ChatRequest) -> str:
+    return f"re: {request.messages[-1].content}"
+
+
+def two_steps(name: str) -> Task:
+    async def run(ask: Ask, mode: str) -> None:
+        first = await ask("first", [Message("user", f"first {name}")])
+        await ask("second", [Message("user", f"second after {first.text}")])
+
+    return Task(name, "hash", "baseline", run)
+
+
+@dataclass
+class World:
+    """A study whose only model is the local server, and what was asked of the server."""
+
+    server: ServerThread
+    folder: Path
+    provider: str
+
+    def study(self, *, budget_usd: float | None = None, **model: Any) -> Path:
+        root = self.server.url + ("/v1" if self.provider == "openai" else "")
+        fields = {
+            "name": "m",
+            "provider": self.provider,
+            "model": "m",
+            "base_url": root,
+            "api_key_env": "CANARY_KEY",
+            "top_logprobs": 0,
+            "thinking_tokens": 0,
+            "stream": False,
+            "lane": "batch",
+            "batch_factor": 0.5,
+            **model,
+        }
+        lines = [
+            '[study]\nname = "s"\nhome = "home"',
+            "" if budget_usd is None else f"budget_usd = {budget_usd}",
+            "[[models]]",
+            *(f"{key} = {json.dumps(value)}" for key, value in fields.items() if value is not None),
+            '[benchmarks.metamedqa]\ndataset = "sample"',
+        ]
+        path = self.folder / "study.toml"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def partition(self, **fields: Any) -> Partition:
+        study = load_study(self.study(**fields))
+        return Partition(study, "metamedqa", study.models[0], 1)
+
+    def ask(self, partition: Partition, tasks: Sequence[Task]) -> SessionResult:
+        return query_partition(partition, tasks, ("text",), fingerprint="f")
+
+    def plan(self, **fields: Any) -> None:
+        assert httpx.post(f"{self.server.url}/batch-faults", json=fields).status_code == 200
+
+    @property
+    def taken(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = httpx.get(f"{self.server.url}/batch-stats").json()["batches"]
+        return found
+
+    @property
+    def ids(self) -> Counter[str]:
+        """How often each request was in a batch."""
+        return Counter(answer for batch in self.taken for answer in batch["ids"])
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+
+@pytest.fixture(params=PROVIDERS)
+def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(desk, "PACE", QUICK)
+    monkeypatch.setenv("CANARY_KEY", KEY)
+    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
+    with ServerThread(respond) as server:
+        yield World(server, tmp_path, request.param)
+
+
+@pytest.fixture
+def openai_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(desk, "PACE", QUICK)
+    monkeypatch.setenv("CANARY_KEY", KEY)
+    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
+    with ServerThread(respond) as server:
+        yield World(server, tmp_path, "openai")
+
+
+TASKS = [two_steps(f"q{number}") for number in range(6)]
+COLUMNS = ("item_id", "step", "status", "text")
+
+
+def table(partition: Partition) -> list[tuple[Any, ...]]:
+    rows = read_partition(partition.folder, [*COLUMNS, "superseded"]).to_pylist()
+    return sorted(tuple(row[name] for name in COLUMNS) for row in rows if row["status"] != "failed")
+
+
+def expected() -> list[tuple[Any, ...]]:
+    found = []
+    for number in range(6):
+        first = f"re: first q{number}"
+        found += [
+            (f"q{number}", "first", "ok", first),
+            (f"q{number}", "second", "ok", f"re: second after {first}"),
+        ]
+    return sorted(found)
+
+
+def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world: World) -> None:
+    partition = world.partition(price_in=1.0, price_out=2.0)
+    outcome = world.ask(partition, TASKS)
+    assert outcome.complete and outcome.stopped is None
+    assert table(partition) == expected()
+    # The first task finds out online how the model is asked; the others' first and second steps are a batch each.
+    assert [len(batch["ids"]) for batch in world.taken] == [5, 5]
+    assert set(world.ids.values()) == {1}
+    assert {record["state"] for record in read_records(world)} == {"done"}
+    kept = [*kept_records(partition.folder)]
+    assert Counter(record.lane for record in kept if hasattr(record, "lane")) in (
+        Counter(),
+        Counter({"batch": 10, "online": 2}),
+    )
+    figures = read_figures(world.home, None)
+    assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept))
+    assert figures.reserved == 0
+
+
+def read_records(world: World) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in (world.home / "batches").glob("*/record.json")]
+
+
+@pytest.mark.parametrize("fault", ["reply_lost", "upload_lost", "rejected"])
+def test_a_submission_of_unknown_outcome_is_looked_for_before_anything_is_sent_again(
+    fault: str, world: World
+) -> None:
+    partition = world.partition()
+    world.plan(script=[fault])
+    outcome = world.ask(partition, TASKS)
+    assert outcome.complete and table(partition) == expected()
+    assert set(world.ids.values()) == {1}
+
+
+@pytest.mark.parametrize("rest", ["batch", "online"])
+@pytest.mark.parametrize("fault", ["half_missing", "expired", "cancelled", "line_errors"])
+def test_what_a_batch_did_not_answer_is_asked_again(fault: str, rest: str, world: World) -> None:
+    partition = world.partition(batch_rest=rest)
+    world.plan(script=[fault])
+    outcome = world.ask(partition, TASKS)
+    assert outcome.complete and table(partition) == expected()
+    again = Counter(world.ids.values())
+    assert again[2] == (0 if rest == "online" else again[2])
+    assert max(world.ids.values()) <= 2
+
+
+@pytest.mark.parametrize("fault", ["duplicates", "garbage", "unknown_id"])
+def test_results_that_do_not_belong_there_lose_nothing_and_are_told_in_one_line(
+    fault: str, world: World
+) -> None:
+    partition = world.partition()
+    world.plan(script=[fault])
+    outcome = world.ask(partition, TASKS)
+    assert outcome.answered == len(TASKS) and table(partition) == expected()
+    assert set(world.ids.values()) == {1}
+    if fault == "duplicates":
+        assert outcome.complete and outcome.stopped is None
+        return
+    assert outcome.stopped is not None and "\n" not in outcome.stopped and outcome.exit_code != 0
+    assert "results.jsonl" in outcome.stopped
+    assert [*(world.home / "batches").glob("*/results.jsonl")], "what came is kept"
+    again = world.ask(partition, TASKS)
+    assert again.complete and again.stopped is None and set(world.ids.values()) == {1}
+
+
+def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back(world: World) -> None:
+    if world.provider == "anthropic":
+        pytest.skip("Anthropic refuses requests, never a batch that was taken")
+    partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
+    world.plan(script=["failed"])
+    outcome = world.ask(partition, TASKS)
+    assert outcome.exit_code == 6 and outcome.stopped is not None and "\n" not in outcome.stopped
+    assert read_figures(world.home, 5).reserved == 0
+    assert world.ask(partition, TASKS).complete and table(partition) == expected()
+
+
+def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.6)
+    outcome = world.ask(partition, TASKS)
+    assert outcome.waiting == 1 and outcome.stopped is None and not outcome.complete
+    assert partition.manifest()["state"] == "waiting"
+    figures = read_figures(world.home, 5)
+    assert figures.reserved > 0, "the worst case is set aside while nobody runs"
+    world.plan(delay_s=0.0)
+    monkeypatch.delenv(session.LEAVE_BATCHES)
+    assert world.ask(partition, TASKS).complete and table(partition) == expected()
+    assert set(world.ids.values()) == {1}
+    figures = read_figures(world.home, 5)
+    assert figures.reserved == 0 and figures.leaked == 0
+
+
+def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world: World) -> None:
+    # A call costs about 0.00002 dollars and 0.0017 at worst, half of it in a batch.
+    partition = openai_world.partition(budget_usd=0.0035, price_in=1.0, price_out=2.0, max_tokens=800)
+    outcome = openai_world.ask(partition, TASKS)
+    assert max(len(batch["ids"]) for batch in openai_world.taken) < 5
+    assert set(openai_world.ids.values()) == {1}
+    assert read_figures(openai_world.home, 0.0035).spent <= 0.0035
+    assert outcome.complete or outcome.exit_code == 5
+
+
+def test_another_key_cannot_see_the_batch_and_loses_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = world.partition()
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.5)
+    assert world.ask(partition, TASKS).waiting == 1
+    monkeypatch.setenv("CANARY_KEY", "sk-other-0123456789abcdef")
+    outcome = world.ask(partition, TASKS)
+    assert outcome.exit_code == 6 and outcome.stopped is not None
+    assert "CANARY_KEY" in outcome.stopped and "\n" not in outcome.stopped
+    assert len(world.taken) == 1
+    monkeypatch.setenv("CANARY_KEY", KEY)
+    monkeypatch.delenv(session.LEAVE_BATCHES)
+    assert world.ask(partition, TASKS).complete and set(world.ids.values()) == {1}
+
+
+def test_the_key_is_in_no_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.5)
+    world.ask(world.partition(), TASKS)
+    files = [path for path in world.home.rglob("*") if path.is_file()]
+    assert any(path.name == "requests.jsonl" for path in files)
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_an_address_without_batches_is_told_in_one_line(openai_world: World) -> None:
+    partition = openai_world.partition(base_url=f"{openai_world.server.url}/v1/nothing")
+    outcome = openai_world.ask(partition, TASKS)
+    assert outcome.exit_code == 6 and outcome.stopped is not None and "\n" not in outcome.stopped
+
+
+@pytest.mark.parametrize("provider", ["transformers", "replay", "simulated"])
+def test_a_model_in_this_process_has_no_batches(provider: str, tmp_path: Path) -> None:
+    text = f'[study]\nname="s"\nhome="home"\n[[models]]\nname="m"\nprovider="{provider}"\nmodel="."\nlane="batch"\n'
+    (tmp_path / "study.toml").write_text(text + '[benchmarks.metamedqa]\ndataset="sample"\n')
+    with pytest.raises(Exception, match="takes no lane") as refusal:
+        load_study(tmp_path / "study.toml")
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 9}', '{"version": 1, "mark": 3}'])
+def test_a_damaged_record_stops_with_one_line(damage: str, world: World) -> None:
+    folder = world.home / records.FOLDER / "metacog-x"
+    folder.mkdir(parents=True)
+    (folder / records.RECORD).write_text(damage)
+    with pytest.raises(Exception, match="record of a batch") as refusal:
+        world.ask(world.partition(), TASKS)
+    assert "\n" not in str(refusal.value)
+    assert not world.taken
