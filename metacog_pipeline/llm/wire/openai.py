@@ -150,6 +150,10 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
     if text is None:
         return errors.unreadable(status_code, "the answer's content is not text")
     refusal = values.str_at(message, "refusal") or ""
+    thought = thoughts.reasoning_text(message)
+    tokens = values.token_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or [])
+    if thought is not None and thoughts.leading_thought(text) is None:
+        tokens = thoughts.tokens_of_answer(tokens, text)
     return types.Completion(
         _status(finish, refusal),
         text=text or refusal,
@@ -157,8 +161,8 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
         finish_detail=_detail(choice),
         model_reported=values.str_at(decoded, "model"),
         usage=openai_usage.of_chat(values.dict_at(decoded, "usage")),
-        logprobs=values.token_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or []),
-        reasoning_text=thoughts.reasoning_text(message),
+        logprobs=tokens,
+        reasoning_text=thought,
         response_id=values.str_at(decoded, "id"),
         system_fingerprint=values.str_at(decoded, "system_fingerprint"),
         service_tier=values.str_at(decoded, "service_tier"),
