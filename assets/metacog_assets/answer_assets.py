@@ -5,6 +5,7 @@ from dagster import AssetCheckSpec, AssetExecutionContext, AssetsDefinition, Mat
 
 from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS
 from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
+from metacog_assets.models import models_table
 from metacog_assets.partitioned import each_partition
 from metacog_assets.partitions import MODEL_RUNS
 from metacog_assets.reporting import ROWS, one_line_failure
@@ -48,6 +49,7 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDe
         pool="models",
         automation_condition=FILL_MISSING,
         description="What was asked and answered. Asks only for what is missing or changed; never deletes an answer.",
+        metadata=models_table(benchmark.context.study, tasks.models(benchmark)),
         check_specs=[
             AssetCheckSpec(ANSWERED, asset=name, description=f"{what} has its answers; few calls failed.")
         ],
@@ -124,7 +126,7 @@ def _judgements(benchmark: Bound) -> AssetsDefinition:
     owner, name, declared = benchmark.name, f"{benchmark.name}_judgements", benchmark.judging
     assert declared is not None
     judges = {
-        judge.provider for spec in tasks.models(benchmark) for judge in declared.judges(benchmark, spec)
+        judge.name: judge for spec in tasks.models(benchmark) for judge in declared.judges(benchmark, spec)
     }
 
     @asset(
@@ -132,11 +134,12 @@ def _judgements(benchmark: Bound) -> AssetsDefinition:
         group_name=owner,
         partitions_def=MODEL_RUNS,
         deps=[f"{owner}_responses"],
-        kinds=asking_kinds(judges),
+        kinds=asking_kinds(judge.provider for judge in judges.values()),
         code_version=f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
         pool="models",
         automation_condition=FOLLOW,
         description="What judges say of the answers: models the study names; asked only for what is missing.",
+        metadata=models_table(benchmark.context.study, judges.values()),
         check_specs=[AssetCheckSpec(ANSWERED, asset=name, description="Every answer has its judgements.")],
         owners=owners(),
         tags=tags("judgements", paid=True, benchmark=owner),

@@ -31,14 +31,16 @@ _CANVAS = (
 MARKUP = "\\`*_~[]<>|!#&:@"  # the backslash first; colon and at sign, because bare addresses become links
 
 
-def preview(frame: pl.DataFrame, columns: Sequence[str] | None = None) -> MarkdownMetadataValue:
-    """Return the first rows of ``frame`` as a Markdown table; every cell is escaped data."""
+def preview(
+    frame: pl.DataFrame, columns: Sequence[str] | None = None, *, rows: int = PREVIEW_ROWS
+) -> MarkdownMetadataValue:
+    """Return the first ``rows`` of ``frame`` as a Markdown table; every cell is escaped data."""
     shown = frame.select(columns) if columns else frame
     lines = ["| " + " | ".join(shown.columns) + " |", "|" + " --- |" * len(shown.columns)]
-    for row in shown.head(PREVIEW_ROWS).iter_rows():
+    for row in shown.head(rows).iter_rows():
         lines.append("| " + " | ".join(_cell(value) for value in row) + " |")
-    if shown.height > PREVIEW_ROWS:
-        lines.append(f"\n{shown.height - PREVIEW_ROWS} more rows")
+    if shown.height > rows:
+        lines.append(f"\n{shown.height - rows} more rows")
     return MetadataValue.md("\n".join(lines))
 
 

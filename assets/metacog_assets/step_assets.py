@@ -16,6 +16,7 @@ from dagster import (
 
 from metacog_assets.automation import FILL_MISSING, FOLLOW
 from metacog_assets.marking import ROWS, URI, asking_kinds, owners, schema_of_rows, tags
+from metacog_assets.models import how_it_answers
 from metacog_assets.reporting import Fact, one_line_failure, progress_of, tally_facts
 from metacog_assets.showing import preview
 from metacog_assets.study_file import Bound, bound
@@ -66,6 +67,7 @@ def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
             metadata={
                 **found.facts,
                 **_asked(found.asked),
+                **_helpers(now, wanted),
                 ROWS: found.facts["rows"],
                 URI: construction.result_path(now, step.name).as_uri(),
                 "preview": preview(found.frame),
@@ -82,6 +84,14 @@ def _asked(asked: RoleResult | None) -> dict[str, Fact]:
     if asked is None:
         return {}
     return {"models × items": asked.items, "answered": asked.answered, **tally_facts(asked.tally)}
+
+
+def _helpers(benchmark: Bound, step: Step) -> dict[str, Fact]:
+    """Return how those who help with a step answer."""
+    facts: dict[str, Fact] = {}
+    for spec in step.asks.models(benchmark) if step.asks is not None else ():
+        facts |= how_it_answers(benchmark.context.study, spec, named=True)
+    return facts
 
 
 def _columns(step: Step) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import polars as pl
 from dagster import AssetExecutionContext
 
 from metacog_assets.marking import ROWS, URI
+from metacog_assets.models import how_it_answers
 from metacog_assets.partitioned import Done, Stopped, Verdict
 from metacog_assets.reporting import Fact, answering_models, asked, progress_of
 from metacog_assets.showing import calibration_plot, preview
@@ -53,7 +54,13 @@ def answer(context: AssetExecutionContext, benchmark: Bound, partition: Partitio
         raise
     _refuse_stopped(outcome)
     few = pl.DataFrame(pl.from_arrow(read_partition(partition.folder, list(_SHOWN)).slice(0, 20)))
-    facts = {**asked(outcome), **answering_models(partition), ROWS: outcome.answered, "preview": preview(few)}
+    facts = {
+        **asked(outcome),
+        **answering_models(partition),
+        **how_it_answers(partition.study, partition.spec, outcome),
+        ROWS: outcome.answered,
+        "preview": preview(few),
+    }
     return _asked(facts, outcome, partition)
 
 
@@ -103,7 +110,10 @@ def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition
     frame = files.read_judgements(benchmark, partition)
     _refuse_stopped(outcome)
     assert frame is not None
-    return _asked({**asked(outcome), ROWS: frame.height}, outcome, kept)
+    facts = {**asked(outcome), ROWS: frame.height}
+    for each in declared.judges(benchmark, partition.spec):
+        facts |= how_it_answers(partition.study, each, named=True)
+    return _asked(facts, outcome, kept)
 
 
 def estimate(benchmark: Bound, partition: Partition) -> Done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from metacog_pipeline.errors import StudyError, one_line
@@ -70,6 +70,17 @@ def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:
     return f"{lacks}: {wanted}, or price_unknown = true to ask without"
 
 
+def unpriced(study: Study) -> Iterator[str]:
+    """Yield a line for each model that is billed without a price nobody left out on purpose, and asked all the same.
+
+    Under a budget such a model is not asked: its own error says so.
+    """
+    for spec in study.askable if study.study.budget_usd is None else ():
+        problem = price_problem(spec, capped=False)
+        if problem is not None:
+            yield f"{spec.name} {problem}; what it costs is not counted"
+
+
 def room_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
     """Return a line where an answer like one that was seen would be cut by the limits of ``spec``; else None."""
     if known is None or not known.reasons or not known.reasoning_tokens:
@@ -103,6 +114,8 @@ def capability_facts(spec: ModelSpec, known: Capabilities) -> dict[str, str]:
         "price class": None if known.service_tier is None else _word(known.service_tier),
         "requests per minute": _count(known.requests_per_minute),
         "tokens per minute": _count(known.tokens_per_minute),
+        "served by": known.server,
+        "context": None if known.context is None else f"{known.context:,} tokens",
     }
     return {about: said for about, said in found.items() if said}
 
@@ -117,7 +130,7 @@ def _reasoning(known: Capabilities) -> str | None:
         if known.reasoning_tokens is None
         else f", up to {known.reasoning_tokens:,} tokens before an answer"
     )
-    share = "" if known.reasoning_share is None else f" ({known.reasoning_share:.0%} of what it writes)"
+    share = "" if not known.reasoning_share else f" ({known.reasoning_share:.0%} of what it writes)"
     return f"yes{most}{share}"
 
 

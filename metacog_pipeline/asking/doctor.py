@@ -22,6 +22,7 @@ from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.reach import unreachable
+from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url, key_variable
 from metacog_pipeline.study import Study
@@ -32,6 +33,9 @@ DISK_WANTED = 2048 * MIB  # answers, boards and Dagster's events of a large stud
 UI_HOST, UI_PORT = "127.0.0.1", 3000
 LOCAL_EXTRA = ("torch", "transformers")
 
+# A model gets two calls: what it answers with the options of the study, and without. Nobody waits for a doctor.
+IMPATIENT = RetryPolicy(transient_attempts=1, billed_attempts=1, rate_limit_total_s=0.0)
+
 State = Literal["ok", "warn", "fail"]
 Probe = Callable[[Study, ModelSpec], Awaitable[tuple[Capabilities, str | None]]]
 Reach = Callable[[str], Awaitable[str | None]]
@@ -39,12 +43,16 @@ Reach = Callable[[str], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found about ``subject``. ``exit_code`` is that of the error a run would end with, else 0."""
+    """What one check found about ``subject``. ``exit_code`` is that of the error a run would end with, else 0.
+
+    ``known`` marks what rests on earlier replies of a model.
+    """
 
     state: State
     subject: str
     text: str
     exit_code: int = 0
+    known: bool = False
 
     @property
     def line(self) -> str:
@@ -78,7 +86,7 @@ def examine(
     found = [*_home(study), *_budget(study), _port(port)]
     if offline:
         found += [each for bench in enabled(study) for each in _data(bench, {})]
-        return found + [each for spec in study.askable for each in _own(study, spec, variables)]
+        return found + [each for spec in study.askable for each in of_model(study, spec, variables)]
     return found + asyncio.run(_online(study, variables, probe or _probe, reach))
 
 
@@ -120,12 +128,12 @@ async def _model(
     study: Study, spec: ModelSpec, variables: Mapping[str, str], probe: Probe, broken: Mapping[str, str]
 ) -> list[Finding]:
     """Return what is found about one model; it is asked only where nothing speaks against it."""
-    found = _own(study, spec, variables)
+    found = of_model(study, spec, variables)
     if not before_spending.over_http(spec) or base_url(spec) in broken:
         return found
     if any(each.state == "fail" for each in found):
         return found
-    offline = [each for each in found if not each.text.startswith(_KNOWN)]
+    offline = [each for each in found if not each.known]
     try:
         known, problem = await probe(study, spec)
     except MetacogError as error:
@@ -140,7 +148,7 @@ async def _model(
 async def _probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
     from metacog_pipeline.querying.probing import probe
 
-    return await probe(study, spec)
+    return await probe(study, spec, retries=IMPATIENT)
 
 
 # --- the study --------------------------------------------------------------------------------------------------------
@@ -232,11 +240,9 @@ def _missing(benchmark: Bound) -> list[str]:
 
 
 # --- one model --------------------------------------------------------------------------------------------------------
-_KNOWN = "as it answers: "
-
-
-def _own(study: Study, spec: ModelSpec, variables: Mapping[str, str]) -> list[Finding]:
-    """Return what can be found about a model without asking it."""
+def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | None = None) -> list[Finding]:
+    """Return what can be found about one model without asking it: its key, its price, how it is known to answer."""
+    variables = os.environ if environment is None else environment
     if spec.provider == "simulated":
         return [_ok(spec.name, "simulated; costs nothing")]
     if spec.provider == "replay":
@@ -285,10 +291,11 @@ def _price(study: Study, spec: ModelSpec) -> Finding:
 
 def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
     facts = before_spending.capability_facts(spec, known)
-    yield _ok(spec.name, _KNOWN + "; ".join(f"{about} {said}" for about, said in facts.items()))
+    said = "; ".join(f"{about} {what}" for about, what in facts.items())
+    yield Finding("ok", spec.name, f"as it answers: {said}", known=True)
     problem = before_spending.room_problem(spec, known)
     if problem is not None:
-        yield _warn(spec.name, problem)
+        yield Finding("warn", spec.name, problem, known=True)
 
 
 def _ok(subject: str, text: str) -> Finding:

@@ -85,6 +85,8 @@ def run(
     Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
     the others and is named at the end (exit code 7).
     """
+    from metacog_pipeline.asking.before_spending import unpriced
+
     study = load_study(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
@@ -99,6 +101,8 @@ def run(
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    for line in unpriced(study):
+        click.echo(f"metacog: {line}", err=True)
     again = reask is not None
     sys.exit(
         launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet)

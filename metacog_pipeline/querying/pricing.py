@@ -27,7 +27,11 @@ class Price:
 
 def thinking_at_most(spec: ModelSpec, known: Capabilities | None) -> int:
     """Return how many tokens may be thought before one answer."""
-    return 0 if spec.provider in IN_PROCESS else (known or NOTHING_KNOWN).thinking_room(spec)
+    if spec.provider in IN_PROCESS:
+        return 0
+    seen = known or NOTHING_KNOWN
+    room = seen.thinking_room(spec)
+    return room if seen.context is None else min(room, seen.context)
 
 
 def thinking_expected(spec: ModelSpec, known: Capabilities | None) -> int:

@@ -107,7 +107,8 @@ async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | No
     refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
     found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
     learnt.keep_found(replace(found, refused_modes=search.refused_modes))
-    return _nothing_said(spec, second)
+    # Bare, nothing is asked for but the answer: one that thinks and is cut says nothing, and answers all the same.
+    return None if second.status is Status.TRUNCATED else _nothing_said(spec, second)
 
 
 async def _asked(model: ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> Completion:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from metacog_pipeline.commands import running
+
 
 def test_a_study_of_simulated_models_can_start(metacog, study: Path) -> None:
     result = metacog("doctor", study)
@@ -31,3 +35,19 @@ def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study
 
 def test_a_study_file_that_is_wrong_is_one_line(metacog, tmp_path: Path) -> None:
     metacog("doctor", tmp_path / "none.toml").refused_in_one_line("no such study file")
+
+
+def test_a_run_says_once_that_a_price_is_missing_and_asks_all_the_same(
+    metacog, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched = []
+    monkeypatch.setattr(running, "launch", lambda *given, **options: launched.append(options) or 0)
+    billed = 'name = "sim"\nprovider = "openai"\nmodel = "m"'
+    study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', billed))
+    assert metacog("run", study).err == (
+        "metacog: sim has no price: set price_in and price_out (dollars per million tokens; 0 for a free model), or "
+        "price_unknown = true to ask without; what it costs is not counted\n"
+    )
+    assert len(launched) == 1
+    study.write_text(study.read_text().replace(billed, f"{billed}\nprice_unknown = true"))
+    assert metacog("run", study).err == ""

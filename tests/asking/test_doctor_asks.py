@@ -1,0 +1,197 @@
+"""The doctor against real HTTP: what a server answers becomes a line, two calls per model at most, none when known."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.asking.doctor import Finding, examine, exit_code
+from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.llm.budget import read_figures
+from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.study import Study, load_study
+
+KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
+
+
+@pytest.fixture
+def server() -> Iterator[ServerThread]:
+    def respond(model: str, request: ChatRequest) -> str:
+        return '{"answer": "yes"}'
+
+    with ServerThread(respond, FaultPlan(thinking_tokens=300), models=("known",)) as started:
+        yield started
+
+
+def closed() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def study_of(folder: Path, url: str, rows: dict[str, dict[str, str]], budget: float = 5.0) -> Study:
+    models = ""
+    for name, keys in rows.items():
+        row = {"provider": "openai", "model": "known", "base_url": f"{url}/v1", **keys}
+        models += f'[[models]]\nname = "{name}"\nprice_in = 1.0\nprice_out = 2.0\n'
+        models += "".join(f'{key} = "{value}"\n' for key, value in row.items())
+    path = folder / "study.toml"
+    path.write_text(
+        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = {budget}\n{models}'
+        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 3\n'
+    )
+    return load_study(path)
+
+
+async def there(url: str) -> str | None:
+    return None
+
+
+def failed(found: list[Finding]) -> dict[str, str]:
+    return {each.subject: each.text for each in found if each.state == "fail"}
+
+
+def shown(found: list[Finding], name: str) -> str:
+    return next(each.text for each in found if each.subject == name and "as it answers" in each.text)
+
+
+def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path: Path, server: ServerThread) -> None:
+    rows = {
+        "fine": {},
+        "unknown": {"model": "no-such-model"},
+        "dark": {"base_url": f"http://127.0.0.1:{closed()}/v1"},
+        "keyless": {"api_key_env": "EMPTY_KEY"},
+        "gem": {"provider": "gemini", "base_url": server.url, "api_key_env": "GOOD_KEY"},
+    }
+    study = study_of(tmp_path, server.url, rows)
+    keys = {"EMPTY_KEY": "", "GOOD_KEY": KEY}
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in keys.items():
+            patched.setenv(name, value)
+        found = examine(study, port=closed())
+        wrong = failed(found)
+        assert set(wrong) == {
+            "unknown",
+            "keyless",
+            f"http://127.0.0.1:{rows['dark']['base_url'].split(':')[2]}",
+        }
+        assert "is set but empty" in wrong["keyless"]
+        assert "no-such-model" in wrong["unknown"] and "404" in wrong["unknown"]
+        assert exit_code(found) != 0
+        assert "reasons yes, up to" in shown(found, "fine")
+        assert "reasons yes" in shown(found, "gem")
+        received = server.stats["received"]
+        assert isinstance(received, int) and 3 <= received <= 6
+        examine(study, port=closed(), reach=there)
+        again = server.stats["received"]
+        assert isinstance(again, int) and again - received <= 2, "only the one nobody knows anything of"
+    assert KEY[3:13] not in "".join(each.line for each in found)
+
+
+def test_what_the_doctor_asks_is_billed_and_the_plan_shows_what_it_found(
+    tmp_path: Path, server: ServerThread
+) -> None:
+    study = study_of(tmp_path, server.url, {"fine": {}})
+    assert exit_code(examine(study, port=closed())) == 0
+    spent = read_figures(study.home.path, 5.0)
+    assert 0 < spent.spent < 0.01 and spent.reserved == 0
+    plan = plan_study(study)
+    assert any(note.startswith("fine as it answers: ") for note in plan.notes)
+    (row,) = plan.rows
+    assert row.online is not None and 0 < row.online.expected < row.online.at_most
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault.UNAUTHORIZED, "HTTP 401; check the key"),
+        (Fault.MODEL_NOT_FOUND, "HTTP 404; check model"),
+        (Fault.QUOTA, "429"),
+        (Fault.EMPTY, "nothing"),
+        (Fault.INVALID_JSON, ""),
+        (Fault.PROVIDER_ERROR, ""),
+    ],
+)
+def test_a_server_that_refuses_or_babbles_is_one_line(
+    tmp_path: Path, server: ServerThread, fault: Fault, words: str
+) -> None:
+    server.provider.use(FaultPlan(rates={fault.value: 1.0}))
+    found = examine(study_of(tmp_path, server.url, {"m": {}}), port=closed())
+    (text,) = (each.text for each in found if each.state == "fail")
+    assert words in text and "\n" not in text
+    assert exit_code(found) == 6
+
+
+def test_a_budget_that_one_call_could_pass_is_one_line_and_nobody_is_asked(
+    tmp_path: Path, server: ServerThread
+) -> None:
+    found = examine(study_of(tmp_path, server.url, {"m": {}}, budget=0.000001), port=closed())
+    assert "raise budget_usd" in failed(found)["m"]
+    assert server.stats["received"] == 0
+
+
+PROFILES = {
+    "openai": "openai",
+    "openai-reasoning": "openai",
+    "openai-responses": "openai",
+    "azure": "openai",
+    "proxy": "openai",
+    "anthropic": "anthropic",
+    "anthropic-budget": "anthropic",
+    "gemini": "gemini",
+    "vllm": "openai",
+    "vllm-old": "openai",
+    "ollama": "openai",
+    "llamacpp": "openai",
+}
+
+
+def row_of(profile: str, url: str) -> dict[str, str]:
+    provider = PROFILES[profile]
+    own = {"provider": provider, "model": "known", "api_key_env": "GOOD_KEY"}
+    if profile == "azure":
+        return own | {"base_url": url, "api_version": "2025-04-01-preview"}
+    return own | {"base_url": f"{url}/v1" if provider == "openai" else url}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_model_of_any_provider_is_found_to_answer_in_two_calls_at_most_and_is_not_asked_again(
+    tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOD_KEY", KEY)
+    with ServerThread(
+        lambda model, request: '{"answer": "yes"}', models=("known",), profile=profile, key=KEY
+    ) as server:
+        study = study_of(tmp_path, server.url, {"m": row_of(profile, server.url)})
+        found = examine(study, port=closed())
+        assert failed(found) == {}
+        received = server.stats["received"]
+        assert isinstance(received, int) and received <= 2
+        again = examine(study, port=closed(), reach=there)
+        assert shown(again, "m") == shown(found, "m")
+        assert server.stats["received"] == received
+
+
+@pytest.mark.parametrize("profile", [each for each in PROFILES if each not in ("ollama", "vllm-old")])
+def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(
+    tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOD_KEY", KEY)
+    monkeypatch.setenv("BAD_KEY", "sk-of-somebody-else-0123456789")
+    with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
+        rows = {
+            "stranger": row_of(profile, server.url) | {"api_key_env": "BAD_KEY"},
+            "unknown": row_of(profile, server.url) | {"model": "no-such-model"},
+        }
+        found = examine(study_of(tmp_path, server.url, rows), port=closed())
+        wrong = failed(found)
+        assert set(wrong) == {"stranger", "unknown"}
+        assert "key" in wrong["stranger"]
+        assert "model" in wrong["unknown"]
+        received = server.stats["received"]
+        assert isinstance(received, int) and received <= 4
+        assert "somebody-else" not in "".join(each.line for each in found)
