@@ -17,12 +17,14 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling(max_tokens=200))
 TEXT = "Größe: eine ganze Antwort in vielen Stücken 🙂 " * 5
-FORMATS = ["openai", "anthropic", "gemini"]
+FORMATS = ["openai", "responses", "anthropic", "gemini"]
 
 
 def spec(url: str, provider: str, **fields: Any) -> ModelSpec:
     given = {"name": "m", "provider": provider, "model": "x", "stream": True, "timeout_s": 5, "effort": None}
-    base = f"{url}/v1" if provider == "openai" else url
+    if provider == "responses":
+        given |= {"provider": "openai", "api": "responses"}
+    base = f"{url}/v1" if given["provider"] == "openai" else url
     prices = {"price_in": 1, "price_out": 1, "thinking_tokens": 0, "temperature": None}
     return ModelSpec.model_validate(given | {"base_url": base} | prices | fields)
 
@@ -59,10 +61,22 @@ def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider: 
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
     assert (completion.attempts, completion.attempts_billed, received) == (2, 2, 2)
     assert completion.cost_usd == pytest.approx(2 * (worst_case_cost(row, REQUEST) or 0))
-    assert completion.text == TEXT[: len(completion.text)]
-    assert (fault is Fault.CUT) or completion.text
+    assert TEXT.startswith(completion.text.rstrip("𝐀"))  # the character this server cuts in two
+    assert completion.text or fault is not Fault.ENDS_EARLY
     (completion,), _, _ = ask(FaultPlan(script=(fault, None)), provider)
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, TEXT, 2)
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
+    plan = FaultPlan(script=(Fault.ENDS_EARLY,) * 2, thinking_tokens=50)
+    (completion,), _, _ = ask(plan, provider, thinking_tokens=1000)
+    assert (completion.status, completion.usage.reasoning_tokens) == (Status.FAILED, None)
+    assert completion.reasoning_text or completion.text
+    (whole,), _, _ = ask(FaultPlan(thinking_tokens=50), provider, thinking_tokens=1000)
+    assert whole.text == TEXT
+    assert whole.usage.reasoning_tokens
+    assert (whole.reasoning_text or "").startswith(completion.reasoning_text or "")
 
 
 @pytest.mark.parametrize("provider", FORMATS)
