@@ -44,7 +44,9 @@ from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.schema import Record
 
 # Patient, so that no call of a run fails for good by chance.
-QUICK_RETRIES = RetryPolicy(transient_attempts=12, backoff_base_s=0.01, backoff_cap_s=0.05)
+QUICK_RETRIES = RetryPolicy(
+    transient_attempts=12, billed_attempts=12, backoff_base_s=0.01, backoff_cap_s=0.05
+)
 INCOMPLETE, REFUSED = 3, 4  # exit codes: items without an answer remain; a one-line error, written to events
 
 

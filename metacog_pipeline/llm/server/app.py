@@ -200,13 +200,11 @@ class SimulatedProvider:
         if isinstance(answer, Problem):
             if begun is None:
                 return self._problem(dialect, answer, number)
-            return await self._streamed(http, begun, [streams.encoded(dialect.broken(answer))], "ok")
+            return await self._streamed(http, begun, [streams.encoded(dialect.broken(answer))], "ok", number)
         body = replies.faulty_body(outcome, dialect.answer(answer))
         if call.stream:
             events = self._events(dialect, call, body, outcome)
-            return await self._streamed(
-                http, begun or await streams.opened(http, number, self._headers), events, outcome
-            )
+            return await self._streamed(http, begun, events, outcome, number)
         return await self._whole(http, streams.dumped(body).encode(), outcome, number)
 
     async def _waited(
@@ -252,13 +250,20 @@ class SimulatedProvider:
         return events
 
     async def _streamed(
-        self, http: web.Request, response: web.StreamResponse, events: list[bytes], outcome: str
+        self,
+        http: web.Request,
+        begun: web.StreamResponse | None,
+        events: list[bytes],
+        outcome: str,
+        number: int,
     ) -> web.StreamResponse:
         self._statuses["cut" if outcome in CUTS else "200"] += 1
         self._answered += outcome not in NOT_WHOLE
+        response = begun
         with contextlib.suppress(ConnectionError):  # the client left: it is billed all the same
+            response = response or await streams.opened(http, number, self._headers)
             await streams.send(http, response, events, outcome, self.plan)
-        return response
+        return response or web.Response()
 
     async def _whole(self, http: web.Request, body: bytes, outcome: str, number: int) -> web.StreamResponse:
         if outcome in CUTS:
