@@ -70,10 +70,10 @@ def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider: 
 @pytest.mark.parametrize("provider", FORMATS)
 def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
     plan = FaultPlan(script=(Fault.ENDS_EARLY,) * 2, thinking_tokens=50)
-    (completion,), _, _ = ask(plan, provider, thinking_tokens=1000)
+    (completion,), _, _ = ask(plan, provider, thinking_tokens=2000)
     assert (completion.status, completion.usage.reasoning_tokens) == (Status.FAILED, None)
     assert completion.reasoning_text or completion.text
-    (whole,), _, _ = ask(FaultPlan(thinking_tokens=50), provider, thinking_tokens=1000)
+    (whole,), _, _ = ask(FaultPlan(thinking_tokens=50), provider, thinking_tokens=2000)
     assert whole.text == TEXT
     assert whole.usage.reasoning_tokens
     assert (whole.reasoning_text or "").startswith(completion.reasoning_text or "")
