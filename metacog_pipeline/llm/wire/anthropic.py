@@ -47,7 +47,8 @@ def build(
         **_prompt(request, known),
         **_thinking(spec, known),
     }
-    if sampling.temperature is not None and "thinking" not in body:
+    thinks = values.str_at(body.get("thinking"), "type") not in (None, "disabled")
+    if sampling.temperature is not None and not thinks:
         body["temperature"] = sampling.temperature
     if sampling.stop:
         body["stop_sequences"] = list(sampling.stop)
@@ -82,12 +83,17 @@ def _marked(text: str) -> list[values.JsonDict]:
 
 
 def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
-    """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked."""
+    """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked.
+
+    Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too.
+    """
+    refused = known.refused
     if spec.thinking_tokens == 0:
         return {"thinking": {"type": "disabled"}}
-    if spec.thinking_tokens is not None:
-        fields: values.JsonDict = {"type": "enabled", "budget_tokens": spec.thinking_tokens}
-    elif spec.effort is not None and "adaptive_thinking" not in known.refused:
+    fields: values.JsonDict
+    if spec.thinking_tokens is not None and "thinking_budget" not in refused:
+        fields = {"type": "enabled", "budget_tokens": spec.thinking_tokens}
+    elif (spec.effort or spec.thinking_tokens) and "adaptive_thinking" not in refused:
         fields = {"type": "adaptive"}
     else:
         return {}

@@ -1,0 +1,273 @@
+"""What is read of a reply beside its text; every reply here is one that the provider's own client reads too."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Completion, ErrorKind, Status, Usage
+from metacog_pipeline.llm.wire import thoughts, wire_for
+
+KEY = "sk-proj-0123456789abcdef"
+CHAT: dict[str, Any] = {
+    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "served",
+    "choices": [{
+        "index": 0, "finish_reason": "stop", "logprobs": None,
+        "message": {"role": "assistant", "content": "B", "refusal": None},
+    }],
+    "usage": {
+        "prompt_tokens": 2000, "completion_tokens": 50, "total_tokens": 2050,
+        "prompt_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
+        "completion_tokens_details": {"reasoning_tokens": 40},
+    },
+    "service_tier": "default", "system_fingerprint": "fp_1",
+}  # fmt: skip
+LOGPROB = {"token": "B", "bytes": [66], "logprob": -0.5,
+           "top_logprobs": [{"token": "A", "bytes": [65], "logprob": -1.5}]}  # fmt: skip
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1", "object": "response", "created_at": 1.0, "model": "served", "status": "completed",
+    "error": None, "incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": [
+            {"type": "summary_text", "text": "First."}, {"type": "summary_text", "text": "Then."}]},
+        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+            {"type": "output_text", "text": "B", "annotations": [], "logprobs": [LOGPROB]}]},
+    ],
+    "usage": {
+        "input_tokens": 2000, "output_tokens": 50, "total_tokens": 2050,
+        "input_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
+        "output_tokens_details": {"reasoning_tokens": 40},
+    },
+    "service_tier": "default",
+}  # fmt: skip
+MESSAGE: dict[str, Any] = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "served",
+    "content": [
+        {"type": "thinking", "thinking": "First.", "signature": "s=="},
+        {"type": "redacted_thinking", "data": "x=="},
+        {"type": "thinking", "thinking": "Then.", "signature": "s=="},
+        {"type": "text", "text": "B"},
+    ],
+    "stop_reason": "end_turn", "stop_sequence": None,
+    "usage": {
+        "input_tokens": 464, "cache_read_input_tokens": 1024, "cache_creation_input_tokens": 512,
+        "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 40}, "service_tier": "standard",
+    },
+}  # fmt: skip
+GENERATED: dict[str, Any] = {
+    "candidates": [{
+        "index": 0, "finishReason": "STOP",
+        "content": {"role": "model", "parts": [
+            {"text": "First.\n\nThen.", "thought": True}, {"text": "B", "thoughtSignature": "czI="}]},
+    }],
+    "usageMetadata": {
+        "promptTokenCount": 2000, "candidatesTokenCount": 10, "thoughtsTokenCount": 40, "totalTokenCount": 2050,
+        "cachedContentTokenCount": 1024, "trafficType": "ON_DEMAND",
+    },
+    "modelVersion": "served", "responseId": "r_1",
+}  # fmt: skip
+THOUGHT = "First.\n\nThen."
+
+
+def read(provider: str, body: Any, status: int = 200, **fields: Any) -> Completion:
+    spec = ModelSpec(name="m", provider=provider, model="x", **fields)
+    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return wire_for(provider).read(spec, status, {}, sent, KEY)  # type: ignore[arg-type]
+
+
+def changed(body: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
+    whole: Any = copy.deepcopy(body)
+    place = whole
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = to
+    return dict(whole)
+
+
+@pytest.mark.parametrize("client", ["openai", "anthropic", "google.genai"])
+def test_the_samples_are_replies_of_the_official_types(client: str) -> None:
+    types = pytest.importorskip(f"{client}.types")
+    if client == "openai":
+        types.chat.ChatCompletion.model_validate(CHAT, strict=True)
+        types.responses.Response.model_validate(RESPONSE, strict=True)
+    elif client == "anthropic":
+        types.Message.model_validate(MESSAGE, strict=True)
+    else:
+        types.GenerateContentResponse.model_validate_json(json.dumps(GENERATED))
+
+
+def test_details_of_a_chat_completion_are_read() -> None:
+    got = read("openai", changed(CHAT, "choices", 0, "message", "reasoning_content", to=THOUGHT))
+    assert got.usage == Usage(2000, 50, 40, 1024, 512)
+    assert (got.text, got.reasoning_text, got.finish_reason) == ("B", THOUGHT, "stop")
+    assert (got.response_id, got.system_fingerprint, got.service_tier) == ("chatcmpl-1", "fp_1", "default")
+
+
+def test_details_of_a_response_are_read() -> None:
+    got = read("openai", RESPONSE)
+    assert got.usage == Usage(2000, 50, 40, 1024, 512)
+    assert (got.status, got.text, got.reasoning_text) == (Status.OK, "B", THOUGHT)
+    assert (got.response_id, got.service_tier, got.finish_reason) == ("resp_1", "default", "completed")
+    assert [(t.token, t.logprob, t.top) for t in got.logprobs] == [("B", -0.5, (("A", -1.5),))]
+
+
+def test_details_of_a_message_are_read_and_parts_of_the_input_are_added() -> None:
+    got = read("anthropic", MESSAGE)
+    assert got.usage == Usage(2000, 50, 40, 1024, 512)
+    assert (got.text, got.reasoning_text) == ("B", THOUGHT)
+    assert (got.response_id, got.service_tier, got.finish_detail) == ("msg_1", "standard", None)
+
+
+def test_details_of_generated_content_are_read() -> None:
+    got = read("gemini", GENERATED)
+    assert got.usage == Usage(2000, 50, 40, 1024)
+    assert (got.text, got.reasoning_text) == ("B", THOUGHT)
+    assert (got.response_id, got.service_tier) == ("r_1", "ON_DEMAND")
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("max_output_tokens", Status.TRUNCATED),
+        ("content_filter", Status.REFUSED),
+        ("steered", Status.TRUNCATED),
+    ],
+)
+def test_an_incomplete_response_says_why(reason: str, status: Status) -> None:
+    cut = changed(changed(RESPONSE, "status", to="incomplete"), "incomplete_details", to={"reason": reason})
+    got = read("openai", cut)
+    assert (got.status, got.finish_reason, got.finish_detail, got.text) == (status, "incomplete", reason, "B")
+
+
+def test_a_refusal_in_a_response_is_a_refusal() -> None:
+    refusal = [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]
+    got = read("openai", changed(RESPONSE, "output", to=refusal))
+    assert (got.status, got.text, got.logprobs) == (Status.REFUSED, "No.", ())
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("server_error", Status.FAILED, ErrorKind.TRANSIENT),
+        ("rate_limit_exceeded", Status.FAILED, ErrorKind.RATE_LIMIT),
+        ("invalid_prompt", Status.REFUSED, None),
+        ("bio_policy", Status.REFUSED, None),
+    ],
+)
+def test_a_failed_response_is_told_by_its_code(code: str, status: Status, kind: ErrorKind | None) -> None:
+    failed = changed(changed(RESPONSE, "status", to="failed"), "error", to={"code": code, "message": "m"})
+    got = read("openai", failed)
+    assert (got.status, got.error_kind) == (status, kind)
+
+
+def test_a_response_cut_in_its_thinking_is_truncated_and_empty() -> None:
+    cut = changed(changed(RESPONSE, "status", to="incomplete"), "output", to=RESPONSE["output"][:1])
+    got = read("openai", changed(cut, "incomplete_details", to={"reason": "max_output_tokens"}))
+    assert (got.status, got.text, got.reasoning_text) == (Status.TRUNCATED, "", THOUGHT)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ({"reasoning": "hm"}, "hm"),
+        ({"reasoning_content": "hm"}, "hm"),
+        ({"reasoning": "", "reasoning_details": [{"type": "reasoning.text", "text": "h"}, {"summary": "m"}]}, "hm"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"text": "B"}]}, "hm"),
+        ({"content": "<think>\nhm\n</think>\n\nB"}, "hm"),
+        ({"content": "hm</think>B"}, "hm"),
+        ({"content": "<think>hm and no end"}, "hm and no end"),
+        ({"content": "B, as <think>hm</think> shows"}, None),
+        ({"content": "<think></think>B"}, None),
+        ({"content": "a < b"}, None),
+        ({"reasoning": 5, "reasoning_content": ["x"], "reasoning_details": {}}, None),
+    ],
+)  # fmt: skip
+def test_every_servers_field_of_thinking_is_read_and_the_text_stays_what_came(
+    message: dict[str, Any], shown: str | None
+) -> None:
+    whole = changed(CHAT, "choices", 0, "message", to={"role": "assistant", "content": "B", **message})
+    got = read("openai", whole)
+    assert got.reasoning_text == shown
+    content = message.get("content", "B")
+    assert got.text == ("B" if isinstance(content, list) else content)
+
+
+def test_a_long_text_of_tags_is_searched_in_linear_time() -> None:
+    assert thoughts.leading_thought("<" * 2_000_000) is None
+    assert thoughts.leading_thought("</think" * 200_000) is None
+
+
+@pytest.mark.parametrize("provider", ["openai", "responses", "anthropic", "gemini"])
+def test_a_thought_of_10_mb_is_kept_whole(provider: str) -> None:
+    long = "thought " * (10 * 2**20 // 8)
+    body = {
+        "openai": lambda: changed(CHAT, "choices", 0, "message", "reasoning", to=long),
+        "responses": lambda: changed(RESPONSE, "output", 0, "summary", to=[{"text": long}]),
+        "anthropic": lambda: changed(MESSAGE, "content", to=[{"type": "thinking", "thinking": long}]),
+        "gemini": lambda: changed(GENERATED, "candidates", 0, "content", "parts", 0, "text", to=long),
+    }[provider]()
+    assert read("openai" if provider == "responses" else provider, body).reasoning_text == long
+
+
+@pytest.mark.parametrize(
+    ("usage", "output"),
+    [
+        ({"completion_tokens": 10, "total_tokens": 150}, 50),  # beside the completion: xAI
+        ({"completion_tokens": 10}, 50),  # more thought than generated: beside it
+        ({"completion_tokens": 60, "total_tokens": 160}, 60),
+    ],
+)
+def test_reasoning_is_part_of_the_output_however_it_is_counted(usage: dict[str, int], output: int) -> None:
+    counted = {"prompt_tokens": 100, "completion_tokens_details": {"reasoning_tokens": 40}, **usage}
+    got = read("openai", changed(CHAT, "usage", to=counted)).usage
+    assert (got.output_tokens, got.reasoning_tokens) == (output, 40)
+
+
+@pytest.mark.parametrize(("provider", "body", "at"), [
+    ("openai", CHAT, "usage"), ("openai", RESPONSE, "usage"), ("anthropic", MESSAGE, "usage"),
+    ("gemini", GENERATED, "usageMetadata"),
+])  # fmt: skip
+@pytest.mark.parametrize("bad", [None, -5, "7", 1.5, 10**30, True])
+def test_a_count_that_is_none_is_missing(provider: str, body: dict[str, Any], at: str, bad: Any) -> None:
+    spoiled = {name: {"x": bad} if isinstance(value, dict) else bad for name, value in body[at].items()}
+    assert read(provider, changed(body, at, to=spoiled)).usage == Usage()
+    assert read(provider, changed(body, at, to=bad)).usage == Usage()
+
+
+def test_details_of_an_ending_are_read() -> None:
+    azure = changed(
+        CHAT,
+        "choices",
+        0,
+        "content_filter_results",
+        to={"hate": {"filtered": True}, "sexual": {"filtered": False}},
+    )
+    assert read("openai", azure).finish_detail == "filtered: hate"
+    proxied = changed(CHAT, "choices", 0, "native_finish_reason", to="MAX_TOKENS")
+    assert read("openai", proxied).finish_detail == "MAX_TOKENS"
+    refused = changed(changed(MESSAGE, "stop_reason", to="refusal"), "stop_details",
+                      to={"type": "refusal", "category": "bio", "explanation": "Not\nthis."})  # fmt: skip
+    assert read("anthropic", refused).finish_detail == "bio: Not this."
+    blocked = {"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": "No."}}
+    assert read("gemini", blocked).finish_detail == "No."
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [("openai", CHAT), ("openai", RESPONSE), ("anthropic", MESSAGE), ("gemini", GENERATED)],
+)
+def test_the_body_is_kept_where_asked_and_never_with_the_key(provider: str, body: dict[str, Any]) -> None:
+    said = json.dumps({**body, "x": KEY}).encode()
+    assert read(provider, said).raw is None
+    kept = read(provider, said, keep_raw=True).raw
+    assert kept == said.replace(KEY.encode(), b"[key]")
+
+
+def test_no_field_of_a_reply_shows_the_key() -> None:
+    leaky = changed(CHAT, "choices", 0, "message", "reasoning", to=f"hm {KEY}")
+    leaky |= {"id": KEY, "system_fingerprint": KEY, "service_tier": KEY}
+    assert KEY not in repr(read("openai", leaky))

@@ -1,0 +1,161 @@
+"""Every call is one that the types of the provider's own client allow, whatever the study asks for."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+import pydantic
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.llm import provider_keys
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
+from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
+
+SCHEMA = (
+    '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}'
+)
+LONG = "word " * 1200
+OPTIONS = ("stream", "stream_options", "thinking_room", "reasoning_summary", "cache_control", "adaptive_thinking",
+           "thinking_budget", "prompt_cache_key", "temperature", "seed", "top_logprobs", "stop")  # fmt: skip
+
+texts = st.sampled_from(["Which?", "Höhe \ud83d?", LONG])
+turns = st.lists(texts, min_size=1, max_size=3).map(
+    lambda said: [m for text in said for m in (Message("user", text), Message("assistant", text or "B"))][:-1]
+)
+requests = st.builds(
+    lambda system, turns, sampling, constraint: ChatRequest(
+        (*([Message("system", system)] if system else []), *turns), sampling, constraint
+    ),
+    st.none() | texts,
+    turns,
+    st.builds(
+        Sampling,
+        st.none() | st.floats(0, 1),
+        st.none() | st.integers(1, 5000),
+        st.none() | st.integers(0, 99),
+        st.none() | st.integers(0, 5),
+        st.just(()) | st.just(("x",)),
+    ),
+    st.none()
+    | st.just(JsonObject("answer", SCHEMA))
+    | st.just(OneOf(("A", "B")))
+    | st.just(TokenBias(((1, 5),))),
+)
+knowns = st.builds(
+    Capabilities,
+    api=st.none() | st.sampled_from(["chat", "responses"]),
+    refused=st.frozensets(st.sampled_from(OPTIONS)),
+    reasons=st.none() | st.booleans(),
+)
+
+
+@st.composite
+def specs(draw: st.DrawFn, provider: str) -> ModelSpec:
+    row: dict[str, Any] = {"name": "m", "provider": provider, "model": "some-model"}
+    row["effort"] = draw(st.none() | st.sampled_from(provider_keys.EFFORTS[provider]))
+    if provider != "gemini" or row["effort"] is None:
+        row["thinking_tokens"] = draw(st.none() | st.sampled_from([0, 1024, 4096]))
+    if provider == "openai":
+        row["verbosity"] = draw(st.none() | st.sampled_from(provider_keys.VERBOSITIES))
+        row["api"] = draw(st.sampled_from(["auto", "chat", "responses"]))
+    row["stream"] = draw(st.none() | st.booleans())
+    return ModelSpec.model_validate({name: value for name, value in row.items() if value is not None})
+
+
+def built(provider: str, spec: ModelSpec, request: ChatRequest, known: Capabilities) -> tuple[str, Any, bool]:
+    try:
+        call = wire_for(provider).build(spec, request, "key", known)  # type: ignore[arg-type]
+    except UnsupportedConstraint:
+        assert isinstance(request.constraint, OneOf | TokenBias)
+        return "", None, False
+    return (
+        call.url,
+        json.loads(call.body.replace(b"\\ud83d", b"?")),
+        call.streamed,
+    )  # pydantic takes no surrogates
+
+
+@functools.cache
+def strict(kind: Any) -> pydantic.TypeAdapter[Any]:
+    """Return what checks a list of ``kind``, which refuses fields the type does not name, at any depth."""
+    return pydantic.TypeAdapter(list[kind], config=pydantic.ConfigDict(extra="forbid"))
+
+
+def fits(kind: Any, body: Any) -> None:
+    consumed(strict(kind).validate_python([body]))
+    with pytest.raises(pydantic.ValidationError):
+        strict(kind).validate_python([{**body, "unheard_of": 1}])
+
+
+def consumed(value: Any) -> None:
+    """Go through what pydantic validates lazily: the members of an ``Iterable``."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            consumed(inner)
+    elif not isinstance(value, str | bytes) and hasattr(value, "__iter__"):
+        for inner in value:
+            consumed(inner)
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_calls_to_openai_are_of_the_official_types(data: st.DataObject) -> None:
+    pytest.importorskip("openai")
+    from openai.types.chat import completion_create_params as chat
+    from openai.types.responses import response_create_params as responses
+
+    spec, request, known = data.draw(specs("openai")), data.draw(requests), data.draw(knowns)
+    url, body, streamed = built("openai", spec, request, known)
+    if body is None:
+        return
+    module = responses if url.endswith("/responses") else chat
+    name = "ResponseCreateParams" if module is responses else "CompletionCreateParams"
+    kind = getattr(module, f"{name}{'Streaming' if streamed else 'NonStreaming'}")
+    fits(kind, body)
+    assert (module is responses) == (
+        spec.api == "responses" or (spec.api == "auto" and known.api == "responses")
+    )
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_calls_to_anthropic_are_of_the_official_types(data: st.DataObject) -> None:
+    pytest.importorskip("anthropic")
+    from anthropic.types import message_create_params as messages
+
+    spec, request, known = data.draw(specs("anthropic")), data.draw(requests), data.draw(knowns)
+    _, body, streamed = built("anthropic", spec, request, known)
+    if body is None:
+        return
+    temperature = body.pop("temperature", None)  # of the version before; the client's types no longer have it
+    assert temperature is None or body.get("thinking", {"type": "disabled"}) == {"type": "disabled"}
+    kind = messages.MessageCreateParamsStreaming if streamed else messages.MessageCreateParamsNonStreaming
+    fits(kind, body)
+    thinking = body.get("thinking", {})
+    if thinking.get("type") == "enabled":
+        assert 1024 <= thinking["budget_tokens"] < body["max_tokens"]
+    marked = json.dumps(body).count("cache_control")
+    assert marked <= (0 if "cache_control" in known.refused else 2)
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_calls_to_gemini_are_of_the_official_types(data: st.DataObject) -> None:
+    types = pytest.importorskip("google.genai.types")
+    spec, request, known = data.draw(specs("gemini")), data.draw(requests), data.draw(knowns)
+    url, body, streamed = built("gemini", spec, request, known)
+    if body is None:
+        return
+    assert url.endswith(":streamGenerateContent?alt=sse" if streamed else ":generateContent")
+    config = types.GenerationConfig.model_validate(body.pop("generationConfig", {}))
+    for content in body.pop("contents"):
+        types.Content.model_validate(content)
+    assert set(body) <= {"systemInstruction"}
+    thinking = config.thinking_config
+    assert thinking is None or None in (thinking.thinking_budget, thinking.thinking_level)
