@@ -20,6 +20,7 @@ FOLDER = "capabilities"
 AMPLE_THINKING_TOKENS = (
     16_384  # what may be thought where nothing is known yet: a limit costs nothing by itself
 )
+MODEST_THINKING_TOKENS = 4_096  # where a provider or a context takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Server = Literal["vllm"]
@@ -58,6 +59,8 @@ class Capabilities:
             return spec.thinking_tokens
         if self.reasons is False or "thinking_room" in self.refused:
             return 0
+        if "ample_room" in self.refused:
+            return MODEST_THINKING_TOKENS
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
 
 

@@ -18,7 +18,8 @@ from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
-from metacog_pipeline.querying.capability import Asked, Refused, Search, negotiate
+from metacog_pipeline.querying.capability import Asked, negotiate
+from metacog_pipeline.querying.search import Refused, Search
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import HOW_TO_REASK, mostly_unusable
 
@@ -84,6 +85,7 @@ async def query_tasks(
     for task in probed:
         if profile is not None or pool.stopped is not None:
             break
+        search.more = task is not probed[-1]
         try:
             with lane.online():
                 profile = await negotiate(pool.session, task, search)

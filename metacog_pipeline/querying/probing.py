@@ -25,16 +25,9 @@ from metacog_pipeline.llm.types import (
     Status,
 )
 from metacog_pipeline.querying.asking import StepFailed, sampling_for
-from metacog_pipeline.querying.capability import (
-    OPTIONS,
-    Refused,
-    Search,
-    Way,
-    first_way,
-    may_be_an_option,
-    named_option,
-)
 from metacog_pipeline.querying.learning import Learnt
+from metacog_pipeline.querying.options import OPTIONS, may_be_an_option, named_option
+from metacog_pipeline.querying.search import Refused, Search, Way
 from metacog_pipeline.querying.session import asked_as, spent_before
 from metacog_pipeline.study import Study
 
@@ -87,8 +80,8 @@ async def probe(
 async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | None:
     """Ask with all options, then bare; keep what was learnt. Return why the model cannot be asked."""
     modes = (HELD, FREE) if spec.answer_mode in ("auto", HELD) else (FREE,)
-    search = Search(spec, modes)
-    way = first_way(modes, learnt.known)
+    search = Search(spec, modes, learnt.known)
+    way = search.first()
     first = await _asked(model, spec, learnt, way)
     if first.status is not Status.FAILED:
         learnt.save()

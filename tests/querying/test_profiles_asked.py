@@ -1,0 +1,178 @@
+"""Every provider's rules, met at the README's settings: asked in a few calls, or one line that says what to change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
+from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.server import ServerThread
+from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.search import MOST_CALLS
+from metacog_pipeline.querying.session import Partition, asked_as
+from metacog_pipeline.scoring import files
+from metacog_pipeline.study import load_study
+from tests.asking_in_process import ask as answer
+
+ITEMS = 12
+STUDY = f"""
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "m"
+provider = "{{provider}}"
+model = "{{model}}"
+base_url = "{{url}}"
+api_key_env = "KEY_OF_A_TEST"
+timeout_s = 20.0
+{{more}}
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = {ITEMS}
+"""
+KEY = "sk-test-0123456789abcdef"
+ROOTS = {"anthropic": "", "anthropic-budget": "", "gemini": "", "azure": ""}
+PROVIDERS = {"anthropic": "anthropic", "anthropic-budget": "anthropic", "gemini": "gemini"}
+PROFILES = (
+    "openai",
+    "openai-reasoning",
+    "openai-responses",
+    "azure",
+    "proxy",
+    "anthropic",
+    "anthropic-budget",
+    "gemini",
+    "vllm",
+    "vllm-old",
+    "ollama",
+    "llamacpp",
+)
+
+
+class Served:
+    """A server of one profile whose model knows the questions of a study."""
+
+    def __init__(self, folder: Path, profile: str, *, key: str | None = None) -> None:
+        self.folder = folder
+        self.profile = profile
+        self.observer: SimulatedRespondent | None = None
+        self.server = ServerThread(self._respond, profile=profile, models=("x",), key=key)
+
+    def _respond(self, model: str, request: ChatRequest) -> str:
+        return "yes" if self.observer is None else self.observer(request)
+
+    @property
+    def calls(self) -> int:
+        return int(str(self.server.stats["received"]))
+
+    def ask(self, more: str = "", model: str = "x") -> tuple[Partition, SessionResult]:
+        azure = 'api_version = "2025-04-01-preview"\n' if self.profile == "azure" else ""
+        path = self.folder / "study.toml"
+        path.write_text(
+            STUDY.format(
+                provider=PROVIDERS.get(self.profile, "openai"),
+                url=self.server.url + ROOTS.get(self.profile, "/v1"),
+                model=model,
+                more=azure + more,
+            ),
+            encoding="utf-8",
+        )
+        study = load_study(path)
+        study.home.prepare()
+        benchmark = MetaMedQA.of(study)
+        construction.build(benchmark)
+        self.observer = SimulatedRespondent(benchmark.items, ObserverSpec(seed=5))
+        partition = Partition(study, MetaMedQA.name, study.models[0], 1)
+        return partition, answer(benchmark, partition)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY_OF_A_TEST", KEY)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_provider_is_asked_at_the_default_settings_within_five_calls(
+    tmp_path: Path, profile: str
+) -> None:
+    served = Served(tmp_path, profile)
+    with served.server:
+        partition, outcome = served.ask()
+        calls = served.calls
+        assert outcome.stopped is None
+        assert outcome.complete
+        assert outcome.unusable == 0
+        steps = outcome.tally.calls - outcome.tally.failed_calls
+        assert outcome.tally.failed_calls < MOST_CALLS
+        assert steps <= 2 * ITEMS + 2
+        spec = partition.spec
+        known = capabilities.load(partition.study.home.path, spec.name, asked_as(spec))
+        assert known is not None
+        again = served.ask()[1]
+        assert again.complete
+        assert served.calls - calls <= 1  # at most the list of models
+    frame = files.read(MetaMedQA.of(partition.study), partition).frame
+    assert frame["status"].is_in(["ok"]).all()
+
+
+@pytest.mark.parametrize("profile", ["openai-reasoning", "anthropic", "gemini", "vllm", "openai"])
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ('effort = "high"', "effort"),
+        ("thinking_tokens = 2000", "thinking_tokens"),
+        ('verbosity = "low"', "verbosity"),
+        ('api = "responses"', "api"),
+    ],
+)
+def test_what_is_asked_for_by_name_is_taken_or_one_line_names_its_key(
+    tmp_path: Path, profile: str, more: str, says: str
+) -> None:
+    served = Served(tmp_path, profile)
+    with served.server:
+        try:
+            outcome = served.ask(more)[1]
+        except Exception as error:  # refused when the study file is read
+            assert says in str(error)
+            assert "\n" not in str(error)
+            assert served.calls == 0
+            return
+    if not outcome.complete:
+        assert outcome.stopped is not None
+        assert says in outcome.stopped
+        assert "\n" not in outcome.stopped
+        assert outcome.exit_code != 0
+        assert outcome.tally.calls <= MOST_CALLS
+
+
+@pytest.mark.parametrize(
+    "profile", ["openai", "openai-reasoning", "azure", "proxy", "anthropic", "gemini", "vllm"]
+)
+def test_a_wrong_key_is_one_line_after_a_few_calls(tmp_path: Path, profile: str) -> None:
+    served = Served(tmp_path, profile, key="sk-another-key-0000000")
+    with served.server:
+        outcome = served.ask()[1]
+    assert outcome.stopped is not None
+    assert "\n" not in outcome.stopped
+    assert KEY not in outcome.stopped
+    assert outcome.exit_code != 0
+    assert outcome.tally.calls <= MOST_CALLS
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path: Path, profile: str) -> None:
+    served = Served(tmp_path, profile)
+    with served.server:
+        outcome = served.ask(model="nobody-knows-it")[1]
+    if profile in ("ollama", "llamacpp", "azure", "proxy") and outcome.complete:
+        return  # such servers answer with the model they have
+    assert outcome.stopped is not None
+    assert "\n" not in outcome.stopped
+    assert outcome.tally.calls <= MOST_CALLS
