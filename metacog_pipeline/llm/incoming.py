@@ -59,7 +59,6 @@ class Incoming:
 
     __slots__ = (
         "_assembler",
-        "_begun",
         "_chunks",
         "_events",
         "_max_body",
@@ -75,7 +74,6 @@ class Incoming:
         self._events: EventReader | None = None
         self._chunks: list[bytes] = []
         self._size = 0
-        self._begun = False
         self.first_byte_at: float | None = None
 
     @property
@@ -83,12 +81,16 @@ class Incoming:
         """Whether the provider has said that a stream is whole: a break after that loses nothing."""
         return self._events is not None and self._assembler is not None and self._assembler.finished
 
+    def begun(self) -> bool:
+        """Whether the answer's first word has come: an answer in one piece comes at once."""
+        return self._events is None or self._assembler is None or bool(self._assembler.text)
+
     async def read(self, response: httpx.Response, deadline: Deadline) -> None:
         """Read all of ``response``. Raises `SendFailure`, and what the connection raises."""
         self._response = response
         _check_encoding(response)
         if self._assembler is None or not response.is_success:
-            deadline.came(begun=True)  # the headers of a plain answer are its first bytes
+            deadline.came()  # the headers of a plain answer are its first bytes
         # What is not packed is taken as it comes: httpx's own ways of reading cost more than the rest of this loop.
         packed = "content-encoding" in response.headers
         async for chunk in response.aiter_bytes() if packed else _unpacked(response):
@@ -103,7 +105,7 @@ class Incoming:
             if self.whole:
                 deadline.finished()
             else:
-                deadline.came(self._begun)
+                deadline.came()
         self._end(response)
 
     def reply(self) -> Reply | None:
@@ -140,8 +142,6 @@ class Incoming:
             self.first_byte_at = asyncio.get_running_loop().time()
         for data in events:
             assembler.feed(data)
-        if not self._begun:
-            self._begun = bool(assembler.text)
 
     def _end(self, response: httpx.Response) -> None:
         if self._events is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -76,17 +76,18 @@ class Deadline:
     """The one timer of an attempt, moved on as the reply comes. Use as a context manager: it raises `TimeoutError`.
 
     Moving it on only notes the new time: the timer looks at it when the old one is reached, so that a stream of many
-    pieces does not set as many timers.
+    pieces does not set as many timers. ``begun`` tells then whether the answer's first word has come.
     """
 
-    __slots__ = ("_at", "_gap", "_limits", "_loop", "_timeout", "_timer", "_total_at", "phase")
+    __slots__ = ("_at", "_begun", "_gap", "_limits", "_loop", "_timeout", "_timer", "_total_at", "phase")
 
-    def __init__(self, limits: Timeouts) -> None:
+    def __init__(self, limits: Timeouts, begun: Callable[[], bool]) -> None:
         self._limits = limits
+        self._begun = begun
         self._loop = asyncio.get_running_loop()
         self._timeout = asyncio.timeout(None)
         self._timer: asyncio.TimerHandle | None = None
-        self._gap = limits.silence
+        self._gap = limits.gap
         self._total_at = self._loop.time() + limits.total
         self._at = self._total_at
         self.phase = Phase.FIRST_BYTE
@@ -109,9 +110,9 @@ class Deadline:
         """Whether this timer, and not one below it, ended the attempt."""
         return self._timeout.expired()
 
-    def came(self, begun: bool) -> None:
-        """Note a piece of the reply; ``begun`` says whether the answer's first word has come."""
-        self._gap = self._limits.gap if begun else self._limits.silence
+    def came(self) -> None:
+        """Note a piece of the reply."""
+        self._gap = self._limits.gap
         self._move(self._gap, Phase.GAP)
         if self._timer is not None and self._at < self._timer.when():
             self._rearm()
@@ -148,7 +149,12 @@ class Deadline:
         self._timer = self._loop.call_at(self._at, self._look)
 
     def _look(self) -> None:
-        if self._loop.time() < self._at:
+        now = self._loop.time()
+        silence = self._limits.silence
+        if now >= self._at and self.phase is Phase.GAP and self._gap < silence and not self._begun():
+            self._move(silence - self._gap, Phase.GAP)
+            self._gap = silence
+        if now < self._at:
             self._timer = self._loop.call_at(self._at, self._look)
         else:
             self._timeout.reschedule(self._at)

@@ -94,7 +94,7 @@ async def send(
     """
     request = _request(call)
     incoming = Incoming(assembler, max_body)
-    deadline = Deadline(limits)
+    deadline = Deadline(limits, incoming.begun)
     try:
         async with deadline:
             response = await http.send(request, stream=True, auth=None, follow_redirects=False)
