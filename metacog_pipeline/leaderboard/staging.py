@@ -52,6 +52,13 @@ _CALL = {
     "latency_s": "double",
     **dict.fromkeys(("error_kind", "error_code"), _TEXT),
     "superseded": "boolean",
+    # Files of the first version lack what follows: it is null there.
+    "reasoning_text": _TEXT,
+    **dict.fromkeys(("reasoning_tokens", "cached_tokens", "cache_write_tokens"), "bigint"),
+    **dict.fromkeys(("service_tier", "lane", "prices_json", "response_id", "system_fingerprint"), _TEXT),
+    "finish_detail": _TEXT,
+    **dict.fromkeys(("latency_first_ms", "latency_ms"), "double"),
+    **dict.fromkeys(("attempts_billed", "reask"), "integer"),
 }
 _RESPONSE = {
     **dict.fromkeys(("benchmark", "dataset", "condition", "model"), _TEXT),

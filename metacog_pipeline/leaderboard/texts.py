@@ -1,7 +1,8 @@
 """Texts of prompts and replies in a file beside the leaderboard, ``transcripts.duckdb``: it only ever grows.
 
-``answers`` has a row per answer: answer_id, prompt (a digest), text, reasoning, logprobs; ``prompts`` a row per prompt, for
-many answers share one. Each publish adds the answers of files it has not taken up yet; those that are there stay. It opens
+``answers`` has a row per answer: answer_id, prompt (a digest), text, reasoning, logprobs, status; ``prompts`` a row per
+prompt, for many answers share one. Each publish adds the answers of files it has not taken up yet. Those that are there
+stay, unless another answer to the same call stands now: one that came after a failure, or was asked for again. It opens
 anywhere, like the leaderboard; ``metacog sql`` attaches it as ``texts``.
 """
 
@@ -17,14 +18,17 @@ from metacog_pipeline.leaderboard.inputs import Input, of_dataset, scan
 from metacog_pipeline.leaderboard.staging import SHARED
 
 _TABLES = """
-create table answers (answer_id varchar, prompt varchar, text varchar, reasoning varchar, logprobs varchar);
+create table answers (answer_id varchar, prompt varchar, text varchar, reasoning varchar, logprobs varchar,
+    status varchar, reask integer);
 create table prompts (prompt varchar, request varchar);
 create table files (file varchar, digest varchar);
 comment on table answers is 'One row: one answer. Key: answer_id.';
 comment on column answers.answer_id is 'SHA-256 of everything the call was asked with; the same in detail.calls';
 comment on column answers.prompt is 'digest of what was sent; prompts has it';
-comment on column answers.text is 'the reply as it came';
-comment on column answers.reasoning is 'what the model thought aloud, where the provider tells it; null otherwise';
+comment on column answers.text is 'the reply as it came; of a failed call what had arrived before it broke';
+comment on column answers.reasoning is 'what the model thought, whole or in summary, where the provider tells it';
+comment on column answers.status is 'ok, refused, truncated or failed; null in rows of version 0.2';
+comment on column answers.reask is 'how often the call was asked again because its answer was unusable';
 comment on column answers.logprobs is 'probabilities of the tokens as JSON, where they were kept';
 comment on table prompts is 'One row: one prompt. Key: prompt.';
 comment on column prompts.prompt is 'MD5 of the request';
@@ -32,6 +36,20 @@ comment on column prompts.request is 'the request as JSON: messages and sampling
 comment on table files is 'One row: a file that was taken up. Key: file.';
 comment on column files.file is 'path below the home of the study';
 comment on column files.digest is 'SHA-256 of its content';
+"""
+
+# A file of version 0.2 lacks these columns.
+_NEW_COLUMNS = """
+alter table answers add column if not exists status varchar;
+alter table answers add column if not exists reask integer;
+"""
+# An answer that is there stays, unless it is that of a failed call, or a later one to the same call is found.
+_KEEP_WHAT_STANDS = """
+delete from found using answers as old
+where
+    found.answer_id = old.answer_id
+    and (found.status = 'failed' or coalesce(found.reask, 0) <= coalesce(old.reask, 0))
+    and not (coalesce(found.status, '') <> 'failed' and coalesce(old.status = 'failed', old.text = ''))
 """
 
 
@@ -73,12 +91,16 @@ def _known(target: Path) -> dict[str, str]:
 
 def _add(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input], fresh: list[str]) -> int:
     connection.begin()
+    connection.execute(_NEW_COLUMNS)
     connection.execute(
         "create temp table found as select answer_id, md5(request_json) as prompt, request_json as request, text, "
-        "null::varchar as reasoning, logprobs_json as logprobs "
+        "reasoning_text as reasoning, logprobs_json as logprobs, status, coalesce(reask, 0) as reask "
         f"from ({SHARED['stg_calls'].reading(fresh)}) where text is not null and answer_id is not null "
-        "and answer_id not in (select answer_id from answers) qualify row_number() over (partition by answer_id) = 1"
+        "qualify row_number() over (partition by answer_id order by coalesce(status = 'failed', false), "
+        "coalesce(superseded, false), coalesce(reask, 0) desc, started_at) = 1"
     )
+    connection.execute(_KEEP_WHAT_STANDS)
+    connection.execute("delete from answers where answer_id in (select answer_id from found)")
     connection.execute("insert into answers by name select * exclude (request) from found")
     connection.execute(
         "insert into prompts select distinct prompt, request from found "

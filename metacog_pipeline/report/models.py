@@ -23,10 +23,10 @@ FOLDER = "models"
 _SLUG = re.compile(SLUG_PATTERN)
 SCRIPT = "transcripts.js"
 ROWS_A_FILE = 1000
-CHARACTERS = 4000  # of an answer, and of what was asked: more stays in the store, and the page says so
+CHARACTERS = 4000  # of an answer, a thought or a question: more stays in the store, and the page says so
 _COLUMNS = (
     *("benchmark", "item_id", "condition", "step", "run", "status", "text", "characters", "prompt"),
-    *("latency_s", "cost_usd"),
+    *("latency_s", "cost_usd", "reasoning", "thought"),
 )
 
 
@@ -83,6 +83,8 @@ def _parts(home: Path, model: str) -> Iterator[pl.DataFrame]:
     pattern = f"benchmark=*/model={_folder_name(model)}/run=*/transcripts.parquet"
     for path in sorted((home / "transcripts").glob(pattern)):
         kept = pl.scan_parquet(path, hive_partitioning=False).filter(~pl.col("superseded"))
+        if "reasoning_text" not in kept.collect_schema():  # kept by the first version, which had none
+            kept = kept.with_columns(reasoning_text=pl.lit(None, pl.String))
         try:
             frame = kept.select(*_shown(_asked())).collect()
         except pl.exceptions.ComputeError:  # a request nobody here has written: shown as it stands
@@ -91,12 +93,14 @@ def _parts(home: Path, model: str) -> Iterator[pl.DataFrame]:
 
 
 def _shown(asked: pl.Expr) -> list[pl.Expr]:
-    text = pl.col("text").fill_null("")
+    text, thought = pl.col("text").fill_null(""), pl.col("reasoning_text").fill_null("")
     made = {
         "text": text.str.slice(0, CHARACTERS),
         "characters": text.str.len_chars(),
         "prompt": asked.fill_null("").str.slice(0, CHARACTERS),
         "latency_s": pl.col("latency_s").round(3),
+        "reasoning": thought.str.slice(0, CHARACTERS),
+        "thought": thought.str.len_chars(),
     }
     return [made.get(name, pl.col(name)).alias(name) for name in _COLUMNS]
 

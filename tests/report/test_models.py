@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.report.models import CHARACTERS, FOLDER
 from metacog_pipeline.report.page import build_report
+from metacog_pipeline.transcripts.migrations import ADDED_IN_2
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -37,7 +39,7 @@ HOSTILE = (
 )
 
 
-def call(place: int, text: str) -> dict[str, object]:
+def call(place: int, text: str, **columns: object) -> dict[str, object]:
     request = canonical_json(
         {"messages": [["system", "<b>be brief</b>"], ["user", f"question {place} {text[:40]}"]]}
     )
@@ -46,21 +48,18 @@ def call(place: int, text: str) -> dict[str, object]:
         "condition": "confidence", "step": "answer", "source": "measured", "provider": "openai", "mode": "text",
         "request_json": request, "status": "ok", "text": text, "started_at": datetime(2026, 1, 2, tzinfo=UTC),
         "attempts": 1, "latency_s": 0.5, "cost_usd": -0.0, "superseded": False,
+        **columns,
     }  # fmt: skip
 
 
 @pytest.fixture
-def pages(make_home: MakeHome, write: Callable[..., None]) -> Callable[[list[str]], Path]:
-    """Return ``pages(texts)``: a report of one model with these answers; its page."""
+def pages(make_home: MakeHome, write: Callable[..., None]) -> Callable[..., Path]:
+    """Return ``pages(texts)``: a report of one model with these answers, or calls; its page."""
 
-    def made(texts: list[str]) -> Path:
+    def made(texts: list[str] | list[dict[str, object]]) -> Path:
         home = make_home()
-        write(
-            home,
-            "transcripts/**/*.parquet",
-            filled([call(place, text) for place, text in enumerate(texts)]),
-            "all",
-        )
+        calls = [text if isinstance(text, dict) else call(place, text) for place, text in enumerate(texts)]
+        write(home, "transcripts/**/*.parquet", filled(calls), "all")
         target = home / "transcripts" / "benchmark=signaldetection" / "model=alpha" / "run=1"
         target.mkdir(parents=True)
         (home / "transcripts" / "all.parquet").rename(target / "transcripts.parquet")
@@ -105,6 +104,30 @@ def test_a_long_answer_is_cut_for_the_page_and_its_length_told(pages: Callable[[
     assert sum(file.stat().st_size for file in page.parent.iterdir()) < 100_000
 
 
+def test_thoughts_are_data_beside_the_answer_and_cut_like_it(
+    pages: Callable[[list[dict[str, object]]], Path],
+) -> None:
+    thoughts = [*HOSTILE, "t" * 10_000_000, None]
+    page = pages([call(place, "B", reasoning_text=each) for place, each in enumerate(thoughts)])
+    rows = data(page)
+    assert [row[11] for row in rows] == [*HOSTILE, "t" * CHARACTERS, ""]
+    assert [row[12] for row in rows][-2:] == [10_000_000, 0]
+    assert "<" not in "".join(file.read_text("utf-8") for file in page.parent.glob("answers-*.js"))
+
+
+def test_answers_of_the_first_version_have_a_page_without_thoughts(
+    pages: Callable[[list[str]], Path],
+) -> None:
+    page = pages(["B"])
+    home = page.parents[3]
+    (path,) = (home / "transcripts").rglob("transcripts.parquet")
+    added = [*ADDED_IN_2, "reask"]
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns([name for name in added if name in table.column_names]), path)
+    page = build_report(home).parent / FOLDER / "alpha" / "index.html"
+    assert [row[6] for row in data(page)] == ["B"] and data(page)[0][11] == ""
+
+
 def test_a_model_that_left_the_study_loses_its_page(make_home: MakeHome) -> None:
     home = make_home({"alpha": "measured"})
     folder = build_report(home).parent / FOLDER
@@ -129,7 +152,9 @@ def test_the_page_is_searched_paged_and_saved_and_runs_nothing_a_model_wrote(
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
-    page_file = pages([*HOSTILE, *(f"answer number {n}" for n in range(60))])
+    failed = call(0, HOSTILE[0], status="failed", reasoning_text=HOSTILE[1])
+    others = [*HOSTILE[1:], *(f"answer number {n}" for n in range(60))]
+    page_file = pages([failed, *(call(place, text) for place, text in enumerate(others, start=1))])
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
@@ -143,6 +168,13 @@ def test_the_page_is_searched_paged_and_saved_and_runs_nothing_a_model_wrote(
             page.wait_for_function("document.getElementById('where').textContent !== ''", timeout=20_000)
             assert page.inner_text("#where") == "1 to 25 of 71"
             assert page.locator("#answers pre").first.text_content() == HOSTILE[0]
+            first = page.locator("#answers tr").first
+            assert first.locator("small").first.text_content() == (
+                "this had arrived when the call failed; it is not scored"
+            )
+            thought = first.locator("details").first
+            assert thought.get_attribute("open") is None
+            assert thought.locator("pre").text_content() == HOSTILE[1]
             page.click("#next")
             page.click("#next")
             assert page.inner_text("#where") == "51 to 71 of 71"

@@ -3,8 +3,9 @@
 
 const PAGE_ROWS = 25;
 const FILTERS = ["benchmark", "condition", "step", "status", "run"];
-const COLUMNS = ["benchmark", "item_id", "condition", "step", "run", "status", "text", "prompt", "latency_s", "cost_usd"];
-const TEXT_COLUMNS = new Set(["benchmark", "item_id", "condition", "step", "status", "text", "prompt"]);
+const COLUMNS = ["benchmark", "item_id", "condition", "step", "run", "status", "text", "prompt", "latency_s", "cost_usd",
+  "reasoning"];
+const TEXT_COLUMNS = new Set(["benchmark", "item_id", "condition", "step", "status", "text", "prompt", "reasoning"]);
 const rows = [];
 let shown = [];
 let page = 0;
@@ -62,7 +63,7 @@ function search() {
   const wanted = FILTERS.map((name) => [name, at(name).value]).filter(([, value]) => value !== "");
   shown = rows.filter((row) =>
     wanted.every(([name, value]) => String(row[name]) === value) &&
-    (!words || [row.item_id, row.text, row.prompt].some((text) => String(text ?? "").toLowerCase().includes(words))));
+    (!words || [row.item_id, row.text, row.prompt, row.reasoning].some((text) => String(text ?? "").toLowerCase().includes(words))));
   page = 0;
   draw();
 }
@@ -89,14 +90,28 @@ function line(row) {
   made.append(element("td", row.status, row.status === "ok" ? "" : "odd"));
   const cell = document.createElement("td");
   cell.append(element("pre", row.text));
-  if (row.characters > String(row.text ?? "").length) {
-    cell.append(element("small", `cut for this page: ${row.characters} characters in all; the whole text is in the store`));
+  if (row.status === "failed" && row.text) {
+    cell.append(element("small", "this had arrived when the call failed; it is not scored"));
   }
-  const asked = document.createElement("details");
-  asked.append(element("summary", "what was asked"), element("pre", row.prompt));
-  cell.append(asked);
+  cut(cell, row.text, row.characters);
+  if (row.reasoning) cut(folded(cell, "what it thought (never scored)", row.reasoning), row.reasoning, row.thought);
+  folded(cell, "what was asked", row.prompt);
   made.append(cell);
   return made;
+}
+
+function folded(cell, title, text) {
+  const made = document.createElement("details");
+  made.append(element("summary", title), element("pre", text));
+  cell.append(made);
+  return made;
+}
+
+// Characters are counted as the store counts them: code points.
+function cut(cell, text, whole) {
+  if (whole > [...String(text ?? "")].length) {
+    cell.append(element("small", `cut for this page: ${whole} characters in all; the whole text is in the store`));
+  }
 }
 
 // A cell that a spreadsheet would run as a formula gets a quote in front; numbers stay numbers.

@@ -1,0 +1,121 @@
+"""Costs: split by kind of token, recomputable from what is kept with each call, whatever the study's prices are now."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.llm.costs import price_list, usage_cost
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Usage
+from tests.homes import write
+from tests.leaderboard.conftest import WHEN, MakeHome
+
+PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
+PRICES: dict[str, float] = {
+    "price_in": 2.0,
+    "price_out": 8.0,
+    "price_cached_in": 0.5,
+    "price_reasoning": 10.0,
+}
+
+
+def _spec(**prices: Any) -> ModelSpec:
+    return ModelSpec(
+        name="alpha", provider="openai", model="x", api_key_env="K", batch_factor=0.5, **(prices or PRICES)
+    )
+
+
+def _call(
+    place: int, usage: Usage, spec: ModelSpec, lane: str = "online", **columns: object
+) -> dict[str, object]:
+    batch = lane == "batch"
+    return {
+        "answer_id": f"c{place}", "benchmark": "costly", "model": "alpha", "run": 2, "item_id": f"i{place}",
+        "condition": "c", "step": "answer", "provider": "openai", "source": "measured", "status": "ok", "text": "B",
+        "request_json": "{}", "started_at": WHEN, "superseded": False, "latency_s": 0.5, "attempts_billed": 1,
+        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "lane": lane,
+        "reasoning_tokens": usage.reasoning_tokens, "cached_tokens": usage.cached_tokens,
+        "cache_write_tokens": usage.cache_write_tokens, "cost_usd": usage_cost(spec, usage, batch=batch),
+        "prices_json": canonical_json(price_list(spec, batch=batch)), **columns,
+    }  # fmt: skip
+
+
+def _costs(home: Path, columns: str) -> tuple[object, ...]:
+    return run_query(home, f"select {columns} from costs where benchmark = 'costly'").rows[0]
+
+
+def test_dollars_are_split_by_kind_and_lane(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    calls = [
+        _call(0, Usage(1_000_000, 100_000, 60_000, 400_000, 100_000), _spec(), service_tier="default"),
+        _call(1, Usage(1_000_000, 100_000), _spec(), "batch", service_tier="batch"),
+        _call(2, Usage(), _spec(), cost_usd=3.0, attempts_billed=2),  # billed at its bound, and once before
+        _call(3, Usage(10, 10), _spec(), cost_usd=7.0, prices_json=None, attempts_billed=None),  # version 1
+        _call(4, Usage(10, 10), _spec(), cost_usd=None, prices_json=None),
+    ]
+    write(home, PATH, calls)
+    build(home)
+    split = "input_usd, cached_usd, cache_write_usd, output_usd, reasoning_usd, unsplit_usd"
+    assert _costs(home, split) == pytest.approx((2.0, 0.2, 0.25, 0.72, 0.6, 10.0), abs=1e-12)
+    assert _costs(home, "cost_usd, batch_usd") == pytest.approx((13.77, 1.4), abs=1e-12)
+    found = _costs(home, "service_tiers, unpriced, billed_again, reasoning_tokens, cached_tokens")
+    assert found == ("batch, default", 1, 1, 60_000, 400_000)
+
+
+def test_the_sum_in_sql_is_the_formula_in_python(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    rng = random.Random(5)
+
+    def count(most: int) -> int | None:
+        return rng.choice([None, 0, -3, rng.randrange(most), rng.randrange(most), 2**62])
+
+    calls = []
+    for place in range(300):
+        usage = Usage(
+            rng.randrange(50_000), rng.randrange(50_000), count(90_000), count(90_000), count(90_000)
+        )
+        optional = {
+            name: rng.choice([None, 0.0, rng.uniform(0, 60)])
+            for name in ("price_cached_in", "price_cache_write", "price_reasoning")
+        }
+        spec = _spec(price_in=rng.uniform(0, 60), price_out=rng.uniform(0, 60), **optional)
+        calls.append(_call(place, usage, spec, rng.choice(["online", "batch"])))
+    write(home, PATH, calls)
+    build(home)
+    assert _costs(home, "unsplit_usd")[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_cost_that_does_not_follow_from_what_is_kept_is_refused(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    wrong = _call(1, Usage(1000, 100), _spec(), "batch")
+    wrong["cost_usd"] = usage_cost(_spec(), Usage(1000, 100))
+    write(home, PATH, [_call(0, Usage(1000, 100), _spec()), wrong])
+    with pytest.raises(StoreError, match="costs_follow_from_what_is_kept"):
+        build(home)
+
+
+@pytest.mark.parametrize(
+    "prices", ["", "{", "[]", "null", '"x"', "7", '{"in": "a"}', '{"in": {}}', '{"in": 1}', "\x00", "{}", "é"]
+)
+def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home: MakeHome, prices: str) -> None:
+    home = make_home({"alpha": "measured"})
+    write(home, PATH, [_call(0, Usage(1000, 100), _spec(), prices_json=prices, cost_usd=0.5)])
+    build(home)
+    assert _costs(home, "cost_usd, unsplit_usd") == (0.5, 0.5)
+
+
+def test_counts_nobody_can_bill_leave_the_parts_empty(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    calls = [
+        _call(place, usage, _spec(), cost_usd=0.5) for place, usage in enumerate([Usage(-1, 5), Usage(5, -1)])
+    ]
+    write(home, PATH, calls)
+    build(home)
+    assert _costs(home, "cost_usd, unsplit_usd") == (1.0, 1.0)
