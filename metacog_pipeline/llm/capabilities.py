@@ -17,9 +17,9 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import ModelSpec
 
 FOLDER = "capabilities"
-AMPLE_THINKING_TOKENS = (
-    16_384  # what may be thought where nothing is known yet: a limit costs nothing by itself
-)
+#: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
+#: most that many models without reasoning take, so that they are not refused for it.
+AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider or a context takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
 Limit = Literal["max_tokens", "max_completion_tokens"]

@@ -232,7 +232,7 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path: Path) -> None:
     found = look(study, offline=True, probe=never, reach=reach)
     assert said_of(found, "small")[2:] == [
         "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer (80% of "
-        "what it writes); room to think 16,384 tokens"
+        "what it writes); room to think 15,360 tokens"
     ]
 
 

@@ -85,7 +85,7 @@ def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path: 
     plan = plan_study(study_of(tmp_path))
     calls = row(plan).to_ask
     assert row(plan).tokens_out == calls * (64 + AMPLE_THINKING_TOKENS)
-    (note,) = starting(plan, "Nothing is known yet of how these answer: small; up to 16,384 tokens")
+    (note,) = starting(plan, "Nothing is known yet of how these answer: small; up to 15,360 tokens")
     assert "metacog doctor" in note
     assert row(plan).online is not None and row(plan).online.expected < row(plan).online.at_most / 50
 
@@ -99,12 +99,14 @@ def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path: Path) -> N
     plan = plan_study(study)
     assert starting(plan, "small as it answers") == [
         "small as it answers: asked through chat; does not take temperature; reasons yes, up to 500 tokens before an "
-        "answer; room to think 16,384 tokens; first reply 2.0 s."
+        "answer; room to think 15,360 tokens; first reply 2.0 s."
     ]
     found, calls = row(plan), row(plan).to_ask
     assert found.online is not None
     assert found.online.expected == pytest.approx((found.tokens_in + 2 * calls * (64 + 500)) / 1e6)
-    assert found.online.at_most == pytest.approx((found.tokens_in + 2 * calls * (64 + 16_384)) / 1e6)
+    assert found.online.at_most == pytest.approx(
+        (found.tokens_in + 2 * calls * (64 + AMPLE_THINKING_TOKENS)) / 1e6
+    )
 
 
 def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.costs import output_token_bound
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling
@@ -46,7 +46,7 @@ LIMITS = {
         ({}, {"reasons": False}, 64),
         ({}, {"refused": frozenset({"thinking_room"})}, 64),
         ({}, {"reasons": True, "reasoning_tokens": 6000}, 24_064),
-        ({}, {}, 16_448),
+        ({}, {}, 64 + AMPLE_THINKING_TOKENS),
     ],
 )
 def test_a_call_asks_for_the_answer_and_room_to_think_and_is_bounded_by_both(
