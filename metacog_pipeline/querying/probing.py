@@ -41,6 +41,7 @@ SCHEMA = JsonObject(
 )
 HELD, FREE = "json_schema", "text"
 SEED = 1
+ROOM = "thinking_room"
 
 
 async def probe(
@@ -92,16 +93,29 @@ async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | No
         named = search.next(way, first)
     except Refused as error:
         return str(error)
-    bare = search.bare(named)
+    bare = _with_room(search.bare(named), named, first)
     second = await _asked(model, spec, learnt, bare)
-    if second.status is Status.FAILED:
-        return str(Refused(second, search.keys(second), decided=True))
     # What was not named is not known to be refused: the first question of a benchmark finds it out.
     refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
+    if second.status is Status.FAILED:
+        if ROOM in bare.known.refused or named_option(second) != "limit":
+            return str(Refused(second, search.keys(second), decided=True))
+        refused |= {ROOM}  # key, model and address are right: only the room to think was too large
+    if second.status is Status.TRUNCATED:
+        learnt.known = replace(learnt.known, reasoning_tokens=None, reasoning_share=None)
     found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
     learnt.keep_found(replace(found, refused_modes=search.refused_modes))
-    # Bare, nothing is asked for but the answer: one that thinks and is cut says nothing, and answers all the same.
-    return None if second.status is Status.TRUNCATED else _nothing_said(spec, second)
+    # Bare, a thought may be cut for want of room: the model answers all the same.
+    return None if second.status in (Status.FAILED, Status.TRUNCATED) else _nothing_said(spec, second)
+
+
+def _with_room(bare: Way, named: Way, first: Completion) -> Way:
+    """Return ``bare`` with room to think, where the provider names what it refuses and has not named the room."""
+    option = named_option(first)
+    of_room = option in ("limit", "thinking_tokens", "effort") and ROOM in named.known.refused
+    if of_room or option not in OPTIONS.values():
+        return bare
+    return replace(bare, known=replace(bare.known, refused=bare.known.refused - {ROOM}))
 
 
 async def _asked(model: ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> Completion:
