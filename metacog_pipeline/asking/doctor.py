@@ -20,6 +20,7 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.costs import batch_price_factor
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.retry import RetryPolicy
@@ -249,7 +250,7 @@ def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | Non
         return [_ok(spec.name, "its answers are imported; it is not asked")]
     if spec.provider == "transformers":
         return [_folder(spec)]
-    found = [_key(spec, variables), _price(study, spec)]
+    found = [_key(spec, variables), _price(study, spec), *_lane(spec)]
     known = before_spending.known_of(study, spec.name)
     return found if known is None else [*found, *_known(spec, known)]
 
@@ -287,6 +288,23 @@ def _price(study: Study, spec: ModelSpec) -> Finding:
         why = "on purpose (price_unknown)" if spec.price_unknown else "and its address is a local one"
         return _warn(spec.name, f"has no price, {why}: what it costs is not counted")
     return _ok(spec.name, f"${spec.price_in:g} in and ${spec.price_out:g} out per million tokens")
+
+
+def _lane(spec: ModelSpec) -> Iterator[Finding]:
+    """Yield what is to be said of a model that is asked through batches."""
+    if spec.lane == "online":
+        return
+    if spec.api_version is not None:
+        yield _fail(
+            spec.name, 'an Azure address (api_version) has no batches here: set lane = "online"', StudyError
+        )
+    elif (factor := batch_price_factor(spec)) is not None:
+        yield _ok(spec.name, f"asked through batches, at {factor:g} of the price")
+    else:
+        yield _warn(
+            spec.name,
+            "asked through batches at an address that may have none, at the full price: set batch_factor where it is less",
+        )
 
 
 def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:

@@ -54,11 +54,11 @@ def online(spec: ModelSpec, estimate: CostEstimate, known: Capabilities | None) 
 
 
 def batched(spec: ModelSpec, estimate: CostEstimate, known: Capabilities | None) -> Price | None:
-    """Return what they cost through batches; ``None`` without a price, and where the provider has no batch lane.
+    """Return what they cost through batches; ``None`` without a price, and where nothing says that there are any.
 
     Calls of a batch are made in any order, hours apart: nothing is expected of the prompt cache.
     """
-    if spec.provider in IN_PROCESS or batch_price_factor(spec) is None:
+    if spec.provider in IN_PROCESS or (spec.lane == "online" and batch_price_factor(spec) is None):
         return None
     return _price(spec, estimate, known, _usages(spec, estimate, known, cached=False), batch=True)
 

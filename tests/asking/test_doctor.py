@@ -350,3 +350,38 @@ def test_an_address_is_reached_without_sending_anything(taken: int) -> None:
 def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken: int) -> None:
     said = asyncio.run(unreachable(f"https://127.0.0.1:{taken}/v1", timeout_s=0.2))
     assert said == "no connection to 127.0.0.1 within 0.2 s: check the address and the network"
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ({}, "ok asked through batches, at 0.5 of the price"),
+        (
+            {"base_url": "http://127.0.0.1:9/v1"},
+            "warn asked through batches at an address that may have none, at the full price: set batch_factor where it is "
+            "less",
+        ),
+        (
+            {
+                "base_url": "https://own.openai.azure.com",
+                "api_version": "2025-04-01",
+                "api_key_env": "OPENAI_API_KEY",
+            },
+            'fail an Azure address (api_version) has no batches here: set lane = "online"',
+        ),
+    ],
+)
+def test_a_batch_lane_is_said_with_its_price_and_where_it_may_not_be(
+    tmp_path: Path, keys: dict[str, Any], line: str
+) -> None:
+    assert line in said_of(look(study_of(tmp_path, model("small", lane="batch", **keys))), "small")
+
+
+def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "home" / "transcripts" / "benchmark=metamedqa").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    found = look(study_of(tmp_path, model("small")))
+    (line,) = (text for text in said_of(found, "home") if text.startswith("warn"))
+    assert "written by version 0.1; its answers are used as they are" in line
+    assert exit_code(found) == 0
+    assert [each for each in sorted(tmp_path.rglob("*")) if each.name != "study.toml"] == before

@@ -179,3 +179,43 @@ def test_a_key_that_is_echoed_everywhere_is_found_nowhere(
         if part in content
     ]
     assert found == []
+
+
+@pytest.mark.slow
+def test_what_is_found_out_before_a_run_holds_no_key(
+    tmp_path: Path, echo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ""
+    for provider, key in KEYS.items():
+        monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
+        root = echo + ("/v1" if provider == "openai" else "")
+        for name in (provider, f"{provider}-again"):  # one is answered well, one badly
+            models += (
+                f'[[models]]\nname = "{name}"\nprovider = "{provider}"\nmodel = "{name}"\nbase_url = "{root}"\n'
+                f'api_key_env = "CANARY_{provider.upper()}"\nprice_in = 1\nprice_out = 1\n'
+            )
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{models}'
+        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
+    )
+    places = []
+    for command in (("doctor",), ("doctor", "--format", "json"), ("plan",)):
+        code = "from metacog_pipeline.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, command[0], str(study), *command[1:]],
+            capture_output=True,
+            timeout=240,
+        )
+        assert b"Traceback" not in done.stderr, done.stderr
+        places += [(" ".join(command), done.stdout), (" ".join(command), done.stderr)]
+    assert {*KEYS.values()} == Echo.keys_received
+    places += contents(tmp_path / "home")
+    found = [
+        (name, part)
+        for key in KEYS.values()
+        for part in parts_of(key)
+        for name, content in places
+        if part in content
+    ]
+    assert found == []
