@@ -16,6 +16,10 @@ from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study
 
 LOCAL_ENDINGS = (".local", ".internal", ".lan", ".localhost")
+ROOMS = {
+    "ample_room": "ample room to think",
+    "thinking_room": "room to think",
+}  # options that are no parameters
 SHOWN_CHARACTERS = 80  # of a word that a provider sent
 
 
@@ -106,7 +110,7 @@ def capability_facts(spec: ModelSpec, known: Capabilities) -> dict[str, str]:
     found = {
         "asked through": known.api,
         "limit": known.limit_field,
-        "does not take": ", ".join(sorted(map(_word, known.refused))),
+        "does not take": ", ".join(sorted(_word(ROOMS.get(each, each)) for each in known.refused)),
         "answer modes refused": ", ".join(sorted(map(_word, known.refused_modes))),
         "reasons": _reasoning(known),
         "room to think": f"{known.thinking_room(spec):,} tokens",

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from metacog_pipeline.llm import capabilities
-from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
+from metacog_pipeline.llm.capabilities import MODEST_THINKING_TOKENS, Capabilities
 from metacog_pipeline.querying.probing import probe
 from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
@@ -77,7 +77,7 @@ def test_where_options_are_named_the_second_call_has_room_to_think(tmp_path: Pat
     answers = [lambda: refused("temperature"), lambda: reply("yes", 700)]
     found, problem, sent = probed(study_of(tmp_path), answers)
     assert problem is None and found.reasons and found.reasoning_tokens == 700
-    assert "temperature" not in sent[1] and sent[1]["max_tokens"] == 64 + AMPLE_THINKING_TOKENS
+    assert "temperature" not in sent[1] and sent[1]["max_tokens"] == 64 + MODEST_THINKING_TOKENS
     assert "temperature" in found.refused and "thinking_room" not in found.refused
 
 
