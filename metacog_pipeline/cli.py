@@ -17,11 +17,13 @@ from metacog_pipeline.errors import MetacogError
 
 EPILOG = (
     "Exit codes: 0 done, 1 other error, 2 wrong study file or arguments, 3 sources, 4 kept answers, 5 budget, "
-    "6 provider, 7 some partitions failed while others finished, 8 some imported rows not readable, 130 interrupted."
+    "6 provider, 7 some partitions failed while others finished, 8 some imported rows not readable, "
+    "9 batches are under way, 130 interrupted."
 )
 
 #: Command to the module and name it is imported from, and what the list of commands says of it.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "batches": ("batches", "batches", "List the batches a study has submitted."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
     "compare": ("comparing", "compare", "Compare two models on the items both answered."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),

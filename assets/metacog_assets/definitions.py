@@ -1,4 +1,4 @@
-"""Everything Dagster loads: the assets of the study, six jobs that select among them, three sensors."""
+"""Everything Dagster loads: the assets of the study, six jobs that select among them, four sensors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dagster import AssetSelection, Definitions, define_asset_job, in_process_ex
 
 from metacog_assets import training
 from metacog_assets.automation import PAID_ASSETS, ask_models, score_and_publish
+from metacog_assets.batch_sensor import batches_ended
 from metacog_assets.benchmarks import ASSETS
 from metacog_assets.sensors import study_models
 
@@ -41,6 +42,6 @@ if training.ASSETS:
 defs = Definitions(
     assets=[*ASSETS, *training.ASSETS],
     jobs=jobs,
-    sensors=[score_and_publish, ask_models, study_models],
+    sensors=[score_and_publish, ask_models, study_models, batches_ended],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step
 )

@@ -21,8 +21,9 @@ from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED, Fact
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import INTERRUPTED, Partition
+from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
 
+STATE_TAG = "metacog/state"  # "waiting" of a run that left batches under way
 DATA_VERSION = "dagster/data_version"
 MOST_NAMED = 20
 
@@ -54,6 +55,18 @@ class Stopped(MetacogError):
         self.exit_code = exit_code
 
 
+class Waits(MetacogError):
+    """A partition whose batches are under way: it is not there yet, and holds no worker until they have ended."""
+
+    exit_code = WAITING
+
+    def __init__(self, batches: int) -> None:
+        what = "1 batch is" if batches == 1 else f"{batches} batches are"
+        super().__init__(
+            f"waiting: {what} under way at the provider (see: metacog batches STUDY); run again later"
+        )
+
+
 def each_partition(
     context: AssetExecutionContext,
     name: str,
@@ -78,6 +91,8 @@ def each_partition(
         _keep(context, done)
         raise
     if failed:
+        if any(isinstance(error, Waits) for error in failed.values()):
+            context.instance.add_run_tags(context.run.run_id, {STATE_TAG: "waiting"})
         _keep(context, done)
         raise _failure(failed, len(failed) + len(done))
     for key, each in done.items():

@@ -9,7 +9,7 @@ from dagster import AssetExecutionContext
 
 from metacog_assets.marking import ROWS, URI
 from metacog_assets.models import how_it_answers
-from metacog_assets.partitioned import Done, Stopped, Verdict
+from metacog_assets.partitioned import Done, Stopped, Verdict, Waits
 from metacog_assets.reporting import Fact, answering_models, asked, progress_of
 from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound
@@ -176,6 +176,8 @@ def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition)
 def _refuse_stopped(outcome: SessionResult) -> None:
     if outcome.stopped is not None:
         raise Stopped(outcome.stopped, outcome.exit_code)
+    if outcome.waiting:
+        raise Waits(outcome.waiting)
 
 
 def _note(partition: Partition, error: MetacogError, expected: int) -> None:

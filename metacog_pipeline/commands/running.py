@@ -18,7 +18,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import to_table
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.querying.session import WATCH_PARENT
+from metacog_pipeline.querying.session import LANE, LEAVE_BATCHES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
@@ -70,6 +70,14 @@ def plan(study_file: Path) -> None:
     type=click.Choice(["unusable"]),
     help="Ask again what was answered with nothing to read, or cut after thinking; old answers are kept, superseded.",
 )
+@click.option(
+    "--lane",
+    type=click.Choice(["online", "batch"]),
+    help="How models are asked in this run, whatever the study says: now, or through the provider's batches.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
+)
 @quiet_option
 def run(
     study_file: Path,
@@ -78,12 +86,15 @@ def run(
     runs: tuple[int, ...],
     force: bool,
     reask: str | None,
+    lane: str | None,
+    no_wait: bool,
     quiet: bool,
 ) -> None:
     """Ask what is missing, score it, rebuild the boards.
 
     Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
-    the others and is named at the end (exit code 7).
+    the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
+    which may take a day: stop the command and run it again as you like, nothing is submitted twice.
     """
     from metacog_pipeline.asking.before_spending import unpriced
 
@@ -104,6 +115,10 @@ def run(
     for line in unpriced(study):
         click.echo(f"metacog: {line}", err=True)
     again = reask is not None
+    if lane is not None:
+        os.environ[LANE] = lane
+    if no_wait:
+        os.environ[LEAVE_BATCHES] = "1"
     sys.exit(
         launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet)
     )
@@ -219,6 +234,8 @@ def _call(command: list[str], study: Study, style: Style, *, whole_group: bool =
         ENVIRONMENT: style,
         # Reloading definitions in the UI may end the process a run came from, which is no reason to stop that run.
         WATCH_PARENT: "" if whole_group else "1",
+        # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
+        LEAVE_BATCHES: "1" if whole_group else os.environ.get(LEAVE_BATCHES, ""),
         "PYTHONUNBUFFERED": "1",
     }
     # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.

@@ -142,20 +142,23 @@ class Clients:
         say: Callable[[str], None] | None = None,
     ) -> BatchModel:
         """Open ``spec`` through the batches of its provider (see `BatchModel`). Raises as `open_model` does."""
-        model, key = self.http_model(spec), key_of(spec, self._environment)
-        desk = Desk(spec, key, self._line(spec).http, self.budget)
+        model = self.http_model(spec)
         return BatchModel(
             model,
-            desk,
+            self.desk(spec),
             home,
             owner,
-            key=key,
+            key=key_of(spec, self._environment),
             halt=self.halt,
             identify=identify,
             kept=kept,
             wait=wait,
             say=say,
         )
+
+    def desk(self, spec: ModelSpec) -> Desk:
+        """Return what works on the batches of ``spec``. Raises ``StudyError`` where its key is missing."""
+        return Desk(spec, key_of(spec, self._environment), self._line(spec).http, self.budget)
 
     def _line(self, spec: ModelSpec) -> _Line:
         account = account_of(spec)

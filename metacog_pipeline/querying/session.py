@@ -225,7 +225,7 @@ def lane_of(spec: ModelSpec) -> Lane:
     """Return how ``spec`` is asked: as the command says, else as its row says; in this process there are no batches."""
     if spec.provider in IN_PROCESS:
         return "online"
-    return "batch" if os.environ.get(LANE, spec.lane) == "batch" else "online"
+    return "batch" if (os.environ.get(LANE) or spec.lane) == "batch" else "online"
 
 
 def _say(line: str) -> None:

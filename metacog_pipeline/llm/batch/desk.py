@@ -181,14 +181,18 @@ class Desk:
             raise Later("not in the provider's list yet")
         await self.submit(batch)
 
-    async def look(self, batch: Batch) -> Look:
-        """Return how a submitted batch stands. Raises `Later` or `BatchError`."""
+    async def peek(self, batch: Batch) -> Look:
+        """Return how a submitted batch stands, and write nothing. Raises `Later` or `BatchError`."""
         try:
-            found = await self.way.look(self._calls(batch), self.root, batch.record)
+            return await self.way.look(self._calls(batch), self.root, batch.record)
         except (Unsent, Unclear) as failure:
             raise Later(str(failure)) from None
         except Refused as refusal:
             raise self._watch_failure(batch, refusal) from None
+
+    async def look(self, batch: Batch) -> Look:
+        """Return how a submitted batch stands; one that failed as a whole is at its end. Raises as `peek`."""
+        found = await self.peek(batch)
         if found.phase == "failed":
             message = one_line(found.message or "the provider says no more")
             batch.now(state="refused", remote_state=found.word, message=message, cost_usd=0.0)

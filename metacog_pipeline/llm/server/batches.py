@@ -1,6 +1,6 @@
 """Batches as the local server takes them: the OpenAI, Anthropic and Gemini ways, and what goes wrong with them.
 
-A batch is answered in the background, ``delay_s`` seconds after it was taken; its lines lie in files, so that neither
+A batch is answered in the background, ``delay_s`` seconds (of the plan of that moment) after it was taken; its lines lie in files, so that neither
 side holds fifty thousand bodies. ``POST /batch-faults`` sets the delay and the fault of each of the next batches,
 ``GET /batch-stats`` names the batches taken, with the requests of each.
 """
@@ -30,6 +30,7 @@ from metacog_pipeline.llm.server.dialects import JsonDict
 MOST_LINES = {"openai": 50_000, "anthropic": 100_000, "gemini": 1_000_000}
 OUTCOMES = ("answered", "errored", "expired", "cancelled")
 WINDOW = timedelta(hours=24)
+LOOKED_EVERY_S = 0.05
 LINES_AT_ONCE = 50  # answered before other calls get their turn
 
 #: Answers one line: provider, endpoint or model of the path, body -> HTTP status, decoded reply.
@@ -172,7 +173,9 @@ class Batches:
     async def _work(self, batch: Taken) -> None:
         from metacog_pipeline.llm.server import batch_results
 
-        await asyncio.sleep(self.plan.delay_s)
+        taken = asyncio.get_running_loop().time()
+        while asyncio.get_running_loop().time() < taken + self.plan.delay_s:  # a shorter plan ends it sooner
+            await asyncio.sleep(min(self.plan.delay_s, LOOKED_EVERY_S))
         results, errors = self.new_path(), self.new_path()
         with results.open("wb") as good, errors.open("wb") as bad:
             writer = batch_results.Writer(batch, good, bad)

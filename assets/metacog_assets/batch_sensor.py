@@ -1,0 +1,58 @@
+"""Goes on with the partitions whose batches have ended: no run stays while a provider works on a batch."""
+
+from __future__ import annotations
+
+from dagster import (
+    AssetKey,
+    DefaultSensorStatus,
+    MultiPartitionKey,
+    RunRequest,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
+
+from metacog_assets.partitions import MODELS
+from metacog_assets.study_file import current_study
+from metacog_pipeline.asking import batches
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import judgements_of
+
+EVERY_S = 120  # a batch takes minutes to hours
+PARTS = 3  # of a partition's folder: benchmark=…, model=…, run=…
+
+
+@sensor(job_name="ask", minimum_interval_seconds=EVERY_S, default_status=DefaultSensorStatus.RUNNING)
+def batches_ended(context: SensorEvaluationContext) -> SensorResult | SkipReason:
+    """Start a run for each partition whose batches have ended; it asks what follows from their answers."""
+    try:
+        study = current_study()
+        ended = batches.ended(study)
+    except MetacogError as error:
+        return SkipReason(str(error))
+    known = set(context.instance.get_dynamic_partitions(str(MODELS.name)))
+    requests = {each.run_key: each for batch in ended if (each := _request(study, batch, known)) is not None}
+    if not requests:
+        return SkipReason("no batch has ended")
+    return SensorResult(run_requests=list(requests.values()))
+
+
+def _request(study: Study, batch: Batch, known: set[str]) -> RunRequest | None:
+    """Return the run that goes on with a batch; None where the study asks for its partition no more."""
+    named = dict(part.partition("=")[::2] for part in batch.record.kept_in.split("/")[-PARTS:])
+    kept, model, run = named.get("benchmark", ""), named.get("model", ""), named.get("run", "")
+    judged = {judgements_of(name): name for name in study.enabled}
+    benchmark = judged.get(kept, kept)
+    if benchmark not in study.enabled or model not in known or run not in map(str, study.runs):
+        return None
+    asset = AssetKey(f"{benchmark}_{'judgements' if kept in judged else 'transcripts'}")
+    record = batch.record
+    return RunRequest(
+        run_key=f"{record.mark}:{record.state}:{record.tries}",
+        asset_selection=[asset],
+        partition_key=MultiPartitionKey({"model": model, "run": run}),
+        tags={"metacog/batch": record.mark},
+    )

@@ -1,0 +1,155 @@
+"""The batches of a study, as a person sees them: where each stands, and what to do with one that hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.llm.batch import records
+from metacog_pipeline.llm.batch.desk import Desk, Later
+from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.llm.open import Clients
+from metacog_pipeline.llm.wire import base_url
+from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.lock import writing
+
+LOOKED_AT_WITHIN_S = 20.0  # of all batches together: whoever looks has other things to do
+ENDED_RUNS = frozenset({"ended", "failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """One batch: ``cost_usd`` once its results are there, else the most it can cost."""
+
+    mark: str
+    benchmark: str
+    model: str
+    run: int
+    state: str
+    at_provider: str | None
+    remote: str | None
+    age_s: float
+    requests: int
+    answered: int | None
+    cost_usd: float | None
+    settled: bool
+    message: str | None
+
+
+def rows(study: Study) -> list[BatchRow]:
+    """Return the batches of a study, oldest first. Raises ``StoreError`` where a record cannot be read."""
+    return [_row(batch) for batch in records.batches(study.home.path)]
+
+
+def _row(batch: Batch) -> BatchRow:
+    record = batch.record
+    benchmark, model, run = record.partition
+    settled = record.state not in records.OPEN_STATES
+    return BatchRow(
+        mark=record.mark,
+        benchmark=benchmark,
+        model=model,
+        run=run,
+        state=record.state,
+        at_provider=record.remote_state,
+        remote=record.remote,
+        age_s=records.age_s(record.submitted_at or record.created_at),
+        requests=record.n,
+        answered=record.counts.get("answered"),
+        cost_usd=record.cost_usd if settled else record.worst_usd,
+        settled=settled,
+        message=record.message,
+    )
+
+
+def cancel(study: Study, mark: str) -> None:
+    """Ask the provider to stop a batch; what was answered by then is billed, and collected by the next run.
+
+    Raises ``StudyError`` for a batch there is nothing to stop of, ``ProviderError`` where the provider says no.
+    """
+    batch = _named(study, mark)
+    if batch.record.state != "submitted":
+        raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
+    try:
+        asyncio.run(_at_the_desk(study, batch, lambda desk: desk.cancel(batch)))
+    except Later as reason:
+        raise StudyError(f"batch {mark} was not cancelled: {reason}; try again") from None
+
+
+def give_up(study: Study, mark: str) -> None:
+    """Forget a batch that cannot be collected: its requests are asked again; its worst case counts as spent for good.
+
+    Raises ``StudyError`` for one that has been collected, ``StoreError`` while a run works on it.
+    """
+    found = _named(study, mark)
+    with writing(study.home.path / found.record.kept_in):
+        batch = _named(study, mark)
+        if batch.record.state not in records.OPEN_STATES:
+            raise StudyError(f"batch {mark} is {batch.record.state}: there is nothing to give up")
+        batch.now(state="given up", message="given up by hand; its worst case counts as spent")
+
+
+def ended(study: Study) -> list[Batch]:
+    """Return the batches nobody is working on that can go on: ended at the provider, or of unknown outcome.
+
+    Writes nothing. What cannot be looked at now is left out.
+    """
+    open_ones = [
+        each for each in records.batches(study.home.path) if each.record.state in records.OPEN_STATES
+    ]
+    found = asyncio.run(_looked_at(study, open_ones)) if open_ones else []
+    return [each for each in found if not _busy(study.home.path / each.record.kept_in)]
+
+
+def _busy(folder: Path) -> bool:
+    """Whether a run works on a partition at this moment."""
+    try:
+        with writing(folder):
+            return False
+    except StoreError:
+        return True
+
+
+async def _looked_at(study: Study, batches: Sequence[Batch]) -> list[Batch]:
+    found: list[Batch] = []
+
+    async def look(batch: Batch) -> None:
+        if batch.record.state != "submitted":
+            found.append(batch)
+            return
+
+        async def peek(desk: Desk) -> None:
+            if (await desk.peek(batch)).phase in ENDED_RUNS:
+                found.append(batch)
+
+        try:
+            await _at_the_desk(study, batch, peek)
+        except Later:
+            return
+        except MetacogError:  # the run that goes on with it says what is wrong
+            found.append(batch)
+
+    await asyncio.wait([asyncio.ensure_future(look(each)) for each in batches], timeout=LOOKED_AT_WITHIN_S)
+    return found
+
+
+async def _at_the_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaitable[None]]) -> None:
+    name = batch.record.partition[1]
+    spec = next((each for each in study.askable if each.name == name), None)
+    if spec is None or base_url(spec) != batch.record.address:
+        raise StudyError(
+            f"batch {batch.record.mark} belongs to model {name} at {batch.record.address}, which is not in the study file"
+        )
+    async with Clients(environment=os.environ) as clients:
+        await work(clients.desk(spec))
+
+
+def _named(study: Study, mark: str) -> Batch:
+    for batch in records.batches(study.home.path):
+        if batch.record.mark == mark:
+            return batch
+    raise StudyError(f"no batch {mark} in {study.home.path}: see `metacog batches STUDY`")

@@ -1,0 +1,60 @@
+"""A batch under way holds no run: its partition ends as waiting, and the sensor goes on with it when it has ended."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+import pytest
+from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
+
+from metacog_assets.batch_sensor import batches_ended
+from metacog_pipeline.llm.batch import desk
+from metacog_pipeline.llm.server import ServerThread
+from metacog_pipeline.querying.session import LEAVE_BATCHES, WAITING
+from metacog_pipeline.transcripts.store import read_manifest
+from tests.assets.conftest import model
+
+QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3, quiet_s=1.0)
+MANIFEST = "transcripts/benchmark=metamedqa/model=first/run=1"
+
+
+def tick(bench: Any) -> SensorResult | SkipReason:
+    with build_sensor_context(instance=bench.instance) as context:
+        found = batches_ended(context)
+    assert isinstance(found, SensorResult | SkipReason)
+    return found
+
+
+def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "PACE", QUICK)
+    monkeypatch.setenv(LEAVE_BATCHES, "1")
+    with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
+        assert isinstance(tick(bench), SkipReason), "a home without batches"
+        bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
+        assert httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600}).status_code == 200
+        assert bench.launch() == WAITING
+        state = read_manifest(bench.home / MANIFEST)
+        assert state is not None and state["state"] == "waiting"
+        failed = [run for run in bench.instance.get_runs() if run.tags.get("metacog/state") == "waiting"]
+        assert len(failed) == 1
+        asked = bench.instance.get_latest_materialization_event(AssetKey("metamedqa_transcripts"))
+        assert asked is None, "a partition that waits is not there yet"
+        assert isinstance(tick(bench), SkipReason), "nothing has ended"
+        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+        time.sleep(0.5)
+        found = tick(bench)
+        assert isinstance(found, SensorResult) and found.run_requests is not None
+        (request,) = found.run_requests
+        assert request.asset_selection == [AssetKey("metamedqa_transcripts")]
+        assert str(request.partition_key) == "first|1"
+        assert [again.run_key for again in (tick(bench).run_requests or [])] == [request.run_key]
+        assert bench.launch() == 0
+        assert isinstance(tick(bench), SkipReason)
+        state = read_manifest(bench.home / MANIFEST)
+        assert state is not None and state["state"] == "complete"
+        taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
+        assert len(taken) == 1

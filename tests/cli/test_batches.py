@@ -1,0 +1,91 @@
+"""``metacog batches``, and ``metacog run`` through batches: stopped, started, listed, given up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.server import ServerThread
+from tests.cli.conftest import Metacog
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "m"
+provider = "openai"
+model = "m"
+base_url = "{url}/v1"
+api_key_env = "CANARY_KEY"
+price_in = 1.0
+price_out = 2.0
+answer_mode = "text"
+batch_factor = 0.5
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 4
+"""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerThread]:
+    monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
+    with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as started:
+        yield started
+
+
+@pytest.fixture
+def study(server: ServerThread, tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.format(url=server.url))
+    return path
+
+
+def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(metacog("batches", study, "--format", "json").out)
+    return found
+
+
+def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_on(
+    metacog: Metacog, server: ServerThread, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
+        monkeypatch.setenv(name, "")
+    assert "no batches" in metacog("batches", study).out
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 30})
+    done = metacog("run", study, "--lane", "batch", "--no-wait")
+    assert done.code == 9, done.err
+    assert "waiting" in done.err and "Traceback" not in done.err
+    (row,) = listed(metacog, study)
+    assert (row["model"], row["state"], row["requests"]) == ("m", "submitted", 3)
+    assert isinstance(row["cost_usd"], float) and row["cost_usd"] > 0 and row["settled"] is False
+    assert str(row["mark"]) in metacog("batches", study).out
+
+    cancelled = metacog("batches", study, "--cancel", str(row["mark"]))
+    assert cancelled.code == 0
+    given_up = metacog("batches", study, "--give-up", str(row["mark"]))
+    assert given_up.code == 0 and "given up" in given_up.out
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+    monkeypatch.setenv("METACOG_LANE", "")
+    monkeypatch.setenv("METACOG_LEAVE_BATCHES", "")
+    done = metacog("run", study)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("option", ["--cancel", "--give-up"])
+def test_a_batch_that_is_not_there_is_named_in_one_line(
+    option: str, metacog: Metacog, study: Path
+) -> None:
+    metacog("batches", study, option, "metacog-nobody").refused_in_one_line("metacog-nobody", "no batch")
+
+
+def test_a_damaged_record_is_told_in_one_line(metacog: Metacog, study: Path) -> None:
+    folder = study.parent / "home" / "batches" / "metacog-x"
+    folder.mkdir(parents=True)
+    (folder / "record.json").write_text("{")
+    metacog("batches", study).refused_in_one_line("record.json", "restore")
