@@ -78,9 +78,7 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
 
 
 @pytest.mark.parametrize("option", ["--cancel", "--give-up"])
-def test_a_batch_that_is_not_there_is_named_in_one_line(
-    option: str, metacog: Metacog, study: Path
-) -> None:
+def test_a_batch_that_is_not_there_is_named_in_one_line(option: str, metacog: Metacog, study: Path) -> None:
     metacog("batches", study, option, "metacog-nobody").refused_in_one_line("metacog-nobody", "no batch")
 
 
