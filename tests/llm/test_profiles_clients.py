@@ -1,11 +1,15 @@
 """Each profile of the local provider as the official client of that provider meets it."""
 
+import json
+
 import anthropic
 import httpx
 import openai
 import pytest
 from click.testing import CliRunner
 from google import genai
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.llm.server import FaultPlan, ServerThread
@@ -341,6 +345,66 @@ def test_what_a_profile_does_not_offer_is_not_found(servers):
             servers(name) + path, json={}, headers={"authorization": f"Bearer {KEY}", "x-goog-api-key": KEY}
         )
         assert got.status_code == 404, name
+
+
+def test_batches_are_where_the_provider_has_them_and_nowhere_else(servers):
+    assert chat_client(servers, "openai").batches.list().data == []
+    assert messages_client(servers).messages.batches.list().data == []
+    with pytest.raises(openai.AuthenticationError):
+        chat_client(servers, "openai", key="sk-wrong").batches.list()
+    with pytest.raises(anthropic.AuthenticationError):
+        messages_client(servers, key="sk-wrong").messages.batches.list()
+    for name in ("vllm", "proxy", "llamacpp"):
+        with pytest.raises(openai.NotFoundError):
+            chat_client(servers, name).batches.list()
+
+
+def test_a_path_no_provider_has_is_not_found_in_the_words_of_this_one(servers):
+    got = httpx.get(f"{servers('llamacpp')}/nowhere", headers={"authorization": f"Bearer {KEY}"})
+    assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found_error")
+    for path in ("/healthz", "/stats"):
+        assert httpx.get(servers("openai") + path).status_code == 200
+
+
+CONTRACTS = {
+    "openai": {
+        "chat": openai.types.chat.completion_create_params.CompletionCreateParamsBase,
+        "responses": openai.types.responses.response_create_params.ResponseCreateParamsBase,
+    },
+    "anthropic": {"messages": anthropic.types.message_create_params.MessageCreateParamsBase},
+}
+
+
+@pytest.mark.parametrize("name", profiles.names())
+def test_every_field_the_official_client_knows_is_a_known_one(name):
+    for contract in CONTRACTS.values():
+        for interface, fields in contract.items():
+            known = profiles.load(name).known.get(interface)
+            assert known is None or set(fields.__annotations__) <= set(known), (name, interface)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(name=st.sampled_from(profiles.names()), value=ANYTHING, data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_rule_takes_any_value_of_its_field(name, value, data):
+    found = profiles.load(name)
+    paths = [rule.field for rule in found.rule if rule.field] or ["model"]
+    body = {"model": "m", "messages": ASKED, "input": "hi", "contents": [{"parts": [{"text": "hi"}]}]}
+    place = body
+    *outer, last = data.draw(st.sampled_from(paths)).split(".")
+    for step in outer:
+        place = place.setdefault(step, {})
+    place[last] = value
+    for interface in found.interfaces:
+        call = profiles.Call(interface, "", {"anthropic-version": "2023-06-01"}, {}, body)
+        refused = found.refusal(call, (), None, keyed=True)
+        assert refused is None or (400 <= refused.status < 500 and json.dumps(refused.body))
 
 
 RAW = [b"", b"{", b"[]", b"null", b'"x"', b'{"model": {"a": 1}}', b'{"model": "m", "messages": 5}', b"[" * 50_000,

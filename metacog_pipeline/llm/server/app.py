@@ -13,10 +13,11 @@ import functools
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses, streams, thinking
@@ -30,6 +31,14 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Status
 Respond = Callable[[str, ChatRequest], str | Completion]
 MAX_BODY_BYTES = 64 * 2**20
 FAULT_HEADER = "x-metacog-fault"
+OPEN_PATHS = (
+    "/healthz",
+    "/stats",
+    "/faults",
+    "/batch-faults",
+    "/batch-stats",
+    "/upload-to/",
+)  # no provider's
 FAULT_NAMES = frozenset(Fault)
 CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
 NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
@@ -103,15 +112,35 @@ class SimulatedProvider:
 
     def app(self) -> web.Application:
         """Return the application with all routes."""
-        app = web.Application(client_max_size=MAX_BODY_BYTES)
+        single: set[str] = set()
+        gates = () if self._profile is None else (self._gate(self._profile, single),)
+        app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
         for interface, path, dialect in ROUTES:
-            app.router.add_post(path, functools.partial(self._serve, interface, dialect))
+            route = app.router.add_post(path, functools.partial(self._serve, interface, dialect))
+            single |= {route.resource.canonical} if route.resource is not None else set()
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/healthz", self._health)
         app.router.add_get("/stats", self._show_stats)
         app.router.add_post("/faults", self._set_faults)
         self.batches.add_routes(app)
         return app
+
+    def _gate(self, profile: profiles.Profile, single: Container[str]) -> Middleware:
+        """Return what stands before every path but those of ``single`` calls: `Admission` judges these by their body."""
+
+        @web.middleware
+        async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
+            resource = request.match_info.route.resource
+            if request.path.startswith(OPEN_PATHS) or (resource is not None and resource.canonical in single):
+                return await handler(request)
+            call = profiles.Call("batches", "", request.headers, request.query, None)
+            refused = profile.unkeyed(call, self._admission.key)
+            offered = profile.batches or request.path == "/v1/models"
+            if refused is None and (resource is None or not offered):
+                refused = profile.elsewhere.filled(model="")
+            return await handler(request) if refused is None else self._refused(refused, self._received)
+
+        return gate
 
     def answer_line(self, way: str, target: str, body: object) -> tuple[int, dict[str, object]]:
         """Answer one request of a batch: provider, endpoint or model of the path, body -> HTTP status, reply."""

@@ -152,15 +152,16 @@ class Thinking(_Data):
 class Profile(_Data):
     """One provider and family of models.
 
-    ``interfaces`` are what the address offers, ``elsewhere`` what every other path answers. ``ignored`` are fields that
-    the provider does not read. ``known`` lists the fields of each interface's body, where the provider refuses others
-    with ``unknown_field``. ``extra`` is JSON that stands in every answer, ``headers`` in every reply. ``faults`` are
-    shares of calls that fail where nothing else is asked for.
+    ``interfaces`` are what the address offers, with ``batches`` or without; ``elsewhere`` is what every other path
+    answers. ``ignored`` are fields that the provider does not read. ``known`` lists the fields of each interface's body,
+    where the provider refuses others with ``unknown_field``. ``extra`` is JSON that stands in every answer, ``headers`` in
+    every reply. ``faults`` are shares of calls that fail where nothing else is asked for.
     """
 
     dated: date
     about: str
     interfaces: tuple[Interface, ...] = Field(min_length=1)
+    batches: bool = False
     elsewhere: Reply
     unknown_model: Reply
     key: Key | None = None
@@ -191,7 +192,7 @@ class Profile(_Data):
 
         A call that is ``keyed`` showed its key before, and its headers.
         """
-        unkeyed = None if keyed else self._unkeyed(call, key)
+        unkeyed = None if keyed else self.unkeyed(call, key)
         if unkeyed is not None:
             return unkeyed
         if call.interface not in self.interfaces:
@@ -205,7 +206,8 @@ class Profile(_Data):
         rules = (rule for rule in self.rule if not (keyed and (rule.header or rule.query)))
         return next((found for rule in rules if (found := rule.refusal(call)) is not None), None)
 
-    def _unkeyed(self, call: Call, key: str | None) -> Refusal | None:
+    def unkeyed(self, call: Call, key: str | None) -> Refusal | None:
+        """Return the answer to a call without the right key; ``key`` is the only one taken, None: any."""
         if self.key is None:
             return None
         given = [call.headers[name] for name in self.key.headers if name in call.headers]
