@@ -8,6 +8,7 @@ kept, calls on their way are finished, and every other call is given up before i
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 
 from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -24,38 +25,48 @@ _logger = logging.getLogger(__name__)
 
 
 class Breaker:
-    """Watches the bills of one model; ``halt`` gives up its calls that are not sent yet."""
+    """Watches the bills of one model; ``halt`` gives up its calls that are not sent yet.
+
+    ``overbilled`` is the first bill that was too high, in output tokens. It is kept with what is known of the model, so
+    that other processes and later sessions do not ask either; a change to the model's row forgets it.
+    """
 
     def __init__(self, spec: ModelSpec, halt: Halt) -> None:
         self.halt = halt
+        self.overbilled: int | None = None
         self._spec = spec
-        self._line: str | None = None
 
     def note(self, request: ChatRequest, known: Capabilities, usage: Usage) -> None:
         """Look at the bill of one answer; the first that is too high stops the model."""
         billed = usage.output_tokens
-        if billed is None or self._line is not None or self._spec.free:
+        if billed is None or self.overbilled is not None or self._spec.free:
             return
         most = costs.output_token_bound(self._spec, request, known)
         if billed <= most + max(TOLERATED_TOKENS, most * TOLERATED_SHARE):
             return
-        self._line = (
-            f"model {self._spec.name} billed {billed:,} output tokens where the request allowed {most:,} (max_tokens and "
-            "room to think): nothing more is sent to it, because no budget holds then; raise thinking_tokens or "
-            "max_tokens in its row, or lower effort, and run again"
+        self.overbilled = billed
+        _logger.warning(
+            "model %s billed %s output tokens where the request allowed %s: it is not asked again",
+            *(self._spec.name, f"{billed:,}", f"{most:,}"),
         )
-        _logger.warning("%s", self._line)
         self.halt.throw()
 
-    def refusal(self) -> Completion | None:
+    def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
         """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
-        if self._line is None:
+        billed = self.overbilled or (None if self._spec.free else known.overbilled)
+        if billed is None:
             return None
+        room = self._spec.max_tokens + known.thinking_room(self._spec)
         return Completion(
             Status.FAILED,
             cost_usd=0.0,
             attempts=0,
+            started_at=now,
             error_kind=ErrorKind.FATAL,
             error_code=OVERBILLED,
-            error_message=self._line,
+            error_message=(
+                f"model {self._spec.name} billed {billed:,} output tokens, more than a request allowed (max_tokens and "
+                f"room to think, {room:,} in its row): nothing more is sent to it, because no budget holds then; raise "
+                "thinking_tokens or max_tokens in its row, or lower effort, and run again"
+            ),
         )

@@ -37,6 +37,7 @@ class Capabilities:
     ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in,
     ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced. ``server`` the program that
     serves the model at an address of one's own, ``context`` how many tokens question and answer may take together.
+    ``overbilled`` the output tokens of a bill above what its request allowed: such a model is not asked again.
     """
 
     api: Literal["chat", "responses"] | None = None
@@ -52,6 +53,7 @@ class Capabilities:
     tokens_per_minute: int | None = None
     server: Server | None = None
     context: int | None = None
+    overbilled: int | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -93,7 +95,7 @@ def _sound(known: Capabilities) -> bool:
     """Whether every number is one and every word is one: the file may have been edited."""
     numbers = (
         *(known.reasoning_tokens, known.reasoning_share, known.first_reply_s),
-        *(known.requests_per_minute, known.tokens_per_minute, known.context),
+        *(known.requests_per_minute, known.tokens_per_minute, known.context, known.overbilled),
     )
     return (
         all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)

@@ -19,7 +19,6 @@ request allowed stops the model (see `breaker`).
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import random
 from collections.abc import Callable, Mapping
@@ -112,14 +111,19 @@ class HttpChatModel:
     def __repr__(self) -> str:
         return f"HttpChatModel({self.spec.name!r}, provider={self.spec.provider!r})"
 
+    @property
+    def overbilled(self) -> int | None:
+        """The output tokens of a bill above what its request allowed, after which nothing more is sent."""
+        return self._breaker.overbilled or self.known.overbilled
+
     async def close(self) -> None:
         """Do nothing: connections belong to the account, which other models may be using."""
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
-        if (refusal := self._breaker.refusal()) is not None:
-            return dataclasses.replace(refusal, started_at=self._now())
         known = self.known
+        if (refusal := self._breaker.refusal(known, self._now())) is not None:
+            return refusal
         try:
             call = self._wire.build(self.spec, request, self._key, known)
         except UnsupportedConstraint as error:
@@ -150,8 +154,8 @@ class HttpChatModel:
             except (BudgetSpent, NotSent):
                 if tally.last is not None:
                     return tally.close(loop.time())
-                if (refusal := self._breaker.refusal()) is not None:
-                    return dataclasses.replace(refusal, started_at=self._now())
+                if (refusal := self._breaker.refusal(asked.known, self._now())) is not None:
+                    return refusal
                 raise
 
     async def _attempt(self, asked: _Asked, tally: Tally) -> Attempt:

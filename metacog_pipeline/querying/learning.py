@@ -82,6 +82,7 @@ class Learnt:
             self.known = replace(
                 self.known, **{name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
             )
+        self.known = replace(self.known, overbilled=getattr(self.model, "overbilled", self.known.overbilled))
         if self.home is None or replace(self.known, server=None, context=None) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.asked_as)
@@ -125,5 +126,6 @@ def _with_others(known: Capabilities, kept: Capabilities | None) -> Capabilities
         refused_modes=known.refused_modes | kept.refused_modes,
         reasons=known.reasons or kept.reasons,
         reasoning_tokens=most if known.reasoning_tokens is not None else kept.reasoning_tokens,
+        overbilled=known.overbilled or kept.overbilled,
         first_reply_s=kept.first_reply_s if kept.first_reply_s is not None else known.first_reply_s,
     )

@@ -93,9 +93,10 @@ def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(
     )
     assert (second.attempts, second.cost_usd, len(provider.requests)) == (0, 0.0, 1)
     line = second.error_message or ""
-    assert "5,000 output tokens where the request allowed 50" in line
+    assert "billed 5,000 output tokens, more than a request allowed" in line
     assert "thinking_tokens" in line
-    assert caplog.text.count("5,000 output tokens") == 1
+    assert caplog.text.count("5,000 output tokens where the request allowed 50") == 1
+    assert model.overbilled == 5000
 
 
 def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(
@@ -110,6 +111,14 @@ def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_
     kept = [one for one in completions if one.status is Status.OK]
     assert len(kept) == len(provider.requests) == 3
     assert all(one.error_code == OVERBILLED for one in completions if one.status is not Status.OK)
+
+
+def test_a_model_known_to_bill_too_much_is_not_asked(virtual: Run, bench: Any) -> None:
+    provider = bench.provider()
+    model = bench.model(provider, known=Capabilities(overbilled=5000))
+    completion = virtual(model.complete(bench.request()))
+    assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, OVERBILLED)
+    assert provider.requests == []
 
 
 def test_other_models_of_the_session_go_on(virtual: Run, bench: Any) -> None:
