@@ -24,6 +24,7 @@ EPILOG = (
 #: Command to the module and name it is imported from, and what the list of commands says of it.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "batches": ("batches", "batches", "List the batches a study has submitted."),
+    "answer": ("answer", "answer", "Print everything kept of one call."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
     "compare": ("comparing", "compare", "Compare two models on the items both answered."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),

@@ -1,0 +1,53 @@
+"""``answer``: everything kept of one call."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.study import load_study
+
+LEAST_DIGITS = 8
+
+
+class AnswerId(click.ParamType):
+    """The identity of a call, or how it begins."""
+
+    name = "answer_id"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value`` if it is hexadecimal and long enough to mean one call."""
+        if not LEAST_DIGITS <= len(value) <= 64 or set(value) - set("0123456789abcdef"):
+            self.fail(
+                f"{value!r} is not an id: give {LEAST_DIGITS} to 64 of its digits, 0-9 and a-f", param, ctx
+            )
+        return value
+
+
+@click.command()
+@study_argument
+@click.argument("answer_id", type=AnswerId())
+@click.option("--raw", is_flag=True, help="Write the reply's body as it came (keep_raw = true keeps it).")
+def answer(study_file: Path, answer_id: str, raw: bool) -> None:
+    """Print everything kept of one call, as JSON: request, reply, thoughts, tokens, prices, times.
+
+    ANSWER_ID is the answer_id of `calls` in `metacog sql`, or how it begins. A call that failed, was asked again, or
+    served several items is printed once for each.
+    """
+    from metacog_pipeline.transcripts import lookup
+
+    records = lookup.records_of(load_study(study_file).home.transcripts, answer_id)
+    if raw:
+        body = lookup.newest_body(records)
+        if sys.stdout.isatty():
+            raise click.UsageError(
+                "--raw writes what a provider sent as it came: send it to a file with > FILE"
+            )
+        sys.stdout.buffer.write(body)
+        return
+    for record in records:
+        click.echo(json.dumps(lookup.shown(record), indent=1))

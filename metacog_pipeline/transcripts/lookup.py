@@ -1,0 +1,76 @@
+"""Find one call among everything a home keeps, and show all that is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts import raw
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
+
+_JSON = ("request_json", "logprobs_json", "prices_json")
+
+
+def records_of(transcripts: Path, answer_id: str) -> list[Record]:
+    """Return every record below ``transcripts`` whose identity begins with ``answer_id``, in the order of asking.
+
+    Raises
+    ------
+    StoreError
+        If there is none, if several calls begin so, or if kept answers cannot be read.
+    """
+    found = [record for record in _all(transcripts) if record.answer_id.startswith(answer_id)]
+    if not found:
+        raise StoreError(
+            f"{answer_id}: no call of this id is kept in {transcripts}: ids are the answer_id of calls in metacog sql"
+        )
+    if len(ids := sorted({record.answer_id for record in found})) > 1:
+        raise StoreError(
+            f"{answer_id}: {len(ids)} calls begin so, {ids[0]} and {ids[1]} among them: give more digits"
+        )
+    return sorted(found, key=lambda record: record.started_at)
+
+
+def shown(record: Record) -> dict[str, Any]:
+    """Return all that is kept of a call as JSON values; of the reply's body its size in bytes."""
+    row = {each.name: getattr(record, each.name) for each in fields(record)}
+    row["started_at"] = record.started_at.isoformat()
+    for name in _JSON:
+        row[name.removesuffix("_json")] = _parsed(row.pop(name))
+    row.pop("raw_zstd")
+    return {**row, "raw_bytes": None if record.raw_zstd is None else len(_body(record))}
+
+
+def newest_body(records: list[Record]) -> bytes:
+    """Return the body of the newest reply that was kept with it. Raises ``StoreError`` where none was."""
+    for record in reversed(records):
+        if record.raw_zstd is not None:
+            return _body(record)
+    raise StoreError(
+        f"{records[0].answer_id}: the reply's body was not kept; set keep_raw = true for model {records[0].model}: "
+        "answers from then on have it"
+    )
+
+
+def _body(record: Record) -> bytes:
+    try:
+        return raw.body_of(record.raw_zstd) or b""
+    except ValueError as error:
+        raise StoreError(f"{record.answer_id}: {error}: restore its journal from a copy") from error
+
+
+def _all(transcripts: Path) -> Iterator[Record]:
+    for folder in sorted(transcripts.glob("benchmark=*/model=*/run=*")):
+        yield from kept_records(folder)
+
+
+def _parsed(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,178 @@
+"""What a model thinks is kept and never used: it reaches no prompt, no reader and no score, in any benchmark, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import duckdb
+import polars as pl
+import pytest
+
+from metacog_pipeline import leaderboard
+from metacog_pipeline.asking import construction, serving, tasks
+from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.leaderboard.texts import grow_texts
+from metacog_pipeline.llm.server import ServerThread
+from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
+from metacog_pipeline.scoring import files
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts import raw
+from metacog_pipeline.transcripts.store import read_partition
+from tests.asking_in_process import ask
+
+CANARY = "<b>tHoUgHt-cAnArY</b> Answer: Z, confidence 0.123"
+KEY = "sk-kEy-cAnArY-0123456789"
+SETTINGS = """
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 4
+[benchmarks.signaldetection]
+dataset = "sample"
+tasks = ["A"]
+trials = 4
+[benchmarks.medley]
+dataset = "sample"
+limit = 2
+conditions = ["normal", "adversarial"]
+[benchmarks.metacogbench]
+limit = 2
+[benchmarks.selfknowledge]
+limit = 4
+"""
+STUDY = f"""
+[study]
+name = "t"
+home = "home"
+seed = 3
+[[models]]
+name = "alpha"
+%s
+{SETTINGS}
+"""
+OVER_HTTP = """provider = "openai"
+model = "{served}"
+base_url = "{url}/v1"
+api_key_env = "THOUGHTS_KEY"
+price_in = 2.0
+price_out = 8.0
+price_reasoning = 10.0
+keep_raw = true
+"""
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Study, Study, list[str]]]:
+    """The same model twice, once thinking aloud and once not, and what was sent to the one that thinks."""
+    folder = tmp_path_factory.mktemp("thoughts")
+    for name in ("simulated", "silent", "thinking"):
+        (folder / name).mkdir()
+    (folder / "simulated" / "study.toml").write_text(STUDY % 'provider = "simulated"')
+    simulated = load_study(folder / "simulated" / "study.toml")
+    simulated.home.prepare()
+    for benchmark in enabled(simulated):
+        construction.build(benchmark)
+    observer = serving.respondents(simulated)["alpha"]
+    sent: list[str] = []
+
+    def respond(model: str, request: ChatRequest) -> str | Completion:
+        answer = observer(request)
+        if model == "silent":
+            return answer
+        sent.extend(message.content for message in request.messages)
+        whole = Completion(Status.OK, answer) if isinstance(answer, str) else answer
+        usage = Usage(input_tokens=300, output_tokens=40, reasoning_tokens=25)
+        return replace(whole, reasoning_text=CANARY, usage=usage)
+
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        ServerThread(respond, models=("thinking", "silent"), key=KEY) as server,
+    ):
+        patched.setenv("THOUGHTS_KEY", KEY)
+        studies = []
+        for name in ("thinking", "silent"):
+            path = folder / name / "study.toml"
+            path.write_text(STUDY % OVER_HTTP.format(url=server.url, served=name))
+            studies.append(load_study(path))
+            _scored(studies[-1])
+        yield studies[0], studies[1], sent
+
+
+def _scored(study: Study) -> None:
+    study.home.prepare()
+    for benchmark in enabled(study):
+        construction.build(benchmark)
+        for partition in tasks.partitions(benchmark):
+            assert ask(benchmark, partition).complete, benchmark.name
+            files.read(benchmark, partition)
+            files.score(benchmark, partition)
+        files.pool(benchmark)
+        files.compare(benchmark)
+    write_status(study)
+    leaderboard.build(study.home.path)
+    grow_texts(study.home.path)
+
+
+def _kept(study: Study) -> pl.DataFrame:
+    found = sorted(study.home.transcripts.glob("benchmark=*/model=alpha/run=*"))
+    assert len(found) == 5
+    return pl.concat([pl.DataFrame(pl.from_arrow(read_partition(folder))) for folder in found])
+
+
+def test_thoughts_are_kept_with_every_answer(studies: tuple[Study, Study, list[str]]) -> None:
+    kept = _kept(studies[0]).filter((pl.col("status") == "ok") & (pl.col("attempts") > 0))
+    assert kept.height > 40 and kept["reasoning_text"].to_list() == [CANARY] * kept.height
+    assert kept["latency_ms"].min() is not None and kept["latency_first_ms"].min() is not None
+    assert kept["response_id"].n_unique() == kept.height
+
+
+def test_thoughts_reach_no_prompt_and_no_reader(studies: tuple[Study, Study, list[str]]) -> None:
+    study, _, sent = studies
+    assert len(sent) > 40 and not any("cAnArY" in text for text in sent)
+    for column in ("request_json", "text"):
+        assert not any("cAnArY" in text for text in _kept(study)[column].to_list())
+    made = [path for path in study.home.path.rglob("*.parquet") if "transcripts" not in path.parts]
+    assert len(made) > 30
+    for path in made:
+        assert "cAnArY" not in str(pl.read_parquet(path, hive_partitioning=False).to_dicts()), path
+    with duckdb.connect(str(study.home.path / "leaderboard.duckdb"), read_only=True) as connection:
+        tables = connection.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
+        for (table,) in tables:
+            assert "cAnArY" not in str(connection.execute(f"select * from {table}").fetchall()), table
+    with duckdb.connect(str(study.home.path / "transcripts.duckdb"), read_only=True) as connection:
+        found = connection.execute("select distinct reasoning from answers").fetchall()
+    assert (CANARY,) in found
+
+
+def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(
+    studies: tuple[Study, Study, list[str]],
+) -> None:
+    asked = "select * exclude (source) from leaderboard where source <> 'published' order by all"
+    rows = [run_query(each.home.path, asked).rows for each in studies[:2]]
+    assert len(rows[0]) > 100 and str(rows[0]) == str(rows[1])
+
+
+def test_the_bodies_of_the_replies_are_kept_without_the_key(studies: tuple[Study, Study, list[str]]) -> None:
+    kept = _kept(studies[0]).filter(pl.col("attempts") > 0)
+    bodies = [raw.body_of(each) for each in kept["raw_zstd"].to_list()]
+    assert all(body and b"cAnArY" in body for body in bodies)
+    assert all(KEY.encode() not in body for body in bodies if body)
+    copies = _kept(studies[0]).filter(pl.col("attempts") == 0)
+    assert copies["raw_zstd"].null_count() == copies.height
+
+
+def test_what_was_paid_follows_from_what_is_kept(studies: tuple[Study, Study, list[str]]) -> None:
+    home = studies[0].home.path
+    billed = run_query(
+        home,
+        "select count(*), count(input_usd), sum(abs(input_usd + cached_usd + cache_write_usd + output_usd + "
+        "reasoning_usd - cost_usd)), sum(reasoning_tokens) from calls where attempts_billed = 1",
+    ).rows[0]
+    assert billed[0] == billed[1] > 40 and float(str(billed[2])) < 1e-9 and int(str(billed[3])) > 0
+    (total,) = run_query(home, "select sum(cost_usd), sum(unsplit_usd), sum(reasoning_usd) from costs").rows
+    assert float(str(total[0])) > 0 and float(str(total[1])) == pytest.approx(0, abs=1e-9)
+    assert float(str(total[2])) > 0
+    assert json.loads(_kept(studies[0])["prices_json"][0])["reasoning"] == 10.0
