@@ -14,7 +14,7 @@ from metacog_pipeline.study import load_study
 LEAST_DIGITS = 8
 
 
-class AnswerId(click.ParamType):
+class AnswerId(click.ParamType[str]):
     """The identity of a call, or how it begins."""
 
     name = "answer_id"
