@@ -10,6 +10,7 @@ from pathlib import Path
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
+from metacog_pipeline.llm.wire import caching
 from metacog_pipeline.querying.asking import Profile, sampling_for
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, Task
@@ -77,6 +78,17 @@ class PromptCache:
         repeated = found // BYTES_PER_TOKEN if found >= LEAST_CACHED_TOKENS * BYTES_PER_TOKEN else 0
         return repeated, (total - repeated if total >= LEAST_CACHED_TOKENS else 0)
 
+    def take_marked(self, request: ChatRequest) -> tuple[int, int]:
+        """Return the same for a provider that keeps only the starts that are marked (Anthropic)."""
+        repeated = longest = 0
+        for start, tokens in caching.marked_starts(request):
+            mark = hashlib.blake2b(start.encode(errors="surrogatepass"), digest_size=16).digest()
+            longest = max(longest, tokens)
+            if mark in self.starts:
+                repeated = max(repeated, tokens)
+            self.starts.add(mark)
+        return repeated, longest - repeated
+
 
 @dataclass(slots=True)
 class DryAsker:
@@ -131,7 +143,8 @@ class DryAsker:
         self.last_tokens = sum(estimate_tokens(message.content) for message in messages), tokens_out
         if first_time:
             self._count()
-            repeated, new = self.cache.take(messages)
+            marks = self.spec.provider == "anthropic"
+            repeated, new = self.cache.take_marked(request) if marks else self.cache.take(messages)
             self.estimate.tokens_repeated += repeated
             self.estimate.tokens_new += new
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))

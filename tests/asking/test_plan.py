@@ -13,7 +13,7 @@ from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Message
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import CostEstimate, DryAsker, PromptCache
@@ -234,3 +234,15 @@ def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path: Path) 
     assert pricing.online(ModelSpec(name="m", provider="openai", model="x"), done, None) == pricing.Price(
         0, 0
     )
+
+
+def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_expected_to_be_kept() -> None:
+    cache = PromptCache()
+    rules = Message("system", "rule " * 1200)
+
+    def take(*said: Message) -> tuple[int, int]:
+        return cache.take_marked(ChatRequest(said, Sampling()))
+
+    assert take(rules, Message("user", "one")) == (0, 1500)
+    assert take(rules, Message("user", "two")) == (1500, 0)
+    assert take(Message("user", "long " * 5000)) == (0, 0)

@@ -187,10 +187,11 @@ def conversation(*said: str, system: str = "") -> ChatRequest:
         (conversation(LONG), False, None),  # nobody knows yet that it goes on
         (conversation("q", system=LONG), True, None),
         (conversation("q", "a", "q"), False, None),
-        (conversation(LONG, "a", "q"), False, 1),
+        (conversation(LONG, "a", "q"), False, None),  # most conversations have two steps
         (conversation(LONG, "a", "q", "b", "q"), False, 3),
-        (conversation(LONG, "a", "q", " ", "q"), False, 1),  # an empty turn cannot be marked
-        (conversation("q", "a", "q", system=LONG), True, 1),
+        (conversation(LONG, "a", "q", " ", "q", "b", "q"), False, 5),
+        (conversation(LONG, "a", "q", "b", "q", " ", "q"), False, 3),  # an empty turn cannot be marked
+        (conversation("q", "a", "q", "b", "q", system=LONG), True, 3),
     ],
 )
 def test_what_later_calls_share_is_told_from_the_request(
@@ -211,10 +212,10 @@ def test_what_later_calls_share_is_told_from_the_request(
 
 
 def test_what_is_marked_says_the_same_words() -> None:
-    body = sent("anthropic", conversation(LONG, "a", "q", system=LONG))
+    body = sent("anthropic", conversation(LONG, "a", "q", "b", "q", system=LONG))
     assert body["system"][0]["text"] == LONG
     assert [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]] == [
-        LONG, "a", "q"]  # fmt: skip
+        LONG, "a", "q", "b", "q"]  # fmt: skip
 
 
 def test_steps_of_one_long_conversation_have_one_key_at_openai_and_others_have_others() -> None:
@@ -233,3 +234,11 @@ def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider: str) -
     name = "messages" if provider == "openai" else "contents"
     first, second = (sent(provider, conversation(*said)) for said in [(LONG,), (LONG, "a", "q")])
     assert second[name][: len(first[name])] == first[name]
+
+
+def test_what_is_marked_is_what_the_plan_expects_to_be_kept() -> None:
+    starts = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", system=LONG))
+    later = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", "c", "q", system=LONG))
+    assert [tokens for _, tokens in starts] == [1500, 3003]
+    assert starts[0] == later[0]
+    assert caching.marked_starts(conversation(LONG)) == []

@@ -1,9 +1,9 @@
 """Which part of a prompt later calls will share, told from the request alone.
 
 A provider's prompt cache pays where calls begin with the same long text. Two kinds do: calls under one long system
-prompt, and the steps of one conversation, each of which repeats all turns before it. A conversation with an answer in it
-has shown that it goes on; the turns up to its last answer are what the next step repeats, and what examples put before
-every question share.
+prompt, and the steps of one conversation, each of which repeats all turns before it. A conversation with two answers in it
+has shown that it goes on, or begins with examples: the turns up to its last answer are what the next step repeats, or every
+other question shares. With one answer it most often ends there, and writing what nobody reads costs a quarter more.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.costs import LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.types import ChatRequest
+
+ANSWERS_OF_A_SERIES = 2  # in a conversation that is expected to go on
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,28 @@ def shared_prefix(request: ChatRequest) -> SharedPrefix:
     """Return which parts of ``request`` are long enough to be cached and likely to come again."""
     size = sum(estimate_tokens(m.content) for m in request.messages if m.role == "system")
     system = size >= LEAST_CACHED_TOKENS
-    turns = [m for m in request.messages if m.role != "system"]
-    last = None
-    for place, message in enumerate(turns):
+    last, answers = None, 0
+    for place, message in enumerate(m for m in request.messages if m.role != "system"):
         size += estimate_tokens(message.content)
-        if message.role == "assistant" and message.content.strip() and size >= LEAST_CACHED_TOKENS:
-            last = place
+        if message.role == "assistant" and message.content.strip():
+            answers += 1
+            if answers >= ANSWERS_OF_A_SERIES and size >= LEAST_CACHED_TOKENS:
+                last = place
     return SharedPrefix(system, last)
+
+
+def marked_starts(request: ChatRequest) -> list[tuple[str, int]]:
+    """Return what a provider that keeps only what is marked would keep of ``request``: each start and its tokens."""
+    shared = shared_prefix(request)
+    said = [m for m in request.messages if m.role == "system"]
+    turns = [m for m in request.messages if m.role != "system"]
+    ends = ([said] if shared.system else []) + (
+        [] if shared.turn is None else [said + turns[: shared.turn + 1]]
+    )
+    return [
+        (canonical_json([[m.role, m.content] for m in start]), sum(estimate_tokens(m.content) for m in start))
+        for start in ends
+    ]
 
 
 def conversation_key(request: ChatRequest) -> str | None:
