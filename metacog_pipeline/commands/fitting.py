@@ -36,6 +36,9 @@ FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
     "--bins", type=click.IntRange(1, 1000), help="Trials: cut confidence into this many quantile bins."
 )
 @click.option(
+    "--alternatives", metavar="M|COL", help="Trials known as right or wrong: among how many, or the column."
+)
+@click.option(
     "--padding", default="none", show_default=True, help="Add to each count: none, auto (1/2K), a number."
 )
 @click.option("--s", "slope", default="1", show_default=True, help="sd(S1)/sd(S2), a number, or zroc.")
@@ -71,6 +74,7 @@ def fit(
     labels: str | None,
     ratings: int | None,
     bins: int | None,
+    alternatives: str | None,
     padding: str,
     slope: str,
     conditional: bool,
@@ -85,12 +89,12 @@ def fit(
 
     FILE is a table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first,
     S2 with highest confidence last) or wide as nR_S1_1, nR_S1_2, …; other columns name the cell. Or it is a table of
-    trials: --confidence with --stimulus and --response, or with --correct. Where the response is not binary, correct and
-    wrong answers are folded into the two-alternative equivalent, d' = 2 z(accuracy), and `method` says so.
+    trials: --confidence with --stimulus and --response, or with --correct. Where the response is not binary, what is
+    fitted is the efficiency of a choice among --alternatives, a number or a column, and confidence may have any scale.
 
     Every number has an interval and n, or a status that says why not.
     """
-    columns = _columns(confidence, stimulus, correct, response, groups, labels, ratings, bins)
+    columns = _columns(confidence, stimulus, correct, response, groups, labels, ratings, bins, alternatives)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
     options = Options(_padding(padding), _slope(slope), conditional, bootstrap, seed, bayes)
@@ -114,6 +118,7 @@ def _columns(
     labels: str | None,
     ratings: int | None,
     bins: int | None,
+    alternatives: str | None,
 ) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
     given: dict[str, object] = {
@@ -122,7 +127,7 @@ def _columns(
         "--response": response,
         "--labels": labels,
     }
-    given |= {"--group": groups or None, "--ratings": ratings, "--bins": bins}
+    given |= {"--group": groups or None, "--ratings": ratings, "--bins": bins, "--alternatives": alternatives}
     if confidence is not None:
         if stimulus is None and correct is None:
             raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
@@ -130,7 +135,9 @@ def _columns(
             raise StudyError(
                 "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
             )
-        return Columns(confidence, stimulus, correct, response, groups, ratings, bins, _labels(labels))
+        return Columns(
+            confidence, stimulus, correct, response, groups, ratings, bins, _labels(labels), alternatives
+        )
     if any(value is not None for value in given.values()):
         names = ", ".join(name for name, value in given.items() if value is not None)
         raise StudyError(f"{names}: for trials give --confidence too")

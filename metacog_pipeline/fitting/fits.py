@@ -2,7 +2,8 @@
 
 Every number leaves as one row with its interval and n, or with the reason it has none. Intervals of d', c, c' and ln beta
 are those of the delta method, of AUROC2 DeLong's, of meta-d' and its relatives those of the two-stage delta method or,
-on demand, percentiles of resampled trials. Nothing is padded unless asked for, and the method says when it was.
+on demand, percentiles of resampled trials; those of a choice among m alternatives are told in `scoring.efficiency`.
+Nothing is padded unless asked for, and the method says when it was.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from metacog_pipeline.fitting.tables import (
     has_counts,
     read_table,
 )
+from metacog_pipeline.scoring import efficiency
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
-from metacog_pipeline.stats.folded import estimate, metad_of_correct_cells
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.metad import MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import REASONS
 from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.type1 import type1, zroc_slope
 from metacog_pipeline.stats.type2 import auroc2
 
 Floats = NDArray[np.float64]
-NOT_FOLDED = "no Bayesian model of folded answers"
+NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "dropped", "method", "status")
 # Resampled tables fitted together: bounds memory.
 _BATCH = 20_000
@@ -93,9 +95,11 @@ def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
         batches = cells_from_counts(path, frame)
     else:
         batches = [cells_from_trials(path, frame, columns)]
-    if any(batch.folded for batch in batches) and (options.s != 1 or options.conditional):
+    if any(batch.choices is not None for batch in batches) and (
+        options.s != 1 or options.conditional or options.padding or options.n_boot
+    ):
         raise StudyError(
-            f"{path}: --s and --conditional need a binary response; folded answers are alike by construction"
+            f"{path}: --s, --conditional, --padding and --bootstrap need a binary response; leave them out"
         )
     if options.bayes and options.s != 1:
         raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")
@@ -131,12 +135,9 @@ def fit_batch(cells: CountTable, options: Options) -> list[dict[str, Estimate]]:
         table = padded(raw, amount) if amount else raw
     except ValueError as error:
         raise StudyError(f"--padding: {error}") from None
-    if cells.outcomes is not None:
-        fits = metad_of_correct_cells(
-            cells.outcomes, padding=amount, n_boot=options.n_boot, seed=options.seed
-        )
-    else:
-        fits = _binary(raw, table, options)
+    if cells.choices is not None:
+        return [_chosen(cells, cell, options) for cell in range(raw.cells)]
+    fits = _binary(raw, table, options)
     area = auroc2(raw)
     found = []
     for cell in range(raw.cells):
@@ -146,6 +147,14 @@ def fit_batch(cells: CountTable, options: Options) -> list[dict[str, Estimate]]:
             of_cell |= _posterior(cells, cell, options)
         found.append(of_cell)
     return found
+
+
+def _chosen(cells: CountTable, cell: int, options: Options) -> dict[str, Estimate]:
+    """Return the estimates of answers known as right or wrong only."""
+    assert cells.choices is not None and cells.areas is not None
+    (fitted,) = efficiency.estimates([cells.choices[cell]])
+    found = {"accuracy": _accuracy(cells.table, cell), "auroc2": cells.areas[cell], **fitted}
+    return found | (_posterior(cells, cell, options) if options.bayes else {})
 
 
 def _binary(raw: Counts, table: Counts, options: Options) -> list[dict[str, Estimate]]:
@@ -166,7 +175,7 @@ def _binary(raw: Counts, table: Counts, options: Options) -> list[dict[str, Esti
         for name, (values, errors, status) in numbers.items():
             reason = REASONS.get(str(status[cell]), str(status[cell])) or OK
             draws = None if drawn is None else drawn[name][:, cell]
-            of_cell[name] = estimate(float(values[cell]), float(errors[cell]), n, label, reason, draws)
+            of_cell[name] = _estimate(float(values[cell]), float(errors[cell]), n, label, reason, draws)
         found.append(of_cell)
     return found
 
@@ -184,6 +193,25 @@ def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
             numbers[f"meta_d_{name}"] = (side.meta_da, side.se_meta_d, side.status)
             numbers[f"m_ratio_{name}"] = (side.m_ratio, none, side.status)
     return numbers
+
+
+def _estimate(value: float, error: float, n: int, method: str, status: str, draws: Floats | None) -> Estimate:
+    """Return a fitted number with the interval of its draws ``(B,)``, or else of its standard error."""
+    name = f"{method}, delta" if draws is None else f"{method}, bootstrap of {len(draws)}"
+    if not np.isfinite(value) or status != OK:
+        return unavailable(n, name, status if status != OK else "no finite value")
+    if draws is None:
+        if not np.isfinite(error):
+            return Estimate(value, None, None, n, name, "no standard error")
+        half = Z95 * error
+        return Estimate(value, value - half, value + half, n, name, OK, error)
+    finite = draws[np.isfinite(draws)]
+    if len(finite) < len(draws):
+        name = f"{name}, {len(finite)} usable"
+    low, high = resampling.interval(draws)
+    if low is None or high is None:
+        return Estimate(value, None, None, n, name, MOSTLY_UNDEFINED)
+    return Estimate(value, low, high, n, name, OK, float(finite.std()))
 
 
 def _resampled(raw: Counts, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
@@ -212,9 +240,9 @@ def _accuracy(table: Counts, cell: int) -> Estimate:
 
 
 def _posterior(cells: CountTable, cell: int, options: Options) -> dict[str, Estimate]:
-    if cells.folded:
+    if cells.choices is not None:
         n = round(float(cells.table.n[cell]))
-        return {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_FOLDED) for name in ("meta_d", "m_ratio")}
+        return {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_BINARY) for name in ("meta_d", "m_ratio")}
     label = repr(sorted(cells.names[cell].items()))
     one = cells.table.take(cell)
     try:

@@ -5,8 +5,8 @@ or the wide columns ``nR_S1_1`` … ``nR_S1_2K`` and ``nR_S2_1`` …; every othe
 of trials names its columns by option; a trial that cannot be used is dropped and counted in its cell.
 
 Where trials say ``correct`` instead of the stimulus, the stimulus is derived: the response if correct, the other one if
-not. Where responses are not binary (letters, several options) or not given at all, correct and wrong answers are folded
-into the two-alternative equivalent, see :mod:`metacog_pipeline.stats.folded`.
+not. Where responses are not binary (letters, several options) or not given at all, what is fitted is the efficiency of a
+choice among as many alternatives as ``--alternatives`` says, see :mod:`metacog_pipeline.stats.mafc`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.scoring.efficiency import Choices, choices
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import Counts, counts, counts_from_trials
-from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.stats.folded import fold
+from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ONE_LEVEL, Estimate, unavailable
+from metacog_pipeline.stats.mafc.companions import auroc2_interval
+from metacog_pipeline.stats.mafc.fit import groups
+from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.type2 import bin_confidence
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
@@ -56,10 +59,8 @@ class CountTable:
         One mapping of id column to text per cell.
     table
         Their counts, raw.
-    folded
-        Shape of the data: whether correct and wrong answers were folded for want of a binary response.
-    outcomes
-        Folded cells only: answers ``(cells, K, 2)`` by confidence, wrong before correct.
+    choices
+        Of answers known as right or wrong only: those of each cell by alternatives and confidence; else None.
     areas
         AUROC2 from confidence that was never binned, one per cell, or None where the ratings are all there is.
     note
@@ -68,8 +69,7 @@ class CountTable:
 
     names: tuple[Mapping[str, str], ...]
     table: Counts
-    folded: bool = False
-    outcomes: Floats | None = None
+    choices: tuple[Choices, ...] | None = None
     areas: tuple[Estimate, ...] | None = None
     note: str = ""
 
@@ -86,6 +86,7 @@ class Columns:
     ratings: int | None = None
     bins: int | None = None
     labels: tuple[str, str] | None = None
+    alternatives: str | None = None  # a number, or the column that holds one
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -158,30 +159,113 @@ def cells_from_trials(path: Path, frame: pl.DataFrame, columns: Columns) -> Coun
 
     Raises StudyError for a column that is not there or holds nothing usable, or confidence whose scale cannot be told.
     """
-    wanted = (columns.confidence, columns.stimulus, columns.correct, columns.response, *columns.groups)
+    wanted = [columns.confidence, columns.stimulus, columns.correct, columns.response, *columns.groups]
+    if columns.alternatives is not None and not columns.alternatives.isdecimal():
+        wanted.append(columns.alternatives)
     for name in wanted:
         if name is not None and name not in frame.columns:
             there = ", ".join(map(repr, frame.columns))[:300]
             raise StudyError(f"{path}: no column {name!r}; the columns are: {there}")
     names, group = _groups(frame, columns.groups)
     confidence = _numbers(path, frame, columns.confidence)
-    rating, ratings, note = _ratings(path, columns, confidence, group)
     correct, response, stimulus = _answers(path, frame, columns)
     if response is None or stimulus is None:
         assert correct is not None
-        stimulus, answer = np.ones(len(correct)), correct
-        # With every stimulus called S2, "response S2" is "correct": the counts hold wrong and correct by confidence.
-        table = counts_from_trials(stimulus, answer, rating, ratings, group, len(names))
-        right, wrong = table.n_s2[:, ratings:], table.n_s2[:, :ratings][:, ::-1]
-        outcomes = np.stack([wrong, right], axis=2)
-        folded = fold(outcomes)
-        table = Counts(folded.n_s1, folded.n_s2, table.dropped)
-        note = f"{note}; no binary response: correct and wrong folded into the two-alternative equivalent"
-    else:
-        table = counts_from_trials(stimulus, response, rating, ratings, group, len(names))
-        outcomes, answer = None, np.where(np.isnan(stimulus + response), np.nan, stimulus == response)
+        return _choices(path, frame, columns, names, group, confidence, correct)
+    if columns.alternatives is not None:
+        raise StudyError(
+            f"{path}: --alternatives is for answers known as right or wrong only; these are binary"
+        )
+    rating, ratings, note = _ratings(path, columns, confidence, group)
+    table = counts_from_trials(stimulus, response, rating, ratings, group, len(names))
+    answer = np.where(np.isnan(stimulus + response), np.nan, stimulus == response)
     areas = _areas(confidence, rating, answer, group, len(names)) if columns.bins is not None else None
-    return CountTable(names, table, outcomes is not None, outcomes, areas, note)
+    return CountTable(names, table, None, areas, note)
+
+
+def _choices(
+    path: Path,
+    frame: pl.DataFrame,
+    columns: Columns,
+    names: tuple[Mapping[str, str], ...],
+    group: NDArray[np.int64],
+    confidence: Floats,
+    correct: Floats,
+) -> CountTable:
+    """Return the cells of answers known as right or wrong, confidence on any scale unless it was to be cut."""
+    if columns.bins is not None or columns.ratings is not None:
+        rating, ratings, note = _ratings(path, columns, confidence, group)
+        stated = np.where((rating >= 1) & (rating <= ratings), rating, np.nan)
+    else:
+        stated, note = confidence, "confidence as it is, on any scale"
+    m, told = _alternatives(path, frame, columns.alternatives)
+    usable = ~np.isnan(stated) & np.isin(correct, (0, 1))
+    made, areas = [], []
+    for cell in range(len(names)):
+        rows = usable & (group == cell)
+        right = correct[rows].astype(np.int64)
+        made.append(_chosen(stated[rows], right, m[rows]))
+        areas.append(_area(confidence[rows], right))
+    dropped = np.bincount(group[~usable], minlength=len(names))
+    table = _plain_counts(group[usable], correct[usable], len(names), dropped)
+    return CountTable(names, table, tuple(made), tuple(areas), f"{note}; {told}")
+
+
+def _area(confidence: Floats, correct: NDArray[np.int64]) -> Estimate:
+    """Return AUROC2 with the scaled score interval."""
+    method = "scaled score"
+    levels, place = np.unique(confidence, return_inverse=True)
+    if not len(levels) or correct.min() == correct.max():
+        reason = NO_ITEMS if not len(levels) else ALL_CORRECT if correct[0] else ALL_WRONG
+        return unavailable(len(correct), method, reason)
+    right = np.bincount(place, correct, len(levels))
+    found = auroc2_interval(right, np.bincount(place, 1 - correct, len(levels)))
+    if len(levels) == 1:
+        return unavailable(len(correct), method, ONE_LEVEL)
+    return Estimate(found.value, found.low, found.high, len(correct), method)
+
+
+def _chosen(stated: Floats, correct: NDArray[np.int64], m: Floats) -> Choices:
+    """Return the answers of one cell; those whose alternatives are not known have no stratum, but count in the area."""
+    known = ~np.isnan(m)
+    levels, place = np.unique(stated[known], return_inverse=True)
+    right = np.bincount(place, correct[known], len(levels)).astype(float)
+    wrong = np.bincount(place, 1 - correct[known], len(levels)).astype(float)
+    rating = groups(right, wrong)
+    return choices(
+        rating[place] if len(levels) else place.astype(np.int64),
+        correct[known],
+        m[known].astype(np.int64),
+        place,
+        None,
+        int(rating.max(initial=0)) + 1,
+    )
+
+
+def _alternatives(path: Path, frame: pl.DataFrame, told: str | None) -> tuple[Floats, str]:
+    """Return the number of alternatives of each row, NaN where it is not known, and a word about it."""
+    if told is None:
+        return np.full(frame.height, np.nan), "no M-ratio: say among how many with --alternatives"
+    m = np.full(frame.height, float(told)) if told.isdecimal() else _numbers(path, frame, told)
+    wrong = ~np.isnan(m) & ((m < 2) | (m > LARGEST_M) | (m != np.floor(m)))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        where = "--alternatives" if told.isdecimal() else f"column {told!r} row {row + 1}"
+        raise StudyError(
+            f"{path}: {where} is {m[row]:g}; alternatives are whole numbers from 2 to {LARGEST_M}"
+        )
+    missing = int(np.isnan(m).sum())
+    lacking = f", {missing} rows without a number take no part in it" if missing else ""
+    return m, f"efficiency of a choice among {told if told.isdecimal() else 'column ' + told}{lacking}"
+
+
+def _plain_counts(
+    group: NDArray[np.int64], correct: Floats, cells: int, dropped: NDArray[np.int64]
+) -> Counts:
+    """Return right and wrong answers as the hits and misses of one stimulus: what the accuracy is read from."""
+    right = np.bincount(group, correct, cells)
+    wrong = np.bincount(group, 1 - correct, cells)
+    return Counts(np.zeros((cells, 2)), np.stack([wrong, right], axis=1), dropped.astype(np.int64))
 
 
 def _read_text(path: Path, kind: str) -> pl.DataFrame:
@@ -322,7 +406,7 @@ def _example(column: pl.Series) -> str:
 def _answers(
     path: Path, frame: pl.DataFrame, columns: Columns
 ) -> tuple[Floats | None, Floats | None, Floats | None]:
-    """Return (correct, response, stimulus); the last two are None where answers have to be folded."""
+    """Return (correct, response, stimulus); the last two are None where answers are not binary."""
     codes = (
         CODES
         if columns.labels is None

@@ -19,12 +19,12 @@ _MEASURES = {
     "ece": "ECE",
     "brier": "Brier",
     "auroc2": "AUROC2",
-    "meta_d": "meta-d′",
-    "m_ratio": "M-ratio",
+    "eta_mafc": "eta",
+    "m_ratio_mafc": "M-ratio (m alternatives)",
 }
 _ABOUT_CALIBRATION = (
     "One rule for every benchmark that asks for a confidence per item: ECE over ten bins of equal width, Brier score, "
-    "type-2 AUROC, meta-d′ of the two-alternative equivalent. Intervals are over items."
+    "type-2 AUROC; eta and M-ratio where an answer was chosen among known alternatives. Intervals are over items."
 )
 _ABOUT_AGREEMENT = (
     "Spearman's rank correlation over models of measures of different benchmarks, turned so that more is better. "

@@ -1,8 +1,9 @@
 """Measures of confidence computed in one way for every benchmark that has confidence per item.
 
 ECE over ten bins of equal width, Brier score and type-2 AUROC of answers with a stated confidence on a grid of whole
-percents; meta-d′ and M-ratio of the two-alternative equivalent (`stats.folded`). Intervals: the cluster bootstrap over
-items, all runs of an item drawn together; DeLong's for the AUROC.
+percents; d′, meta-d′, M-ratio and eta of items with alternatives to choose from (`scoring.efficiency`). Intervals: the
+cluster bootstrap over items, all runs of an item drawn together; DeLong's for the AUROC; profile likelihood for the
+efficiency of items with one run.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of, levels
-from metacog_pipeline.scoring.two_choice_equivalent import meta_d_estimates
+from metacog_pipeline.scoring import efficiency
+from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, STATISTICS, Floats, cells_of
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.mafc.fit import groups
+from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
 
-VERSION = "1"
+VERSION = "2"
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 
@@ -58,7 +61,7 @@ def _rows(
 ) -> Iterator[dict[str, object]]:
     stated = part.filter(pl.col("confidence").is_not_null())
     patterns = resampling.patterns_of(stated["cluster"].to_numpy(), cells_of(stated), CELLS)
-    for measure, found in measures(patterns, seed, n_boot).items():
+    for measure, found in {**measures(patterns, seed, n_boot), **_efficiency(stated, seed)}.items():
         yield {
             **named,
             "measure": measure,
@@ -79,8 +82,7 @@ def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, E
     totals = patterns.totals.astype(np.float64)
     drawn = resampling.patterns(patterns, n_boot, seed)
     found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
-    found["auroc2"] = auroc_from_patterns(patterns)
-    return {**found, **_meta_d(patterns, totals, drawn)}
+    return {**found, "auroc2": auroc_from_patterns(patterns)}
 
 
 def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) -> Estimate:
@@ -98,12 +100,21 @@ def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) 
     return Estimate(value, low, high, n, method, status, float(np.nanstd(values)))
 
 
-def _meta_d(patterns: Patterns, totals: Floats, drawn: Floats) -> dict[str, Estimate]:
-    level = levels(totals)
-    n_levels = int(level.max()) + 1
-    cell = 2 * np.repeat(level, 2) + np.tile([0, 1], len(level))
-    merge = (cell[:, None] == np.arange(2 * n_levels)).astype(np.float64)
-    table = np.rint(totals @ merge).astype(np.int64).reshape(n_levels, 2)
-    resampled = drawn @ merge if patterns.n_items > 1 else None
-    (found,) = meta_d_estimates([table], [resampled])
+def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:
+    """Return the measures of `efficiency` of the answers whose items had a known number of alternatives."""
+    chosen = stated.filter(pl.col("n_alternatives").is_between(2, LARGEST_M))
+    cells = cells_of(chosen)
+    table = np.bincount(cells, minlength=CELLS).reshape(GRID, 2).astype(float)
+    group = groups(table[:, 1], table[:, 0])
+    clusters = chosen["cluster"].to_numpy()
+    several = chosen.height > chosen["cluster"].n_unique()
+    made = efficiency.choices(
+        group[cells // 2],
+        cells % 2,
+        chosen["n_alternatives"].to_numpy().astype(np.int64),
+        clusters,
+        seed if several else None,
+        int(group.max(initial=0)) + 1,
+    )
+    (found,) = efficiency.estimates([made])
     return found

@@ -52,21 +52,6 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-def levels(totals: Floats, most: int = 5) -> Ints:
-    """Return the level (from 0, rising) of each of the ``GRID`` percents: those used, or ``most`` of like size.
-
-    meta-d′ needs a few ratings. Confidences on a scale of at most ``most`` values are their own ratings; finer ones are
-    cut so that each level has about as many answers.
-    """
-    used = totals[0::2] + totals[1::2]
-    taken = np.flatnonzero(used)
-    if len(taken) <= most:
-        return np.searchsorted(taken, np.arange(GRID), side="right").clip(1, None) - 1
-    before = (np.cumsum(used) - used / 2) / used.sum()
-    found: Ints = np.minimum((before * most).astype(np.int64), most - 1)
-    return found
-
-
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     found: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
     return found

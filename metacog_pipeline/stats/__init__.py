@@ -39,7 +39,6 @@ type2_dprime       d'type2 and its companions from yes/no × correct/wrong
 yes_no             the same with clipped rates; what a yes tells; the graded yes of two logits
 roc                points of the type-2 ROC, densities of confidence, differences of areas
 meta_information   bits confidence tells about correctness: meta-I, RMI, bias correction
-folded             meta-d' where only correct or wrong is known: the two-alternative equivalent
 observers          simulated observers of given d', M-ratio, criterion: expected and drawn counts
 bayes.group        the group model: efficiency of a population
 power              simulated power of M-ratio, d' and criterion differences; trials needed

@@ -139,23 +139,61 @@ def test_labels_say_which_answer_is_which(metacog, trials):
     metacog("fit", path, *STIM).refused_in_one_line("stim", "Old", "--labels")
 
 
-def test_answers_that_are_not_binary_are_folded_and_say_so(metacog, trials):
-    letters = trials.frame.with_columns(letter=pl.Series(list("ABCD") * 300))
+def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(metacog, trials):
+    letters = trials.frame.with_columns(letter=pl.Series(list("ABCD") * 300), options=pl.lit(4))
     path = trials("parquet", letters)
-    for extra in ((), ("--response", "letter")):
-        result = metacog(
-            "fit", path, "--correct", "right", *extra, "--confidence", "conf", "--format", "json"
+    fits = [
+        by_measure(
+            metacog("fit", path, "--correct", "right", *extra, "--confidence", "conf", "--format", "json")
         )
-        found = by_measure(result)
-        assert "c" not in found
-        assert "two-alternative equivalent" in found["meta_d"]["method"] + found["d"]["method"]
-        assert "folded" in result.err
-        assert 0.5 < found["m_ratio"]["value"] < 1.1
-        assert found["m_ratio"]["low"] < found["m_ratio"]["value"] < found["m_ratio"]["high"]
-    for option in (("--s", "1.2"), ("--conditional",)):
-        metacog("fit", path, "--correct", "right", "--confidence", "conf", *option).refused_in_one_line(
-            "folded"
+        for extra in (
+            ("--alternatives", "4"),
+            ("--response", "letter", "--alternatives", "4"),
+            ("--alternatives", "options"),
         )
+    ]
+    assert fits[0] == fits[1] == fits[2]
+    found = fits[0]
+    assert "c" not in found and "m_ratio" not in found
+    ratio = found["m_ratio_mafc"]
+    assert ratio["status"] == "ok" and ratio["low"] < ratio["value"] < ratio["high"]
+    assert found["d_mafc"]["value"] < fits[0]["d_mafc"]["high"]
+    assert "m 4" in ratio["method"]
+
+
+def test_without_a_number_of_alternatives_there_is_an_area_and_a_reason(metacog, trials):
+    result = metacog("fit", trials(), "--correct", "right", "--confidence", "conf", "--format", "json")
+    found = by_measure(result)
+    assert found["auroc2"]["status"] == "ok" and found["m_ratio_mafc"]["value"] is None
+    assert "--alternatives" in result.err
+
+
+@pytest.mark.parametrize(
+    ("m", "said"), [("1", "--alternatives is 1"), ("11", "--alternatives is 11"), ("options", "row 3")]
+)
+def test_alternatives_outside_two_to_ten_are_refused(metacog, trials, m, said):
+    odd = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) == 2).then(1).otherwise(4))
+    metacog(
+        "fit", trials("csv", odd), "--correct", "right", "--confidence", "conf", "--alternatives", m
+    ).refused_in_one_line(said, "from 2 to 10")
+
+
+def test_options_of_a_binary_fit_are_refused_for_choices(metacog, trials):
+    for option in (("--s", "1.2"), ("--conditional",), ("--bootstrap", "10"), ("--padding", "auto")):
+        metacog("fit", trials(), "--correct", "right", "--confidence", "conf", *option).refused_in_one_line(
+            "binary response"
+        )
+
+
+def test_rows_without_alternatives_are_counted_and_take_no_part(metacog, trials):
+    some = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) < 100).then(None).otherwise(5))
+    result = metacog(
+        "fit", trials("csv", some), "--correct", "right", "--confidence", "conf", "--alternatives", "options",
+        "--format", "json",
+    )  # fmt: skip
+    found = by_measure(result)
+    assert found["m_ratio_mafc"]["n"] == found["auroc2"]["n"] - 100
+    assert "100 rows without a number" in result.err
 
 
 def test_unusable_trials_are_dropped_and_counted(metacog, trials):

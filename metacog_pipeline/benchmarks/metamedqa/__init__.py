@@ -27,9 +27,9 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED,
 from metacog_pipeline.benchmarks.metamedqa.construction.steps import STEPS
 from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME
+from metacog_pipeline.benchmarks.metamedqa.items import NAME
 from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
-from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_LEVELS, coded
+from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
 from metacog_pipeline.benchmarks.metamedqa.parsing import response
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
@@ -132,11 +132,15 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         return coded(responses)
 
     def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the responses with letter and confidence; the ratings 1 to 5 become 0 to 1."""
+        """Return the responses with letter and confidence; the ratings 1 to 5 become 0 to 1.
+
+        An item has alternatives where one of A to D is right and the answer is no "I do not know" (see ``measures``).
+        """
+        chosen = (pl.col("_ordinary") == 1) & (pl.col("_letter") != F)
         return responses.filter(status="ok").with_columns(
             correct=pl.col("correct").cast(pl.Float64),
             confidence=(pl.col("confidence") - 1) / (N_LEVELS - 1),
-            n_alternatives=pl.lit(len(LETTERS), pl.Int32),
+            n_alternatives=pl.when(chosen).then(N_ALTERNATIVES).cast(pl.Int32),
             response=pl.col("answer"),
         )
 

@@ -4,6 +4,10 @@ The measures are those of Tables 3 and 4 of the paper and of the public runner, 
 number is what it is. Accuracy is over all items asked: one without a letter counts as wrong. An item with a letter but
 no confidence counts everywhere except in the measures of confidence. ECE and Brier read confidence c as (c - 1)/4;
 the measures ending in ``_fifths`` read it as c/5.
+
+Efficiency (``…_mafc``) is that of a choice among m alternatives, over the items keyed A to D that were answered A to E: E
+("none of the above") is an answer, F ("I do not know") is none, so m is 5. Items keyed E or F have no right option whose
+evidence could be compared. The M-ratio for m = 4 and 6 stands beside it, to see what the choice of m is worth.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.scoring.two_choice_equivalent import meta_d_estimates
+from metacog_pipeline.scoring import efficiency
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
@@ -147,23 +151,43 @@ _OF_LEVELS = {
     "auroc2": "Probability that a right answer is rated above a wrong one.",
     "confidence_levels": "Levels used.",
     "commonest_confidence_share": "Share of the commonest level.",
-    "d_equivalent": "d′ of the equivalent choice of two: 2 z(accuracy).",
-    "meta_d": "d′ that an ideal rater with these ratings has.",
-    "m_ratio": "meta-d′ / d′.",
+    "d_mafc": "d′ behind the accuracy of a choice among 5 (items keyed A to D, answers A to E).",
+    "meta_d_mafc": "d′ of the ideal observer whose confidence would tell as much, choosing among 5.",
+    "m_ratio_mafc": "meta-d′ / d′ of a choice among 5.",
+    "m_ratio_mafc_4": "The same as if there were 4 alternatives.",
+    "m_ratio_mafc_6": "The same as if there were 6 alternatives.",
+    "eta_mafc": "AUROC2 above chance as a share of the ideal observer's with the same accuracy and use of ratings.",
+    "auroc2_ideal": "AUROC2 of the ideal observer of this accuracy.",
 }
-_LABELS = {"ece": "ECE", "auroc2": "AUROC2", "d_equivalent": "d′", "meta_d": "meta-d′", "m_ratio": "M-ratio"}
+N_ALTERNATIVES = 5
+_OTHER_M = (4, 6)
+_EFFICIENCY = frozenset(name for name in _OF_LEVELS if name.endswith(("_mafc", "_4", "_6", "_ideal")))
+_LABELS = {
+    "ece": "ECE",
+    "auroc2": "AUROC2",
+    "d_mafc": "d′ (5 alternatives)",
+    "meta_d_mafc": "meta-d′ (5 alternatives)",
+    "m_ratio_mafc": "M-ratio (5 alternatives)",
+    "m_ratio_mafc_4": "M-ratio (as if 4)",
+    "m_ratio_mafc_6": "M-ratio (as if 6)",
+    "eta_mafc": "eta",
+    "auroc2_ideal": "ideal AUROC2",
+}
 _UNITS: dict[str, tuple[Unit, tuple[float | None, float | None]]] = {
     **{f"{which}_confidence": (Unit.RATING, (1.0, 5.0)) for which in ("mean", "positive", "negative")},
     "confidence_levels": (Unit.COUNT, (0.0, float(N_LEVELS))),
-    **dict.fromkeys(("d_equivalent", "meta_d"), (Unit.SD, (None, None))),
-    "m_ratio": (Unit.RATIO, (None, None)),
+    **dict.fromkeys(("d_mafc", "meta_d_mafc"), (Unit.SD, (None, None))),
+    **dict.fromkeys(
+        ("m_ratio_mafc", "m_ratio_mafc_4", "m_ratio_mafc_6", "eta_mafc"), (Unit.RATIO, (None, None))
+    ),
 }
 _LESS_IS_BETTER = ("false_alarm", "refusal", "ece", "brier")
 _NEITHER_IS = (
     "choice_share",
     "fiction_guess",
     "commonest",
-    *_UNITS.keys() - {"d_equivalent", "meta_d", "m_ratio"},
+    "auroc2_ideal",
+    *_UNITS.keys() - _EFFICIENCY,
 )
 _CONTROL = ("missing_answer_recall", "unknown_recall")
 _TABLE_3 = ("confidence_accuracy", "_confidence")
@@ -193,17 +217,25 @@ def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, E
         resampling.patterns(patterns, N_BOOT, benchmark.stream(*group.key))
         for patterns, group in zip(made, groups, strict=True)
     ]
-    # A fit costs least in company; items of one run need no resampling.
-    clustered = [
-        draws if group.rows["run"].n_unique() > 1 else None
-        for draws, group in zip(drawn, groups, strict=True)
-    ]
-    tables = [patterns.totals.reshape(N_LEVELS, 2) for patterns in made]
-    fitted = meta_d_estimates(tables, clustered)
     return [
-        {**_confidence(patterns, draws), **meta_d}
-        for patterns, draws, meta_d in zip(made, drawn, fitted, strict=True)
+        {**_confidence(patterns, draws), **_efficiency(group, benchmark.stream(*group.key))}
+        for patterns, draws, group in zip(made, drawn, groups, strict=True)
     ]
+
+
+def _efficiency(group: Group, seed: int) -> dict[str, Estimate]:
+    """Return the measures of a choice among five, and the M-ratio as if among four or six."""
+    chosen = group.rows.filter((pl.col("_rated") > 0) & (pl.col("_ordinary") == 1) & (pl.col("_letter") != F))
+    level = (chosen["confidence"].cast(pl.Int64) - 1).to_numpy()
+    correct, clusters = chosen["correct"].cast(pl.Int64).to_numpy(), chosen["cluster"].to_numpy()
+    seed_of_runs = seed if group.rows["run"].n_unique() > 1 else None
+    counted = [
+        efficiency.choices(level, correct, np.full(len(level), m), clusters, seed_of_runs, N_LEVELS)
+        for m in (N_ALTERNATIVES, *_OTHER_M)
+    ]
+    main, *others = efficiency.estimates(counted)
+    band = {f"m_ratio_mafc_{m}": found["m_ratio_mafc"] for m, found in zip(_OTHER_M, others, strict=True)}
+    return {**main, **band}
 
 
 def _patterns(group: Group) -> resampling.Patterns:

@@ -304,9 +304,7 @@ def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:
 def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     """Return right and wrong answers by rising confidence, shape ``(K,)`` each, of confidence on any scale.
 
-    Equal confidences are one rating. Neighbouring ratings that hold only right, or only wrong, answers are joined: the
-    likelihood does not tell them apart (Metz, Herman & Shen 1998). More than 20 that remain become the 20 quantile
-    groups of all answers.
+    Equal confidences are one rating; `groups` says which of them are joined.
 
     >>> grouped([0.1, 0.2, 0.2, 0.7, 0.8, 0.9], [0, 0, 1, 1, 1, 1])
     (array([0., 1., 3.]), array([1., 1., 0.]))
@@ -317,17 +315,32 @@ def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     levels, index = np.unique(stated, return_inverse=True)
     right = np.bincount(index, outcome, len(levels)).astype(float)
     wrong = np.bincount(index, ~outcome, len(levels)).astype(float)
-    if not len(levels):
-        return right, wrong
-    pure = np.where(wrong == 0, 1, np.where(right == 0, -1, 0))
-    starts = np.flatnonzero(np.append(True, (pure[1:] != pure[:-1]) | (pure[1:] == 0)))
-    if len(starts) > MOST_RATINGS:
-        cumulative = np.cumsum(right + wrong)
-        group = np.minimum(
-            (cumulative - (right + wrong) / 2) / cumulative[-1] * MOST_RATINGS, MOST_RATINGS - 1
-        )
-        starts = np.flatnonzero(np.append(True, np.diff(group.astype(int)) > 0))
-    return np.add.reduceat(right, starts), np.add.reduceat(wrong, starts)
+    group = groups(right, wrong)
+    return np.bincount(group, right), np.bincount(group, wrong)
+
+
+def groups(right: Floats, wrong: Floats) -> Ints:
+    """Return the rating, from 0, that each of L rising confidences belongs to; ``right`` and ``wrong`` have shape ``(L,)``.
+
+    Neighbours that hold only right, or only wrong, answers are joined: the likelihood does not tell them apart (Metz,
+    Herman & Shen 1998). More than 20 that remain become the 20 quantile groups of all answers. A confidence nobody used
+    goes with the one below it.
+
+    >>> groups(np.array([0.0, 1, 0, 2, 1]), np.array([1.0, 1, 0, 0, 0])).tolist()
+    [0, 1, 1, 2, 2]
+    """
+    used = np.flatnonzero(right + wrong)
+    if not len(used):
+        return np.zeros(len(right), dtype=np.int64)
+    pure = np.where(wrong[used] == 0, 1, np.where(right[used] == 0, -1, 0))
+    starts = np.append(True, (pure[1:] != pure[:-1]) | (pure[1:] == 0))
+    if starts.sum() > MOST_RATINGS:
+        count = (right + wrong)[used]
+        before = (np.cumsum(count) - count / 2) / count.sum()
+        group = np.minimum((before * MOST_RATINGS).astype(int), MOST_RATINGS - 1)
+        starts = np.append(True, np.diff(group) > 0)
+    below = np.searchsorted(used, np.arange(len(right)), side="right").clip(1, None) - 1
+    return np.asarray((np.cumsum(starts) - 1)[below], dtype=np.int64)
 
 
 def lower_limit(n: float, m: int) -> float:

@@ -27,7 +27,9 @@ DROP = 3.841458820694124 / 2  # half the 95 % point of chi-squared with one degr
 LOWEST, HIGHEST, POINTS = -3.0, 5.95, 42  # of meta-d'; constant beyond
 WIDTH = 4.5  # standard errors of d' that are looked at
 D_POINTS = 161
-LARGEST_RATIO = 1e3  # an interval that reaches further is unbounded
+LARGEST_RATIO = (
+    100.0  # an interval that reaches further is unbounded: it hangs on how small a d' is looked at
+)
 
 
 def m_ratio_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:

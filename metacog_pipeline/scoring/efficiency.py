@@ -1,0 +1,181 @@
+"""Metacognitive efficiency of answers that are right or wrong, among as many alternatives as each item had.
+
+What is compared is how well confidence tells right from wrong answers with how well an ideal observer of the same
+accuracy would (`stats.mafc`). Items of different numbers of alternatives are strata; items whose answers were not chosen
+among alternatives take no part. An M-ratio is a number only where its denominator is one: with fewer than five right or
+wrong answers, or an accuracy not clearly above chance, the row has its interval and the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.mafc import accuracy as type1
+from metacog_pipeline.stats.mafc import companions, fit, intervals
+from metacog_pipeline.stats.mafc.table import table
+from metacog_pipeline.stats.proportions import wilson_interval
+from metacog_pipeline.stats.resampling.intervals import Z95
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MEASURES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
+NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
+TOO_FEW = "fewer than five right or wrong answers"
+NEAR_CHANCE = "accuracy not clearly above chance"
+LEAST_USABLE = 0.95  # of the resamples; with fewer there is no percentile interval
+N_REFITTED = 400  # of the resamples of clustered items: an interval's ends need no more, and a fit costs
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Answers of one group: ``right`` and ``wrong`` shape ``(S, K)`` by stratum and rising confidence, ``m`` ``(S,)``.
+
+    ``draws`` are resampled tables where an item has several runs, shape ``(B, S, K, 2)``, wrong before right.
+    """
+
+    right: Floats
+    wrong: Floats
+    m: Ints
+    draws: Floats | None = None
+
+
+def estimates(groups: Sequence[Choices]) -> list[dict[str, Estimate]]:
+    """Return ``MEASURES`` of every group."""
+    return [_of(group) for group in groups]
+
+
+def choices(
+    level: Ints, correct: Ints, m: Ints, clusters: NDArray[np.generic], seed: int | None, n_levels: int
+) -> Choices:
+    """Return answers as counts.
+
+    Parameters
+    ----------
+    level, correct, m, clusters
+        One entry per answer: confidence 0 .. ``n_levels`` - 1, 0 or 1, its item's alternatives, its item.
+    seed
+        Of the resamples where a cluster has several answers; None where no cluster has.
+    """
+    strata = np.unique(m)
+    place = np.searchsorted(strata, m)
+    cells = (place * n_levels + level) * 2 + correct
+    size = len(strata) * n_levels * 2
+    counts = np.bincount(cells, minlength=size).reshape(len(strata), n_levels, 2).astype(float)
+    draws = None
+    if seed is not None and len(cells):
+        patterns = resampling.patterns_of(clusters, cells, size)
+        if patterns.n_items > 1:
+            draws = resampling.patterns(patterns, N_REFITTED, seed).reshape(-1, *counts.shape)
+    return Choices(counts[..., 1], counts[..., 0], strata, draws)
+
+
+def _of(group: Choices) -> dict[str, Estimate]:
+    n = int(group.right.sum() + group.wrong.sum())
+    method = _method(group)
+    if n == 0:
+        return dict.fromkeys(
+            MEASURES, unavailable(0, method, NO_ALTERNATIVES if not len(group.m) else NO_ITEMS)
+        )
+    found = fit.fit(group.right[None], group.wrong[None], group.m[None])
+    status = str(found.status[0])
+    reason = fit.REASONS[status] or "ok"
+    d = _sensitivity(group, found, n, method)
+    ratio = _ratio(group, found, n, method)
+    meta = _bounded(intervals.meta_d_interval(group.right, group.wrong, group.m), n, method, reason)
+    made = {"d_mafc": d, "meta_d_mafc": meta, "m_ratio_mafc": ratio, **_without_fit(group, found, n, d)}
+    return made if group.draws is None else _clustered(made, group)
+
+
+def _method(group: Choices) -> str:
+    named = ", ".join(str(each) for each in group.m) or "none"
+    return f"ml, m {named}, profile likelihood"
+
+
+def _sensitivity(group: Choices, found: fit.Efficiency, n: int, method: str) -> Estimate:
+    value, error = float(found.d[0]), float(found.se_d[0])
+    method = method.replace("profile likelihood", "Wilson" if len(group.m) == 1 else "delta")
+    if not math.isfinite(value):
+        return unavailable(n, method, fit.REASONS[str(found.status[0])])
+    if len(group.m) > 1:
+        return Estimate(value, value - Z95 * error, value + Z95 * error, n, method, "ok", error)
+    low, high = wilson_interval(float(group.right.sum()) / n, n)
+    ends = type1.sensitivity(np.array([low, high]), int(group.m[0]))
+    return Estimate(value, float(ends[0]), float(ends[1]), n, method, "ok", error)
+
+
+def _ratio(group: Choices, found: fit.Efficiency, n: int, method: str) -> Estimate:
+    status = str(found.status[0])
+    around = intervals.m_ratio_interval(group.right, group.wrong, group.m)
+    reason = fit.REASONS[status]
+    if not reason and found.few_errors[0]:
+        reason = TOO_FEW
+    if not reason and found.weak_sensitivity[0]:
+        reason = NEAR_CHANCE
+    made = _bounded(around, n, method, reason or "ok")
+    return made if made.value is None else replace(made, sem=_finite(float(found.se_m_ratio[0])))
+
+
+def _bounded(around: companions.Interval, n: int, method: str, reason: str) -> Estimate:
+    """Return an estimate that has a value only with a finite interval and no reason against it."""
+    low, high = _finite(around.low), _finite(around.high)
+    if low is not None and high is not None:
+        value = _finite(around.value) if reason == "ok" else None
+        return Estimate(value, low, high, n, method, reason if value is None else "ok")
+    if low is None and high is None:
+        return unavailable(n, method, "the interval is unbounded" if reason == "ok" else reason)
+    side = f"at least {low:.3g}" if low is not None else f"at most {high:.3g}"
+    lead = "the interval is unbounded" if reason == "ok" else reason
+    return unavailable(n, method, f"{lead}: {side}")
+
+
+def _without_fit(group: Choices, found: fit.Efficiency, n: int, sensitivity: Estimate) -> dict[str, Estimate]:
+    reason = fit.REASONS[str(found.status[0])] or "ok"
+    if str(found.status[0]).startswith("boundary"):
+        reason = "ok"  # eta needs no finite meta-d'
+    share = companions.eta(group.right, group.wrong, group.m)
+    eta = _bounded(share, n, "rating-matched ideal observer, MOVER", reason)
+    method = "ideal observer of this accuracy and of its limits"
+    if sensitivity.value is None or sensitivity.low is None or sensitivity.high is None:
+        return {"eta_mafc": eta, "auroc2_ideal": unavailable(n, method, reason)}
+    weight = group.right.sum(axis=1) * group.wrong.sum(axis=1)
+    if weight.sum() == 0:
+        apart = "right and wrong answers in no stratum together"
+        return {"eta_mafc": eta, "auroc2_ideal": unavailable(n, method, apart)}
+
+    def area(d: float) -> float:
+        return float((table().auroc2(group.m, np.full(len(group.m), d)) * weight).sum() / weight.sum())
+
+    ends = area(sensitivity.value), area(sensitivity.low), area(sensitivity.high)
+    return {"eta_mafc": eta, "auroc2_ideal": Estimate(*ends, n, method)}
+
+
+def _clustered(made: dict[str, Estimate], group: Choices) -> dict[str, Estimate]:
+    """Return the values with percentile intervals of resampled items: runs of an item are not independent."""
+    assert group.draws is not None
+    drawn = fit.fit(group.draws[..., 1], group.draws[..., 0], np.broadcast_to(group.m, group.draws.shape[:2]))
+    values = {"d_mafc": drawn.d, "meta_d_mafc": drawn.meta_d, "m_ratio_mafc": drawn.m_ratio}
+    method = f"ml, m {', '.join(str(each) for each in group.m)}, bootstrap of {len(group.draws)} over items"
+    again = dict(made)
+    for name, several in values.items():
+        one = made[name]
+        usable = several[np.isfinite(several)]
+        if one.value is None:
+            again[name] = replace(one, low=None, high=None, method=method)
+        elif len(usable) < LEAST_USABLE * len(several):
+            lacking = f"no value in {1 - len(usable) / len(several):.0%} of the resamples"
+            again[name] = unavailable(one.n, method, lacking)
+        else:
+            low, high = resampling.interval(usable)
+            again[name] = Estimate(one.value, low, high, one.n, method, "ok", float(usable.std()))
+    return again
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
