@@ -90,7 +90,7 @@ def compare(home: Path, frozen: Path | None = None) -> Iterator[tuple[str, str]]
 
 
 def _frozen(folder: Path | None, name: str, entry: Mapping[str, str]) -> pl.DataFrame:
-    """Return a table of version 0.1, only the rows that ``was`` picks: numbers that shifted since are told in the changelog."""
+    """Return a table of version 0.1, of it the rows that ``was`` picks: the changelog tells which numbers shifted."""
     frame = pl.read_parquet(f"{folder}/{name}.parquet")
     return frame.filter(pl.sql_expr(entry["was"])) if "was" in entry else frame
 

@@ -74,7 +74,7 @@ def test_from_the_board_to_the_methods_to_a_models_answers_and_back(
             assert page.url.endswith("methods.html#tests")
             page.get_by_role("link", name="report", exact=True).click()
             page.get_by_role("navigation", name="Models").get_by_role("link", name="alpha").click()
-            page.wait_for_function("document.getElementById('where').textContent === '1 to 25 of 40'")
+            sync_api.expect(page.locator("#where")).to_have_text("1 to 25 of 40")
             page.fill("#words", "ANSWER 7")
             assert page.inner_text("#where") == "1 to 1 of 1" and page.evaluate(FITS)
             assert page.locator("#answers pre").first.text_content() == "answer 7"

@@ -165,7 +165,7 @@ def test_the_page_is_searched_paged_and_saved_and_runs_nothing_a_model_wrote(
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("dialog", lambda dialog: wrong.append(dialog.message))
             page.goto(page_file.as_uri(), timeout=30_000)
-            page.wait_for_function("document.getElementById('where').textContent !== ''", timeout=20_000)
+            sync_api.expect(page.locator("#where")).not_to_be_empty(timeout=20_000)
             assert page.inner_text("#where") == "1 to 25 of 71"
             assert page.locator("#answers pre").first.text_content() == HOSTILE[0]
             first = page.locator("#answers tr").first
