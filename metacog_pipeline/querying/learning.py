@@ -83,7 +83,9 @@ class Learnt:
                 self.known, **{name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
             )
         self.known = replace(self.known, overbilled=getattr(self.model, "overbilled", self.known.overbilled))
-        if self.home is None or replace(self.known, server=None, context=None) == NOTHING_KNOWN:
+        # What an address says of itself, be it in refusals, is nothing known of a model.
+        of_address = dict.fromkeys((*ANNOUNCED, "server", "context"))
+        if self.home is None or replace(self.known, **of_address) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.asked_as)
         if kept == self.known:

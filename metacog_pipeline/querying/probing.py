@@ -53,7 +53,7 @@ async def probe(
 ) -> tuple[Capabilities, str | None]:
     """Return what is known of ``spec`` and, where it cannot be asked, one line that says why and what to do.
 
-    A model of which something is known is not asked. Another is asked with every option, and where that is refused once
+    A model that has answered before is not asked. Another is asked with every option, and where that is refused once
     more without any: both calls are billed through the budget, and what they teach is kept for the study's benchmarks.
 
     Parameters
@@ -64,7 +64,8 @@ async def probe(
     if spec.provider in IN_PROCESS:
         return NOTHING_KNOWN, None
     home, cap, now = study.home.path, study.study.budget_usd, asked_as(spec)
-    if (kept := capabilities.load(home, spec.name, now)) is not None:
+    kept = capabilities.load(home, spec.name, now)
+    if kept is not None and kept.first_reply_s is not None:
         return kept, None
     try:
         with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:

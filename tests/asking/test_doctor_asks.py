@@ -190,8 +190,10 @@ def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(
         found = examine(study_of(tmp_path, server.url, rows), port=closed())
         wrong = failed(found)
         assert set(wrong) == {"stranger", "unknown"}
+        again = examine(study_of(tmp_path, server.url, rows), port=closed(), reach=there)
+        assert failed(again) == wrong, "what an address says while it refuses makes nobody known"
         assert "key" in wrong["stranger"]
         assert "model" in wrong["unknown"]
         received = server.stats["received"]
-        assert isinstance(received, int) and received <= 4
+        assert isinstance(received, int) and received <= 8
         assert "somebody-else" not in "".join(each.line for each in found)
