@@ -85,6 +85,16 @@ def unpriced(study: Study) -> Iterator[str]:
             yield f"{spec.name} {problem}; what it costs is not counted"
 
 
+def bill_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
+    """Return a line where the provider billed more than a request allowed: such a model is not asked again."""
+    if known is None or known.overbilled is None or spec.free:
+        return None
+    return (
+        f"billed {known.overbilled:,} output tokens once, more than the request allowed, and is not asked again: raise "
+        "thinking_tokens or max_tokens of its row, or lower effort"
+    )
+
+
 def room_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
     """Return a line where an answer like one that was seen would be cut by the limits of ``spec``; else None."""
     if known is None or not known.reasons or not known.reasoning_tokens:

@@ -311,9 +311,10 @@ def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
     facts = before_spending.capability_facts(spec, known)
     said = "; ".join(f"{about} {what}" for about, what in facts.items())
     yield Finding("ok", spec.name, f"as it answers: {said}", known=True)
-    problem = before_spending.room_problem(spec, known)
-    if problem is not None:
-        yield Finding("warn", spec.name, problem, known=True)
+    if (stopped := before_spending.bill_problem(spec, known)) is not None:
+        yield Finding("fail", spec.name, stopped, BudgetError.exit_code, known=True)
+    if (cut := before_spending.room_problem(spec, known)) is not None:
+        yield Finding("warn", spec.name, cut, known=True)
 
 
 def _ok(subject: str, text: str) -> Finding:

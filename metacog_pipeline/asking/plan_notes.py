@@ -48,6 +48,9 @@ def _obstacles(study: Study, specs: Sequence[ModelSpec]) -> Iterator[str]:
         problem = before_spending.key_problem(spec, os.environ)
         if problem is not None:
             yield f"{spec.name} cannot be asked: {problem}."
+        stopped = before_spending.bill_problem(spec, before_spending.known_of(study, spec.name))
+        if stopped is not None:
+            yield f"{spec.name} {stopped}."
     unpriced = [spec for spec in specs if not priced(spec)]
     for wanted, line in (
         (False, "No price is known for: {}; set price_in and price_out, a budget cannot be kept without."),

@@ -12,6 +12,7 @@ import pytest
 
 from metacog_pipeline.asking import doctor
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
+from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -385,3 +386,19 @@ def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path: Path) 
     assert "written by version 0.1; its answers are used as they are" in line
     assert exit_code(found) == 0
     assert [each for each in sorted(tmp_path.rglob("*")) if each.name != "study.toml"] == before
+
+
+def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path: Path) -> None:
+    study = study_of(tmp_path, model("small"))
+    spec = study.models[0]
+    capabilities.save(
+        study.home.path, spec.name, asked_as(spec), Capabilities(reasons=True, overbilled=99_000)
+    )
+    found = look(study, offline=True)
+    line = (
+        "billed 99,000 output tokens once, more than the request allowed, and is not asked again: raise thinking_tokens "
+        "or max_tokens of its row, or lower effort"
+    )
+    assert said_of(found, "small")[-1] == f"fail {line}"
+    assert exit_code(found) == 5
+    assert f"small {line}." in plan_study(study).notes
