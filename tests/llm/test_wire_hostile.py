@@ -1,5 +1,6 @@
 """``read`` is total: whatever a server sends, a completion comes back and its fields can be stored."""
 
+import dataclasses
 import json
 import math
 from urllib.parse import quote
@@ -14,10 +15,18 @@ from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.errors import struck_out
 
 SECRET = "sk-proj/ABCDEFGH+0123456789"
-PROVIDERS = ("openai", "anthropic", "gemini")
+PROVIDERS = ("openai", "responses", "anthropic", "gemini")
+
+
+def wire_of(name):
+    return wire_for("openai" if name == "responses" else name)
+
+
 SPECS = {
-    name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9") for name in PROVIDERS
+    name: ModelSpec(name="m", provider=name, model="x", base_url="http://127.0.0.1:9", keep_raw=True)
+    for name in ("openai", "anthropic", "gemini")
 }
+SPECS["responses"] = SPECS["openai"].model_copy(update={"api": "responses"})
 STATUSES = st.sampled_from([0, 100, 199, 200, 204, 301, 400, 403, 404, 429, 500, 501, 529, 599, 999])
 
 ANSWERS = {
@@ -25,7 +34,13 @@ ANSWERS = {
         "model": "x",
         "choices": [
             {
-                "message": {"content": "B", "refusal": None},
+                "message": {
+                    "content": "B",
+                    "refusal": None,
+                    "reasoning_content": None,
+                    "reasoning_details": [{"text": "hm"}],
+                },
+                "content_filter_results": {"hate": {"filtered": False}},
                 "finish_reason": "stop",
                 "logprobs": {
                     "content": [
@@ -34,14 +49,46 @@ ANSWERS = {
                 },
             }
         ],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+        "usage": {
+            "prompt_tokens": 1,
+            "completion_tokens": 1,
+            "total_tokens": 2,
+            "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 1},
+        },
+        "id": "c",
+        "service_tier": "default",
+        "system_fingerprint": "f",
         "error": None,
         "detail": [{"loc": ["body", "seed"]}],
+    },
+    "responses": {
+        "id": "r",
+        "object": "response",
+        "status": "completed",
+        "error": None,
+        "incomplete_details": {"reason": None},
+        "output": [
+            {
+                "type": "message",
+                "content": [
+                    {"type": "output_text", "text": "B", "logprobs": [{"token": "B", "logprob": -1}]}
+                ],
+            },
+            {"type": "reasoning", "summary": [{"text": "hm"}], "content": None},
+        ],
+        "usage": {
+            "input_tokens": 1,
+            "output_tokens": 1,
+            "input_tokens_details": {"cached_tokens": 1},
+            "output_tokens_details": {"reasoning_tokens": 1},
+        },
     },
     "anthropic": {
         "type": "message",
         "model": "x",
-        "content": [{"type": "text", "text": "B"}],
+        "content": [{"type": "text", "text": "B"}, {"type": "thinking", "thinking": "hm"}],
+        "stop_details": {"category": "c", "explanation": "e"},
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 1},
         "error": {"type": "api_error", "message": "m", "details": {"error_code": "c"}},
@@ -57,7 +104,7 @@ ANSWERS = {
                 },
             }
         ],
-        "promptFeedback": {"blockReason": None},
+        "promptFeedback": {"blockReason": None, "blockReasonMessage": "m"},
         "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "thoughtsTokenCount": 1},
         "modelVersion": "x",
     },
@@ -65,6 +112,7 @@ ANSWERS = {
 ERRORS = {
     "openai": {"error": {"message": "m", "code": "c", "type": "t", "param": "p", "innererror": {"code": "i"},
                          "metadata": {"reasons": ["r"]}}},
+    "responses": {"id": "r", "object": "response", "status": "failed", "error": {"code": "c", "message": "m"}},
     "anthropic": {"type": "error", "error": {"type": "t", "message": "m", "details": {"error_code": "c"}}},
     "gemini": {"error": {"code": 400, "status": "S", "message": "m", "details": [
         {"reason": "r", "fieldViolations": [{"field": "a.b"}], "violations": [{"quotaId": "q"}]}]}},
@@ -100,9 +148,17 @@ def assert_sound(completion: Completion) -> None:
         completion.error_code,
         completion.error_param,
         completion.model_reported,
+        completion.finish_detail,
+        completion.response_id,
+        completion.system_fingerprint,
+        completion.service_tier,
     ):
         assert shown is None or (len(shown) <= 300 and shown.isprintable())
-    for count in (completion.usage.input_tokens, completion.usage.output_tokens):
+    assert completion.reasoning_text is None or (
+        isinstance(completion.reasoning_text, str) and completion.reasoning_text
+    )
+    assert isinstance(completion.raw, bytes)
+    for count in dataclasses.astuple(completion.usage):
         assert count is None or 0 <= count < 2**63
     for token in completion.logprobs:
         assert all(math.isfinite(number) for number in (token.logprob, *(value for _, value in token.top)))
@@ -112,14 +168,14 @@ def assert_sound(completion: Completion) -> None:
 @given(status=STATUSES, body=st.binary(max_size=200))
 @settings(max_examples=100, deadline=None)
 def test_any_bytes_are_read(provider, status, body):
-    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
+    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, None))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(status=STATUSES, value=values)
 @settings(max_examples=100, deadline=None)
 def test_any_json_is_read(provider, status, value):
-    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
+    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, json.dumps(value).encode(), "k"))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -128,7 +184,7 @@ def test_any_json_is_read(provider, status, value):
 def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
     whole = data.draw(st.sampled_from([ANSWERS[provider], ERRORS[provider]]))
     body = json.dumps(data.draw(spoiled(whole))).encode()
-    assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, "k"))
+    assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, "k"))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -147,7 +203,7 @@ def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
 )
 def test_pathological_bodies_are_read(provider, body):
     for status in (200, 400):
-        assert_sound(wire_for(provider).read(SPECS[provider], status, {}, body, None))
+        assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, None))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -155,7 +211,7 @@ def test_pathological_bodies_are_read(provider, body):
 @settings(max_examples=50, deadline=None)
 def test_an_answer_cut_anywhere_is_a_failure(provider, cut):
     body = json.dumps(ANSWERS[provider]).encode()
-    completion = wire_for(provider).read(SPECS[provider], 200, {}, body[: min(cut, len(body) - 1)], None)
+    completion = wire_of(provider).read(SPECS[provider], 200, {}, body[: min(cut, len(body) - 1)], None)
     assert completion.status is Status.FAILED
 
 
@@ -169,8 +225,8 @@ def test_a_key_that_a_server_echoes_anywhere_but_in_the_answer_is_struck_out(pro
     echo = json.loads(
         json.dumps(ERRORS[provider]).replace('"m"', json.dumps(f"no {secret}")).replace('"c"', '"c"')
     )
-    plain = wire_for(provider).read(SPECS[provider], status, {}, json.dumps(ERRORS[provider]).encode(), None)
-    completion = wire_for(provider).read(
+    plain = wire_of(provider).read(SPECS[provider], status, {}, json.dumps(ERRORS[provider]).encode(), None)
+    completion = wire_of(provider).read(
         SPECS[provider], status, {"location": secret}, json.dumps(echo).encode(), secret
     )
     # Names of fields and of kinds of errors are ours, whatever the key is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -231,3 +232,30 @@ def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider: st
         assert not plain.streamed
         assert "stream" not in json.loads(plain.body)
         assert "stream" not in plain.url
+
+
+def test_the_sample_events_are_those_of_the_official_types() -> None:
+    chat = pytest.importorskip("openai.types.chat")
+    anthropic, genai = pytest.importorskip("anthropic.types"), pytest.importorskip("google.genai.types")
+    for event in EVENTS["openai"]:
+        chat.ChatCompletionChunk.model_validate(event, strict=True)
+    kinds = pydantic.TypeAdapter(anthropic.RawMessageStreamEvent)
+    for event in EVENTS["anthropic"]:
+        if event["type"] != "ping":  # which the client drops by its name
+            kinds.validate_python(event)
+    for event in EVENTS["gemini"]:
+        genai.GenerateContentResponse.model_validate_json(json.dumps(event))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
+    assert assembled(provider, data_of(EVENTS[provider], "")[:-1]).reasoning == "so B"  # type: ignore[attr-defined]
+
+
+def test_a_stream_of_responses_is_told_from_one_of_chat_and_read_whole() -> None:
+    assembler = assembled("openai", data_of(RESPONSES, ""))
+    assert (assembler.finished, assembler.text) == (True, "The B")
+    assert read("openai", assembler.body()).response_id == "r1"
+    early = assembled("openai", data_of([{"type": "error", "code": "server_error", "message": "busy"}], ""))
+    assert read("openai", early.body()).error_message == "busy"
+    assert read("openai", assembled("openai", []).body()).error_code == "stream_cut"
