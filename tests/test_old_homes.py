@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.querying.session import query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
@@ -58,6 +59,28 @@ def test_nothing_is_asked_again_and_nothing_deleted(old: Study) -> None:
     assert {name: after[name] for name in before} == before
 
 
+def test_answers_of_version_01_are_scored_without_opening_what_is_kept(old: Study) -> None:
+    before = {path: path.read_bytes() for path in old.home.transcripts.rglob("*") if path.is_file()}
+    for benchmark in enabled(old):
+        construction.build(benchmark)
+        for partition in tasks.partitions(benchmark):
+            read = files.read(benchmark, partition)
+            assert read.frame.height == read.expected > 0 and read.unreadable_share < 1, benchmark.name
+            scored = files.score(benchmark, partition)
+            query_partition(
+                partition,
+                tasks.tasks(benchmark, partition.spec),
+                benchmark.modes(partition.spec),
+                fingerprint=tasks.fingerprint(benchmark, partition),
+                respond=benchmark.observer(partition.spec.observer),
+            )
+            assert files.read(benchmark, partition).frame.equals(read.frame)
+            assert files.score(benchmark, partition).equals(scored)
+    journals = {path: text for path, text in before.items() if path.name.startswith("journal-")}
+    assert len(journals) == 5
+    assert {path: path.read_bytes() for path in journals} == journals
+
+
 def test_a_home_of_this_version_says_nothing(old: Study) -> None:
     assert old.home.older is not None and "written by version 0.1" in old.home.older
     old.home.prepare()
@@ -73,3 +96,9 @@ def test_one_line_says_so_and_the_boards_are_made_anew(old: Study) -> None:
     assert old.home.leaderboard.exists()
     after = kept(old)
     assert {name: after[name] for name in before} == before
+    lines = sum(path.read_bytes().count(b"\n") for path in old.home.transcripts.rglob("journal-*.jsonl"))
+    counted = "select count(*), (select count(*) from texts.answers), max(reask) from calls"
+    (found,) = run_query(old.home.path, counted).rows
+    assert found[0] == lines >= 50 and 0 < int(str(found[1])) <= lines and found[2] == 0
+    again = CliRunner().invoke(cli, ["run", str(old.path), "--quiet"])
+    assert again.exit_code == done.exit_code and kept(old) == after, again.output

@@ -11,26 +11,20 @@ import click
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.study import load_study
 
-LEAST_DIGITS = 8
+LEAST_DIGITS, MOST_DIGITS = 8, 64  # of an id
 
 
-class AnswerId(click.ParamType[str]):
-    """The identity of a call, or how it begins."""
-
-    name = "answer_id"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return ``value`` if it is hexadecimal and long enough to mean one call."""
-        if not LEAST_DIGITS <= len(value) <= 64 or set(value) - set("0123456789abcdef"):
-            self.fail(
-                f"{value!r} is not an id: give {LEAST_DIGITS} to 64 of its digits, 0-9 and a-f", param, ctx
-            )
-        return value
+def _checked(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not LEAST_DIGITS <= len(value) <= MOST_DIGITS or set(value) - set("0123456789abcdef"):
+        raise click.BadParameter(
+            f"{value!r} is not an id: give {LEAST_DIGITS} to {MOST_DIGITS} of its digits, 0-9 and a-f"
+        )
+    return value
 
 
 @click.command()
 @study_argument
-@click.argument("answer_id", type=AnswerId())
+@click.argument("answer_id", callback=_checked)
 @click.option("--raw", is_flag=True, help="Write the reply's body as it came (keep_raw = true keeps it).")
 def answer(study_file: Path, answer_id: str, raw: bool) -> None:
     """Print everything kept of one call, as JSON: request, reply, thoughts, tokens, prices, times.
