@@ -6,6 +6,7 @@ from metacog_pipeline.llm.wire import streams, thoughts, values
 from metacog_pipeline.llm.wire.responses_stream import ResponseAssembler
 
 PLACED = frozenset({"choices", "usage"})
+SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
 
 
 class ChatAssembler(streams.EventAssembler):
@@ -41,12 +42,14 @@ class ChatAssembler(streams.EventAssembler):
             return event
         if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
             return {"error": event}
-        self._top.update(streams.kept(event, PLACED))
+        choices = event.get("choices")
         if event.get("usage") is not None:
             self._usage = event["usage"]
-        for choice in values.list_at(event, "choices") or []:
+        for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
                 self._add(choice)
+        if not self._top or self.finished or not choices:  # the chunks between repeat the first one
+            self._top.update(streams.kept(event, PLACED))
         return None
 
     def _add(self, choice: values.JsonDict) -> None:
@@ -58,13 +61,14 @@ class ChatAssembler(streams.EventAssembler):
                 self._pieces.setdefault(name, []).extend(value)
             elif value is not None:
                 self._message[name] = value
-        listed = values.dict_at(choice, "logprobs") or {}
-        for name in ("content", "refusal"):
-            if tokens := values.list_at(listed, name):
-                self._logprobs.setdefault(name, []).extend(tokens)
-        rest = streams.kept(choice, ("delta", "message", "logprobs"))
-        self._choice.update(rest)
-        if "finish_reason" in rest:
+        if isinstance(listed := choice.get("logprobs"), dict):
+            for name in ("content", "refusal"):
+                if tokens := values.list_at(listed, name):
+                    self._logprobs.setdefault(name, []).extend(tokens)
+        for name, value in choice.items():
+            if value is not None and name not in SPREAD:
+                self._choice[name] = value
+        if choice.get("finish_reason") is not None:
             self.finished = True
 
     def _whole(self) -> values.JsonDict:
