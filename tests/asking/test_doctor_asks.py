@@ -197,3 +197,28 @@ def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(
         received = server.stats["received"]
         assert isinstance(received, int) and received <= 8
         assert "somebody-else" not in "".join(each.line for each in found)
+
+
+@pytest.mark.parametrize(
+    ("profile", "keys", "words"),
+    [
+        ("vllm-old", {"api": "responses"}, ('api = "responses"', "remove or change that of model m")),
+        ("openai", {"effort": "high"}, ('effort = "high"', "remove or change that of model m")),
+    ],
+)
+def test_what_the_study_asks_for_by_name_and_the_server_has_not_is_one_line_with_the_key(
+    tmp_path: Path,
+    profile: str,
+    keys: dict[str, str],
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOD_KEY", KEY)
+    with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
+        found = examine(
+            study_of(tmp_path, server.url, {"m": row_of(profile, server.url) | keys}), port=closed()
+        )
+        line = failed(found)["m"]
+        received = server.stats["received"]
+    assert all(each in line for each in words), line
+    assert isinstance(received, int) and received <= 2 and exit_code(found) == 6
