@@ -31,6 +31,7 @@ HINTS = {
     404: "check model and base_url",
     429: "wait, or set requests_per_minute to what the account allows",
 }  # what to do, by HTTP status
+KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
 
 
 class StepFailed(Exception):
@@ -46,7 +47,7 @@ def _explained(completion: types.Completion) -> str:
     said, status = completion.error_message or "", completion.http_status
     if status is None or status < HTTPStatus.BAD_REQUEST:
         return said
-    hint = HINTS.get(status)
+    hint = HINTS.get(401 if (completion.error_code or "").lower() in KEY_CODES else status)
     return f"{said} (HTTP {status}{'; ' + hint if hint else ''})"
 
 

@@ -54,7 +54,7 @@ class Way:
     def without(self, options: frozenset[str]) -> Way:
         """Return the way that leaves out ``options`` too."""
         dropped = self.profile.dropped | (options & SAMPLING)
-        known = replace(self.known, refused=self.known.refused | options)
+        known = replace(self.known, refused=self.known.refused | (options - SAMPLING))
         return Way(replace(self.profile, dropped=dropped), known)
 
     def in_mode(self, mode: str) -> Way:
@@ -96,7 +96,8 @@ class Search:
         named = named_option(refusal)
         self.room_refused |= named == "limit"
         found = self._next(way, refusal, named)
-        odd = refusal.http_status in (None, 400, 422) and named not in asked_by_name(self.spec)
+        of_all = decisive(refusal) or named in asked_by_name(self.spec)
+        odd = refusal.http_status in (None, 400, 422) and not of_all  # the question may be at fault
         over = self.refusals >= MOST_CALLS
         if found is None or found == way or over:
             raise Refused(refusal, self.keys(refusal), decided=over or not odd)
@@ -222,8 +223,15 @@ class Search:
         named = named_option(refusal)
         if named in asked:
             return f"{asked[named]} asks for it: remove or change that key of model {self.spec.name}"
-        if not asked or refusal.http_status == 401:
+        if refusal.http_status == 401 or decisive(refusal):
             return None
+        if not asked:
+            said = refusal.http_status in (400, 422)
+            return (
+                f"nothing is left to leave out: check model and base_url of model {self.spec.name}"
+                if said
+                else None
+            )
         keys = ", ".join(dict.fromkeys(asked.values()))
         return (
             f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"

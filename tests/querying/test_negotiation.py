@@ -407,3 +407,17 @@ def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_f
     found = kept(tmp_path)
     assert found is not None
     assert found.refused == {"bounded_json"} and not found.refused_modes
+
+
+def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path: Path) -> None:
+    """The room to think is refused without a name: sampling options are tried first, and given back."""
+
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return None if "ample_room" in known.refused else refusal(400)
+
+    outcome = ask(tmp_path, Strict(rule))
+    assert outcome.profile == Profile("json_schema")
+    found = kept(tmp_path)
+    assert found is not None
+    assert "ample_room" in found.refused
+    assert not found.refused & DROPPED_BLIND

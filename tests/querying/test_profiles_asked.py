@@ -9,6 +9,7 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
+from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -176,3 +177,52 @@ def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path: Path, profile:
     assert outcome.stopped is not None
     assert "\n" not in outcome.stopped
     assert outcome.tally.calls <= MOST_CALLS
+
+
+@pytest.mark.parametrize(
+    ("profile", "more", "model", "key", "says"),
+    [
+        ("openai", "", "x", None, ("KEY_OF_A_TEST", "is not set")),
+        ("openai", "", "x", "", ("KEY_OF_A_TEST", "is set but empty")),
+        ("openai", "", "x", "sk-another-0123456789", ("HTTP 401", "api_key_env")),
+        ("gemini", "", "x", "AIza-another-0123456789", ("HTTP 400", "api_key_env")),
+        ("openai", "", "nobody-knows-it", KEY, ("HTTP 404", "check model")),
+        ("proxy", "", "nobody-knows-it", KEY, ("HTTP 400", "check model")),
+        ("openai", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),
+        ("anthropic-budget", 'effort = "high"', "x", KEY, ('effort = "high"', "model m")),
+        ("vllm-old", 'api = "responses"\nmax_tokens = 65', "x", KEY, ('api = "responses"', "model m")),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_one_line_and_nothing_kept_is_lost(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    profile: str,
+    more: str,
+    model: str,
+    key: str | None,
+    says: tuple[str, ...],
+) -> None:
+    served = Served(tmp_path, profile, key=None if profile == "vllm-old" else KEY)
+    with served.server:
+        outcome = served.ask()[1]
+        assert outcome.complete
+        if key is None:
+            monkeypatch.delenv("KEY_OF_A_TEST")
+        else:
+            monkeypatch.setenv("KEY_OF_A_TEST", key)
+        changed = model != "x" or more  # a wrong key alone asks nothing that is answered
+        before = served.calls
+        try:
+            outcome = served.ask(more if changed else "temperature = 0.5", model)[1]
+            line, code = outcome.stopped, outcome.exit_code
+        except MetacogError as error:
+            line, code = str(error), error.exit_code
+        assert served.calls - before <= MOST_CALLS + 1  # and at most one list of models
+        assert code != 0
+        assert line is not None
+        assert "\n" not in line
+        assert all(part in line for part in says), line
+        monkeypatch.setenv("KEY_OF_A_TEST", KEY)
+        before = served.calls
+        assert served.ask()[1].complete
+        assert served.calls - before <= MOST_CALLS + 1
