@@ -50,6 +50,10 @@ class Later(Exception):
     """Not possible now."""
 
 
+class NotListed(Later):
+    """A batch that may have been submitted is not in the provider's list, and may still appear there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Seconds: how often a batch is looked at, and how long one whose submission broke is looked for."""
@@ -178,7 +182,7 @@ class Desk:
             return
         since = self._missing_since.setdefault(record.mark, time.monotonic())
         if time.monotonic() - since < self.pace.settling_s:
-            raise Later("not in the provider's list yet")
+            raise NotListed("not in the provider's list yet")
         await self.submit(batch)
 
     async def peek(self, batch: Batch) -> Look:

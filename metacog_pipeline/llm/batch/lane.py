@@ -19,7 +19,7 @@ from typing import Any
 
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch import collecting, records, wave
-from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
+from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later, NotListed
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
@@ -331,6 +331,8 @@ class BatchModel:
                     watched.due = float("inf")
                     return
             watched.failures = 0
+        except NotListed:
+            pass
         except Later as reason:
             watched.failures += 1
             if watched.failures >= MOST_FAILURES:
@@ -415,4 +417,9 @@ class BatchModel:
 def _with(completion: Completion, batches: int, cost: float | None) -> Completion:
     """Return ``completion`` with what the batches before it came to."""
     total = None if cost is None or completion.cost_usd is None else completion.cost_usd + cost
-    return dataclasses.replace(completion, cost_usd=total, attempts=completion.attempts + batches - 1)
+    return dataclasses.replace(
+        completion,
+        cost_usd=total,
+        attempts=completion.attempts + batches - 1,
+        attempts_billed=completion.attempts_billed + bool(cost),
+    )

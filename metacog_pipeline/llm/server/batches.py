@@ -1,8 +1,9 @@
 """Batches as the local server takes them: the OpenAI, Anthropic and Gemini ways, and what goes wrong with them.
 
-A batch is answered in the background, ``delay_s`` seconds (of the plan of that moment) after it was taken; its lines lie in files, so that neither
-side holds fifty thousand bodies. ``POST /batch-faults`` sets the delay and the fault of each of the next batches,
-``GET /batch-stats`` names the batches taken, with the requests of each.
+A batch is answered in the background, ``delay_s`` seconds after it was taken: those of the plan of each moment, so that
+a shorter plan ends what waits. Its lines lie in files, so that neither side holds fifty thousand bodies.
+``POST /batch-faults`` sets the delay and the fault of each of the next batches, ``GET /batch-stats`` names the batches
+taken, with the requests of each.
 """
 
 from __future__ import annotations

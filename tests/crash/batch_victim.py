@@ -1,0 +1,113 @@
+"""A process that asks a partition through batches and is killed at a chosen step: run by the tests here.
+
+As ``victim.py`` it imports once and forks for every job. A job is one line of JSON: ``study`` the study file, ``items``
+how many are asked, ``die_at`` the number of the step before which the child kills itself, null for none. Steps are what
+can be told apart from outside: each call to the provider before it leaves and after its reply, each change of a batch's
+record, of what is set aside for it, and each answer before and after it is durable. The exit code is printed: -9 when
+killed, 0 when the partition is complete, 3 when it is not, 4 for a one-line error, which is printed before it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import metacog_pipeline.benchmarks.metamedqa  # noqa: F401  (once, not in every child)
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.llm.batch import calls, desk, lane, records
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.types import Message
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import PartitionStore
+
+INCOMPLETE, REFUSED = 3, 4
+desk.PACE = desk.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4, quiet_s=1.0)
+lane.DELIVERY_PAUSE_S = 0.0
+
+
+def two_steps(name: str) -> Task:
+    """Return a task whose second question quotes the first answer."""
+
+    async def run(ask: Ask, mode: str) -> None:
+        first = await ask("first", [Message("user", f"first {name}")])
+        await ask("second", [Message("user", f"second after {first.text}")])
+
+    return Task(name, "hash", "baseline", run)
+
+
+def die_at(step: int) -> None:
+    """Kill this process before its ``step``-th step (0 first)."""
+    taken = 0
+
+    def here() -> None:
+        nonlocal taken
+        if taken == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        taken += 1
+
+    def around(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            here()
+            result = original(*args, **kwargs)
+            here()
+            return result
+
+        return call
+
+    def around_async(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            here()
+            result = await original(*args, **kwargs)
+            here()
+            return result
+
+        return call
+
+    for owner, name in ((calls.Calls, "json"), (calls.Calls, "download"), (PartitionStore, "keep")):
+        setattr(owner, name, around_async(getattr(owner, name)))
+    for owner, name in ((records.Batch, "now"), (records, "create"), (Budget, "hold"), (Budget, "release")):
+        setattr(owner, name, around(getattr(owner, name)))
+
+
+def work(job: dict[str, Any]) -> int:
+    """Do ``job`` and return the exit code."""
+    if job["die_at"] is not None:
+        die_at(job["die_at"])
+    try:
+        study = load_study(Path(job["study"]))
+        partition = Partition(study, "metamedqa", study.models[0], 1)
+        todo = [two_steps(f"q{number}") for number in range(job["items"])]
+        outcome = query_partition(partition, todo, ("text",), fingerprint="f")
+    except MetacogError as error:
+        print(f"error {error}", flush=True)
+        return REFUSED
+    if outcome.stopped:
+        print(f"error {outcome.stopped}", flush=True)
+    return 0 if outcome.complete else INCOMPLETE
+
+
+def main() -> None:
+    while line := sys.stdin.readline():
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = work(json.loads(line))
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Kill -9 around submission, polling and collection: nothing is submitted twice, nothing is lost, the table is the same."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.llm.budget import read_figures
+from metacog_pipeline.llm.server import ServerThread
+from metacog_pipeline.llm.types import ChatRequest
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import kept_records, read_partition
+from tests.crash.batch_victim import two_steps
+
+pytestmark = pytest.mark.slow
+
+ITEMS = 12
+STEPS = 40  # a session is killed before one of its first steps
+MOST_SESSIONS = 200
+CAP = 10.0
+COLUMNS = ("answer_id", "item_id", "condition", "step", "status", "text", "input_tokens", "output_tokens")
+KILLS = {"openai": 24, "anthropic": 18, "gemini": 18}
+
+
+def respond(model: str, request: ChatRequest) -> str:
+    return f"re: {request.messages[-1].content}"
+
+
+class Victim:
+    """The process of ``batch_victim.py``."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).with_name("batch_victim.py")
+        root = Path(__file__).resolve().parents[2]
+        self._process = subprocess.Popen(
+            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
+        )
+
+    def run(self, study: Path, die_at: int | None) -> tuple[int, list[str]]:
+        """Run one session; return its exit code and the errors it told."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"study": str(study), "items": ITEMS, "die_at": die_at}) + "\n")
+        self._process.stdin.flush()
+        errors: list[str] = []
+        while (line := self._process.stdout.readline()).startswith("error "):
+            errors.append(line.strip())
+        return int(line), errors
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def victim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+    monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
+    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
+    started = Victim()
+    yield started
+    started.stop()
+
+
+def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
+    fields = {
+        "name": "m",
+        "provider": provider,
+        "model": "m",
+        "base_url": url + ("/v1" if provider == "openai" else ""),
+        "api_key_env": "CANARY_KEY",
+        "price_in": 1.0,
+        "price_out": 2.0,
+        "thinking_tokens": 0,
+        "top_logprobs": 0,
+        "stream": False,
+        "batch_factor": 0.5,
+        "lane": lane,
+    }
+    lines = [f'[study]\nname = "s"\nhome = "home"\nbudget_usd = {CAP}', "[[models]]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
+    folder.mkdir()
+    path = folder / "study.toml"
+    path.write_text("\n".join([*lines, '[benchmarks.metamedqa]\ndataset = "sample"', ""]))
+    return path
+
+
+def table(study: Path) -> list[tuple[Any, ...]]:
+    folder = next((study.parent / "home" / "transcripts").glob("benchmark=*/model=*/run=*"))
+    rows = read_partition(folder, list(COLUMNS)).to_pylist()
+    return sorted(tuple(row.values()) for row in rows if row["status"] != "failed")
+
+
+def home_of(study: Path) -> Path:
+    return study.parent / "home"
+
+
+def killed_until_complete(victim: Victim, study: Path, chance: random.Random) -> int:
+    """Start and kill sessions until one comes to its end; return how many were killed."""
+    for kills in range(MOST_SESSIONS):
+        code, errors = victim.run(study, chance.randrange(STEPS))
+        assert not errors
+        if code != -9:
+            assert code == 0
+            return kills
+    raise AssertionError("the sessions made no progress")
+
+
+def check_home(study: Path) -> None:
+    """Every answer is kept once, and what was set aside has become what was spent."""
+    folder = next((home_of(study) / "transcripts").glob("benchmark=*/model=*/run=*"))
+    records = [*kept_records(folder)]
+    kept = Counter(record.answer_id for record in records if record.status != "failed")
+    assert set(kept.values()) == {1}, "an answer was kept twice"
+    figures = read_figures(home_of(study), CAP)
+    assert figures.reserved == 0
+    assert figures.spent >= sum(record.cost_usd or 0.0 for record in records) - 1e-9
+
+
+@pytest.mark.parametrize("provider", [*KILLS])
+def test_batches_killed_again_and_again_end_as_an_online_run_that_never_was(
+    provider: str, victim: Victim, tmp_path: Path
+) -> None:
+    chance = random.Random(f"batch kills {provider}")
+    kills = 0
+    while kills < KILLS[provider]:
+        with ServerThread(respond) as server:  # a server of its own: the same questions are asked again
+            folder = tmp_path / f"killed-{kills}"
+            study = written_study(folder, server.url, provider, "batch")
+            faults = {"delay_s": 0.1, "script": ["reply_lost", None, "upload_lost", None]}
+            assert httpx.post(f"{server.url}/batch-faults", json=faults).status_code == 200
+            kills += killed_until_complete(victim, study, chance)
+            taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
+            submitted = Counter(answer for batch in taken for answer in batch["ids"])
+            assert submitted and set(submitted.values()) == {1}, "a request was submitted twice"
+            undisturbed = written_study(tmp_path / f"undisturbed-{kills}", server.url, provider, "online")
+            partition = Partition(load_study(undisturbed), "metamedqa", load_study(undisturbed).models[0], 1)
+            todo = [two_steps(f"q{number}") for number in range(ITEMS)]
+            assert query_partition(partition, todo, ("text",), fingerprint="f").complete
+            assert table(study) == table(undisturbed)
+        check_home(study)

@@ -1,0 +1,44 @@
+"""Ask 50,000 questions through one batch in a process of its own; prints seconds of processor time and the peak in MB.
+
+``python tests/performance/batching.py STUDY COUNT``; the study's only model is asked at a server in another process.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+from metacog_pipeline.llm.types import Message
+from metacog_pipeline.querying.session import Partition, query_partition
+from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.study import load_study
+
+PROMPT = "Which of the following findings would most likely be seen in this patient? " * 14  # about 1 kB
+
+
+def task(number: int) -> Task:
+    """Return one question."""
+
+    async def run(ask: Ask, mode: str) -> None:
+        await ask("answer", [Message("user", f"{number} {PROMPT}")])
+
+    return Task(f"q{number}", "hash", "baseline", run)
+
+
+def main() -> None:
+    study = load_study(Path(sys.argv[1]))
+    partition = Partition(study, "signaldetection", study.models[0], 1)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    outcome = query_partition(
+        partition, [task(number) for number in range(int(sys.argv[2]))], ("text",), fingerprint="f"
+    )
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found = {"cpu_s": cpu, "peak_mb": after.ru_maxrss / 1024, "before_mb": before.ru_maxrss / 1024}
+    print(json.dumps({**found, "answered": outcome.answered, "stopped": outcome.stopped}))
+
+
+if __name__ == "__main__":
+    main()

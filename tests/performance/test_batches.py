@@ -1,0 +1,63 @@
+"""Processor time and memory of one batch of 50,000 requests: written, submitted, read back, kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.llm.server import ServerProcess
+
+REQUESTS = 50_000
+MOST_CPU_S, MOST_MB = 60.0, 500.0
+STUDY = """
+[study]
+name = "bench"
+home = "home"
+[[models]]
+name = "m"
+provider = "{provider}"
+model = "m"
+base_url = "{url}"
+price_in = 0.15
+price_out = 0.6
+thinking_tokens = 0
+top_logprobs = 0
+lane = "batch"
+batch_factor = 0.5
+[benchmarks.signaldetection]
+"""
+
+pytestmark = pytest.mark.bench
+
+Figure = Callable[[str, str, str, bool], None]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_a_batch_of_50_000_requests_takes_a_minute_and_half_a_gigabyte_at_most(
+    provider: str, tmp_path: Path, figure: Figure
+) -> None:
+    with ServerProcess() as server:
+        study = tmp_path / "study.toml"
+        root = server.url + ("/v1" if provider == "openai" else "")
+        study.write_text(STUDY.format(provider=provider, url=root))
+        done = subprocess.run(
+            [sys.executable, Path(__file__).with_name("batching.py"), study, str(REQUESTS)],
+            env={**os.environ, "METACOG_PROGRESS": "quiet", "PYTHONPATH": "."},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["answered"] == REQUESTS, found
+    figure(
+        f"batch of {REQUESTS:,} requests ({provider}): written, submitted, read back, kept",
+        f"≤ {MOST_CPU_S:.0f} s CPU, ≤ {MOST_MB:.0f} MB",
+        f"{found['cpu_s']:.1f} s CPU, {found['peak_mb']:.0f} MB",
+        found["cpu_s"] <= MOST_CPU_S and found["peak_mb"] <= MOST_MB,
+    )
