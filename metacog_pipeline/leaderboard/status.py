@@ -48,7 +48,7 @@ class PartitionState:
     n_expected: int
     n_answered: int
     n_failed: int
-    n_unusable: int
+    n_unusable: int | None
     message: str | None
     updated_at: datetime | None
 
@@ -150,7 +150,7 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
         n_expected=expected,
         n_answered=_count(manifest, "n_answered"),
         n_failed=_count(manifest, "n_failed"),
-        n_unusable=_count(manifest, "n_unusable"),
+        n_unusable=_count(manifest, "n_unusable") if "n_unusable" in manifest else None,
         message=_message(manifest, state),
         updated_at=datetime.fromisoformat(finished) if isinstance(finished, str) else None,
     )

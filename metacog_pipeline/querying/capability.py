@@ -48,12 +48,11 @@ async def negotiate(
         If the call fails for another reason than what it carried; `Refused` if no way is left.
     """
     way = start or search.begin()
-    before = session.learnt.known
     try:
         while True:
             if refusal is not None:
                 way = search.next(way, refusal)
-            session.learnt.tell(way.known)
+            session.learnt.attempt(way.known)
             try:
                 await _ask(session, task, way.profile)
             except StepFailed as error:
@@ -65,7 +64,7 @@ async def negotiate(
         if search.doubted:
             way = await _whole(session, task, search, way)
     except BaseException:
-        session.learnt.tell(before)
+        session.learnt.attempt(None)
         raise
     learnt, known = session.learnt.known, search.found(way).known  # its replies have taught more meanwhile
     session.learnt.keep_found(
@@ -83,7 +82,7 @@ async def negotiate(
 async def _whole(session: Session, task: Task, search: Search, bare: Way) -> Way:
     """Return the first way of all where ``task`` goes through in it: the question before was refused for itself."""
     way = search.first()
-    session.learnt.tell(way.known)
+    session.learnt.attempt(way.known)
     try:
         await _ask(session, task, way.profile)
     except StepFailed as error:

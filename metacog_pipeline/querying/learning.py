@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from metacog_pipeline.llm import capabilities, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
@@ -23,13 +24,14 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Learnt:
-    """What is known of one model; ``home`` None keeps nothing."""
+    """What is known of one model; ``home`` None keeps nothing. ``trial`` is what calls are worded by while it is tried."""
 
     model: types.ChatModel | None = None
     home: Path | None = None
     name: str = ""
     asked_as: str = ""
     known: Capabilities = NOTHING_KNOWN
+    trial: Capabilities | None = None
     output_tokens: int = 0
     reasoning_tokens: int = 0
 
@@ -46,10 +48,15 @@ class Learnt:
         if self.model is not None and hasattr(self.model, "known"):
             self.model.known = replace(known, refused=known.refused - SAMPLING)
 
+    def attempt(self, known: Capabilities | None) -> None:
+        """Word the next calls by what is tried, until it is kept; None: by what is known again."""
+        self.trial = known
+        self.tell(known or self.known)
+
     def take(self, known: Capabilities) -> None:
         """Word the next calls by what was found out without a call; a reply decides whether it is kept."""
         self.known = known
-        self.tell(known)
+        self.attempt(None)
 
     def keep_found(self, known: Capabilities) -> None:
         """Keep what was found out by trying."""
@@ -73,7 +80,8 @@ class Learnt:
             service_tier=completion.service_tier or known.service_tier,
         )
         if (known.reasons, known.reasoning_tokens) != (self.known.reasons, self.known.reasoning_tokens):
-            self.tell(self.known)
+            now = self.known if self.trial is None else self.trial
+            self.tell(replace(now, reasons=self.known.reasons, reasoning_tokens=self.known.reasoning_tokens))
 
     def save(self) -> None:
         """Keep what is known; where it cannot be written it is learnt again by the next session."""
@@ -84,7 +92,7 @@ class Learnt:
             )
         self.known = replace(self.known, overbilled=getattr(self.model, "overbilled", self.known.overbilled))
         # What an address says of itself, be it in refusals, is nothing known of a model.
-        of_address = dict.fromkeys((*ANNOUNCED, "server", "context"))
+        of_address: dict[str, Any] = dict.fromkeys((*ANNOUNCED, "server", "context"))
         if self.home is None or replace(self.known, **of_address) == NOTHING_KNOWN:
             return
         kept = capabilities.load(self.home, self.name, self.asked_as)

@@ -123,7 +123,7 @@ async def _asked(model: ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) ->
     sampling: Sampling = sampling_for(spec, way.profile, SEED, None, None)
     held = SCHEMA if way.profile.mode == HELD else None
     request = ChatRequest(QUESTION, sampling, held, "probe")
-    learnt.tell(way.known)
+    learnt.attempt(way.known)
     completion = await model.complete(request)
     learnt.observe(request, completion)
     return completion

@@ -421,3 +421,28 @@ def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path:
     assert found is not None
     assert "ample_room" in found.refused
     assert not found.refused & DROPPED_BLIND
+
+
+def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_tried(tmp_path: Path) -> None:
+    """The first reply teaches whether the model thinks: that must not undo what is being tried."""
+
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        renamed = known.limit_field == "max_completion_tokens"
+        return None if renamed else refusal(400, "max_tokens", "unsupported_parameter")
+
+    async def run(ask: Ask, mode: str) -> None:
+        for step in ("first", "second", "third"):
+            await ask(step, [Message("user", step)])
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model, modes=("text",), todo=[Task("a", "hash", "baseline", run)])
+    assert outcome.complete
+    assert model.refused == 1
+    assert len(model.calls) == 4
+    assert model.known.reasons is False
+
+
+def test_what_was_tried_in_vain_is_not_what_later_calls_are_worded_by(tmp_path: Path) -> None:
+    model = Strict(lambda request, known: refusal(400))
+    assert ask(tmp_path, model).stopped is not None
+    assert model.known == NOTHING_KNOWN

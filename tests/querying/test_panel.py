@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.querying import session as session_module
@@ -311,3 +312,56 @@ def test_nobody_to_judge_is_nothing_to_do(partition: Partition, court: Court) ->
     assert query(partition, []).complete
     assert query(partition, panel("ab", [])).complete
     assert not court.asked
+
+
+def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others_judge(
+    partition: Partition, court: Court
+) -> None:
+    court.replies["judge-b"] = lambda _: Completion(Status.TRUNCATED, "", finish_reason="length")
+    cases = [case(str(number)) for number in range(12)]
+    outcome = query(partition, panel("abc", cases))
+    assert outcome.stopped is not None
+    assert outcome.stopped.startswith("judge-b: 5 replies in a row")
+    assert sum(count for (name, _), count in court.asked.items() if name == "judge-b") == 5
+    notes = partition.manifest()["judges"]
+    assert isinstance(notes, dict)
+    assert {name: (note["n_answered"], note["n_unusable"]) for name, note in notes.items()} == {
+        "judge-a": (12, 0),
+        "judge-b": (5, 5),
+        "judge-c": (12, 0),
+    }
+
+
+def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_usable(
+    partition: Partition, court: Court
+) -> None:
+    def odd(request: ChatRequest) -> Completion:
+        said = verdict("judge-b")(request)
+        return said if int(request.messages[-1].content.split()[-1]) % 3 == 0 else Completion(Status.OK, "")
+
+    court.replies["judge-b"] = odd
+    outcome = query(partition, panel("abc", [case(str(number)) for number in range(12)]))
+    manifest = partition.manifest()
+    assert not outcome.complete
+    assert (manifest["state"], manifest["n_unusable"], manifest["fingerprint"]) == ("incomplete", 8, None)
+    assert str(manifest["message"]).startswith("judge-b: 8 of 12 items have no usable answer")
+
+
+def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition: Partition, court: Court) -> None:
+    def picky(request: ChatRequest) -> Completion:
+        if request.sampling.temperature is not None:
+            return Completion(
+                Status.FAILED, http_status=400, error_kind=ErrorKind.UNSUPPORTED, error_param="temperature"
+            )
+        return verdict("judge-b")(request)
+
+    court.replies["judge-b"] = picky
+    assert query(partition, panel("ab", CASES)).complete
+    [digest] = panel_asked_as([judge("b")])
+    known = capabilities.load(partition.study.home.path, "judge-b", digest)
+    assert known is not None
+    assert known.refused == {"temperature"}
+    again = Partition(partition.study, "other_judgements", partition.spec, 1)
+    court.asked.clear()
+    assert query(again, panel("b", CASES)).complete
+    assert court.asked.total() == len(CASES)
