@@ -109,3 +109,48 @@ def test_a_batch_gives_the_usable_answers_that_asking_online_gives(
         ]
         assert texts[0] == texts[1]
         assert "batch" in found.transcripts("batch", *ONE)["lane"].to_list()
+
+
+ONE_FAULT = [
+    (Fault.HUGE_THINKING, {}),
+    (Fault.ENDLESS, {"total_timeout_s": 1.5}),
+    (Fault.CUT_CHARACTER, {}),
+    (Fault.NO_USAGE, {}),
+    (Fault.NEGATIVE_USAGE, {}),
+    (Fault.EMPTY, {}),
+    (Fault.STREAM_ERROR, {}),
+]
+
+
+@pytest.mark.parametrize(("fault", "more"), ONE_FAULT)
+@pytest.mark.parametrize("profile", ["vllm", "anthropic-budget"])
+def test_one_bad_reply_costs_at_most_one_more_session(
+    tmp_path: Path, profile: str, fault: Fault, more: Mapping[str, object]
+) -> None:
+    plan = FaultPlan(script=(*[None] * 4, fault), gap_s=0.005, retry_after_s=0.02)
+    with standing(tmp_path, {"m": (profile, {"max_concurrency": 1, **more})}, ONE, plan) as found:
+        first = found.asked("m", *ONE)
+        assert first.stopped is None
+        assert first.answered >= first.tasks - 1
+        second = found.asked("m", *ONE, again=True)
+        assert second.complete
+        assert second.tally.calls <= 2
+        assert found.usable_share("m", *ONE) == 1.0
+        stats = found.servers["m"].stats
+        assert dict(stats["outcomes"]).get(fault) == 1  # type: ignore[call-overload]
+        kept = found.transcripts("m", *ONE)
+        longest = int(kept["reasoning_text"].fill_null("").str.len_chars().max())  # type: ignore[call-overload]
+        assert (longest >= 10 * 2**20) is (fault is Fault.HUGE_THINKING)
+
+
+@pytest.mark.parametrize("fault", [Fault.UNAUTHORIZED, Fault.FORBIDDEN, Fault.QUOTA, Fault.MODEL_NOT_FOUND])
+@pytest.mark.parametrize("profile", ["openai-reasoning", "anthropic", "gemini"])
+def test_an_account_that_may_not_ask_is_one_line_within_five_calls(
+    tmp_path: Path, profile: str, fault: Fault
+) -> None:
+    with standing(tmp_path, {"m": (profile, {})}, ONE, FaultPlan(rates={fault: 1.0})) as found:
+        outcome = found.asked("m", *ONE)
+        assert outcome.stopped and "\n" not in outcome.stopped
+        assert outcome.exit_code != 0
+        assert outcome.answered == 0
+        assert int(str(found.servers["m"].stats["received"])) <= 5

@@ -67,6 +67,7 @@ def server():
         (Fault.RATE_LIMIT_DATE, 429, ErrorKind.RATE_LIMIT),
         (Fault.QUOTA, 429, ErrorKind.FATAL),
         (Fault.UNAUTHORIZED, 401, ErrorKind.FATAL),
+        (Fault.FORBIDDEN, 403, ErrorKind.FATAL),
         (Fault.SERVER_ERROR, 500, ErrorKind.TRANSIENT),
         (Fault.UNAVAILABLE, 503, ErrorKind.TRANSIENT),
         (Fault.OVERLOADED, 529, ErrorKind.RATE_LIMIT),
