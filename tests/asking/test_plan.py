@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
+from metacog_pipeline.cli import main
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -246,3 +248,65 @@ def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_
     assert take(rules, Message("user", "one")) == (0, 1500)
     assert take(rules, Message("user", "two")) == (1500, 0)
     assert take(Message("user", "long " * 5000)) == (0, 0)
+
+
+JUDGED = """
+[study]
+name = "t"
+home = "home"
+budget_usd = 500
+[[models]]
+name = "sim"
+provider = "simulated"
+family = "a"
+[[judges]]
+name = "grader"
+provider = "openai"
+model = "x"
+family = "b"
+price_in = 1.0
+price_out = 2.0
+CACHE
+[benchmarks.medley]
+dataset = "sample"
+limit = 4
+conditions = ["normal"]
+judges = ["grader"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("price_cached_in = 0.1", r"Prompt caching lowers what is expected by \$0\.0\d+ for grader on medley_judgements, "),
+        ("price_cached_in = 0.99\nprice_cache_write = 3.0", r"Prompt caching adds \$0\.\d+ to what is expected for grader"),
+        ("", r"Prompts of grader start alike: set price_cached_in to see what the provider's prompt cache saves\."),
+    ],
+)  # fmt: skip
+def test_what_a_prompt_cache_does_is_a_number_with_what_it_rests_on(
+    tmp_path: Path, keys: str, words: str
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(JUDGED.replace("CACHE", keys))
+    plan = plan_study(load_study(path))
+    (note,) = (each for each in plan.notes if each.startswith("Prompt"))
+    assert re.match(words, note), note
+    judged = next(each for each in plan.rows if each.model == "grader")
+    if keys:
+        assert f"{judged.tokens_repeated:,} of {judged.tokens_in:,} tokens in" in note
+        assert "(1,024 tokens or more)" in note
+
+
+def test_the_command_shows_both_lanes_and_asks_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "study.toml"
+    study_of(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", str(path)])
+    out = capsys.readouterr().out
+    assert ended.value.code in (0, None)
+    headings = next(line for line in out.splitlines() if "benchmark" in line)
+    assert "dollars online" in headings and "dollars batch" in headings
+    (row,) = (line for line in out.splitlines() if line.startswith("  small"))
+    assert row.count(" to ") == 2
