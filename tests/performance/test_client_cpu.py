@@ -75,7 +75,7 @@ def _resident_mb() -> float:
 
 async def _cpu_ms(url: str, in_flight: int, folder: Path, **fields: Any) -> tuple[float, float]:
     """Return the milliseconds of processor time that one request takes, and the requests answered a second."""
-    count = in_flight * 50
+    count = in_flight * 20
     budget = Budget.open(folder, 1000.0)
     async with Clients(budget=budget) as clients:
         model = open_model(_spec(url, in_flight, **fields), shared=clients)
