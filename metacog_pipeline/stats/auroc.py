@@ -1,8 +1,9 @@
 """Does higher confidence go with correct answers? The area under the type-2 ROC curve.
 
 Value: the chance that a correct answer carries more confidence than a wrong one, ties counting half (Bamber 1975).
-Interval: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44; with several runs per item its extension to
-clusters, Obuchowski (1997), *Biometrics* 53, which equals DeLong's where every item has one run.
+Standard error: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44; with several runs per item its extension to
+clusters, Obuchowski (1997), *Biometrics* 53, which equals DeLong's where every item has one run. Interval: the scaled score
+interval of `score_interval`, because DeLong's own covers 39 to 95 % where errors are few, the usual case with good models.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ONE_LEVEL, Estimate, unavailable
-from metacog_pipeline.stats.proportions import Z95
 from metacog_pipeline.stats.resampling import Patterns
 
-TOO_FEW = "fewer than two correct or two wrong items"
-SEPARATED = "correct and wrong perfectly separated"
+METHOD = "scaled score"
+FEW = 5.0  # answers of the rarer kind at which their own variance and the model's count alike
+LEAST_SCALE = 0.25  # of the model's variance: few answers can agree by chance
+_Z2 = float(special.ndtri(0.975)) ** 2
+_HALVINGS = 60
 
 
 def auroc_statistic(totals: Floats) -> Floats:
@@ -30,6 +34,54 @@ def auroc_statistic(totals: Floats) -> Floats:
     wrong, right = totals[:, 0::2], totals[:, 1::2]
     below = np.cumsum(wrong, axis=1) - wrong
     return ratio((right * (below + wrong / 2)).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
+
+
+def score_interval(
+    area: ArrayLike, n_right: ArrayLike, n_wrong: ArrayLike, variance: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % interval of areas, arrays of one shape.
+
+    A score interval with the variance of Hanley & McNeil in the form of Newcombe (2006, *Statistics in Medicine* 25,
+    method 5), scaled by how DeLong's variance compares with it: the more, the more answers of the rarer kind there are.
+    Coverage is 92 to 99 % from three wrong answers on, whatever the accuracy.
+
+    Parameters
+    ----------
+    area
+        0..1.
+    n_right, n_wrong
+        Right and wrong answers, or items that hold some, above 0.
+    variance
+        DeLong's; NaN where it does not exist (fewer than two of a kind): the model's alone is used then.
+
+    Examples
+    --------
+    >>> [float(end.round(4)) for end in score_interval(0.65451342, 238, 62, 0.038989198**2)]
+    [0.5744, 0.7253]
+    """
+    theta, right, wrong, seen = np.broadcast_arrays(
+        *(np.asarray(each, float) for each in (area, n_right, n_wrong, variance))
+    )
+    half = (right + wrong) / 2 - 1
+
+    def model(t: Floats) -> Floats:
+        return np.asarray(t * (1 - t) * (1 + half * (1 - t) / (2 - t) + half * t / (1 + t)) / (right * wrong))
+
+    rarer = np.minimum(right, wrong)
+    weight = np.where(np.isfinite(seen), rarer / (rarer + FEW), 0.0)
+    edge = 1 / (2 * right * wrong)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = weight * np.nan_to_num(seen) / model(np.clip(theta, edge, 1 - edge)) + 1 - weight
+    scale = np.maximum(scale, np.where((theta <= 0) | (theta >= 1), 1.0, LEAST_SCALE))
+    ends = []
+    for far in (0.0, 1.0):
+        outside, inside = np.full(theta.shape, far), theta.astype(float)
+        for _ in range(_HALVINGS):
+            middle = (outside + inside) / 2
+            beyond = (theta - middle) ** 2 > _Z2 * scale * model(middle)
+            outside, inside = np.where(beyond, middle, outside), np.where(beyond, inside, middle)
+        ends.append((outside + inside) / 2)
+    return ends[0], ends[1]
 
 
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:
@@ -47,8 +99,8 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
     Examples
     --------
     >>> found = auroc([0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 0])
-    >>> round(found.value, 3), round(found.low, 3), found.high
-    (0.833, 0.456, 1.0)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.833, 0.351, 0.977)
     """
     stated, right = floats("confidence", confidence), binary("correct", correct)
     same_length(confidence=stated, correct=right)
@@ -64,15 +116,15 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
 
 
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
-    """Return the area of items over the 2 L cells, with DeLong's interval or its extension to clusters.
+    """Return the area of items over the 2 L cells, with the scaled score interval.
 
     Returns
     -------
     Estimate
-        Value and interval in 0..1 (0.5: confidence says nothing), method ``"delong"`` or ``"delong, clustered"``.
-        No value, with the status, where all answers are correct, all are wrong, one level alone was used or
-        there are no items. A value without interval where fewer than two items are correct or wrong, or where
-        the separation is perfect.
+        Value and interval in 0..1 (0.5: confidence says nothing), method ``"scaled score"`` or ``"scaled score,
+        clustered"``. No value, with the status, where all answers are correct, all are wrong, one level alone was
+        used or there are no items. No standard error where fewer than two items are correct or wrong, or where the
+        separation is perfect.
 
     Examples
     --------
@@ -91,7 +143,7 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
 
 
 def _method(clustered: bool) -> str:
-    return "delong, clustered" if clustered else "delong"
+    return f"{METHOD}, clustered" if clustered else METHOD
 
 
 def _why_not(table: Ints) -> str | None:
@@ -127,13 +179,14 @@ def _with_interval(
         parts.append((np.bincount(cluster, weights=excess * side, minlength=size) / total, holding))
     (a, i_right), (b, i_wrong) = parts
     n, method = int(table.sum()), _method(clustered)
-    if i_right < 2 or i_wrong < 2:
-        return Estimate(value, None, None, n, method, TOO_FEW)
-    items = float(weight.sum())
-    variance = i_right / (i_right - 1) * float(weight @ a**2) + i_wrong / (i_wrong - 1) * float(weight @ b**2)
-    variance += 2 * items / (items - 1) * float(weight @ (a * b))
-    # Perfect separation has no spread at all: an interval of width 0 would claim too much.
-    if value in (0.0, 1.0):
-        return Estimate(value, None, None, n, method, SEPARATED)
-    sem = math.sqrt(max(variance, 0.0))
-    return Estimate(value, max(0.0, value - Z95 * sem), min(1.0, value + Z95 * sem), n, method, sem=sem)
+    variance = math.nan
+    if i_right >= 2 and i_wrong >= 2:
+        items = float(weight.sum())
+        variance = i_right / (i_right - 1) * float(weight @ a**2) + i_wrong / (i_wrong - 1) * float(
+            weight @ b**2
+        )
+        variance = max(variance + 2 * items / (items - 1) * float(weight @ (a * b)), 0.0)
+    low, high = (float(end) for end in score_interval(value, i_right, i_wrong, variance))
+    # Perfect separation has no spread at all: a standard error of 0 would claim too much.
+    sem = None if math.isnan(variance) or value in (0.0, 1.0) else math.sqrt(variance)
+    return Estimate(value, min(low, value), max(high, value), n, method, sem=sem)

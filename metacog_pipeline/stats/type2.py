@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
-from metacog_pipeline.stats.auroc import SEPARATED, TOO_FEW
+from metacog_pipeline.stats.auroc import METHOD, score_interval
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
@@ -28,7 +28,7 @@ from metacog_pipeline.stats.estimate import (
     Estimate,
     unavailable,
 )
-from metacog_pipeline.stats.type1 import Texts, normal_quantile
+from metacog_pipeline.stats.type1 import Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class Auroc2:
     value
         0..1, 0.5 where confidence says nothing; NaN where all answers are correct, all are wrong or there are none.
     low, high, sem
-        DeLong's interval, clipped to 0..1, and standard error; NaN where ``status`` gives a reason.
+        Scaled score interval (`auroc.score_interval`) and DeLong's standard error; NaN where there is none.
     n_correct, n_wrong
         Answers it rests on.
     status
         ``"ok"``, or why value or interval is missing. ``"one confidence level"`` comes with the value 0.5.
     method
-        ``"delong"``, or ``"delong, plus one"``.
+        ``"scaled score"``, or ``"scaled score, plus one"``.
     """
 
     value: Floats
@@ -111,13 +111,13 @@ class Auroc2:
         value, status = float(self.value[cell]), str(self.status[cell])
         if not np.isfinite(value):
             return unavailable(n, self.method, status)
-        if not np.isfinite(self.sem[cell]):
+        low, high, sem = float(self.low[cell]), float(self.high[cell]), float(self.sem[cell])
+        if not np.isfinite(low):
             return Estimate(value, None, None, n, self.method, status)
-        low, high = float(self.low[cell]), float(self.high[cell])
-        return Estimate(value, low, high, n, self.method, status, float(self.sem[cell]))
+        return Estimate(value, low, high, n, self.method, status, sem if np.isfinite(sem) else None)
 
 
-def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2:
+def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     """Return the area of every cell, responses pooled.
 
     Parameters
@@ -127,20 +127,17 @@ def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2
     plus_one
         Add 1 to each of the 2 K pooled counts first, a widespread variant that shrinks the area towards 1/2. It
         is the whole of the correction: a padded table is refused.
-    level
-        Coverage of the interval.
 
     Raises
     ------
     ValueError
-        For ``plus_one`` with a padded table, or a level outside 0..1.
+        For ``plus_one`` with a padded table.
 
     Examples
     --------
     >>> auroc2(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).value.round(3)
     array([0.619])
     """
-    z = normal_quantile(level)
     if plus_one and table.correction != "none":
         raise ValueError("the counts are padded already: plus one on top would correct twice")
     right, wrong = table.by_confidence
@@ -152,17 +149,19 @@ def auroc2(table: Counts, plus_one: bool = False, level: float = 0.95) -> Auroc2
     value = np.minimum(ratio((right * beats).sum(axis=1), n_right), 1.0)
     status = outcome_status(n_right, n_wrong)
     one_level = ((right + wrong) > 0).sum(axis=1) == 1
-    few = (n_right < 2) | (n_wrong < 2)
-    apart = (value <= 0) | (value >= 1)
-    reasons = [status != OK, one_level, few, apart]
-    status = np.select(reasons, [status, ONE_LEVEL, TOO_FEW, SEPARATED], default=OK)
+    status = np.select([status != OK, one_level], [status, ONE_LEVEL], default=OK)
     variance = _spread(right, beats - value[:, None], n_right) + _spread(
         wrong, beaten - value[:, None], n_wrong
     )
-    sem = np.where(status == OK, np.sqrt(np.maximum(variance, 0.0)), np.nan)
-    low, high = np.maximum(value - z * sem, 0.0), np.minimum(value + z * sem, 1.0)
-    method = "delong, plus one" if plus_one else "delong"
-    return Auroc2(value, low, high, sem, n_right, n_wrong, status, method)
+    variance = np.where((n_right < 2) | (n_wrong < 2), np.nan, np.maximum(variance, 0.0))
+    low, high = (np.full(value.shape, np.nan) for _ in range(2))
+    some = status == OK
+    low[some], high[some] = score_interval(value[some], n_right[some], n_wrong[some], variance[some])
+    sem = np.where(some & (value > 0) & (value < 1), np.sqrt(variance), np.nan)
+    method = f"{METHOD}, plus one" if plus_one else METHOD
+    return Auroc2(
+        value, np.minimum(low, value), np.maximum(high, value), sem, n_right, n_wrong, status, method
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic
+from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic, score_interval
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -36,7 +36,7 @@ def test_value_and_standard_error_are_delongs(rows):
     assert estimate.value == pytest.approx(
         mannwhitneyu(confidence[correct], confidence[~correct]).statistic / (correct.sum() * (~correct).sum())
     )
-    if estimate.status == "ok":
+    if estimate.sem is not None:
         assert estimate.sem == pytest.approx(sem, abs=1e-9)
         assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
 
@@ -95,7 +95,7 @@ def test_the_clustered_standard_error_is_that_of_resampled_items():
     items = np.repeat(np.arange(400), 3)
     patterns = patterns_of(items, 2 * (level - 1) + correct, 10)
     estimate = auroc_from_patterns(patterns)
-    assert estimate.method == "delong, clustered"
+    assert estimate.method == "scaled score, clustered"
     draws = auroc_statistic(resample(patterns, 3000, 1))
     assert estimate.sem == pytest.approx(draws.std(), rel=0.06)
     assert estimate.sem == pytest.approx(auroc(level, correct, items).sem)
@@ -127,16 +127,32 @@ def test_where_there_is_no_area_the_status_says_why(table, status):
     assert (estimate.value, estimate.low, estimate.status) == (None, None, status)
 
 
-def test_a_value_without_an_interval_says_why():
+def test_one_wrong_answer_or_perfect_separation_has_an_interval_but_no_standard_error():
     lone = auroc_from_counts([[3, 0], [0, 1], [2, 0]])
-    assert (lone.value, lone.low) == (pytest.approx(0.6), None)
-    assert lone.status == "fewer than two correct or two wrong items"
+    assert (lone.value, lone.sem, lone.status) == (pytest.approx(0.6), None, "ok")
+    assert lone.low < 0.2 and lone.high > 0.9
     perfect = auroc_from_counts([[5, 0], [0, 5]])
-    assert (perfect.value, perfect.low, perfect.status) == (
-        1.0,
-        None,
-        "correct and wrong perfectly separated",
-    )
+    assert (perfect.value, perfect.high, perfect.sem, perfect.status) == (1.0, 1.0, None, "ok")
+    assert 0.5 < perfect.low < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_wrong", "gap"), [(4, 0.5), (4, 1.5), (10, 1.0), (40, 1.5)])
+def test_the_interval_covers_where_errors_are_few(n_wrong, gap):
+    rng = np.random.default_rng(n_wrong)
+    p_wrong = np.exp(-gap * np.arange(5)) / np.exp(-gap * np.arange(5)).sum()
+    p_right = p_wrong[::-1]
+    truth = auroc_statistic(np.array([p_wrong, p_right]).T.reshape(1, -1))[0]
+    right, wrong = rng.multinomial(200, p_right, 1500), rng.multinomial(n_wrong, p_wrong, 1500)
+    beats = (np.cumsum(wrong, axis=1) - wrong / 2) / n_wrong
+    beaten = (200 - np.cumsum(right, axis=1) + right / 2) / 200
+    area = (right * beats).sum(axis=1) / 200
+    spread = [
+        (counts * (place - area[:, None]) ** 2).sum(axis=1) / (total - 1) / total
+        for counts, place, total in ((right, beats, 200), (wrong, beaten, n_wrong))
+    ]
+    low, high = score_interval(area, 200, n_wrong, spread[0] + spread[1])
+    assert 0.92 <= np.mean((low <= truth) & (truth <= high)) <= 0.995
 
 
 def test_shapes_that_do_not_fit_are_value_errors():

@@ -17,7 +17,7 @@ scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_
 
 
 @given(vectors)
-def test_area_and_interval_of_counts_are_delongs_of_the_trials(pair):
+def test_area_and_interval_of_counts_are_those_of_the_trials(pair):
     table = counts(*pair)
     right, wrong = table.by_confidence
     one = auroc2(table).estimate()
@@ -81,14 +81,12 @@ def test_the_plus_one_variant_pulls_towards_one_half_and_is_not_applied_on_top_o
         (([4, 0, 0, 0], [0, 0, 0, 4]), np.nan, "all correct"),
         (([0, 0, 4, 0], [0, 4, 0, 0]), np.nan, "all wrong"),
         (([3, 0, 0, 3], [3, 0, 0, 3]), 0.5, "one confidence level"),
-        (([3, 0, 3, 0], [0, 3, 0, 3]), 1.0, "correct and wrong perfectly separated"),
-        (([3, 2, 1, 0], [0, 0, 2, 5]), 2 / 3, "fewer than two correct or two wrong items"),
     ],
 )
 def test_cells_without_area_or_interval_say_why(pair, value, status):
     result = auroc2(counts(*pair))
     assert result.status[0] == status
-    assert result.value[0] == pytest.approx(value, nan_ok=True) or status.startswith("fewer")
+    assert result.value[0] == pytest.approx(value, nan_ok=True)
     assert np.isnan([result.low[0], result.high[0], result.sem[0]]).all()
 
 
@@ -111,7 +109,7 @@ def bootstrap(confidence, correct, items, n_draws):
 
 
 @pytest.mark.parametrize("levels", [5, 10**6])
-def test_the_bootstrap_interval_is_about_delongs(levels):
+def test_the_bootstrap_interval_is_about_the_scaled_score(levels):
     rng = np.random.default_rng(3)
     correct = rng.random(800) < 0.6
     confidence = np.floor(rng.normal(0.8 * correct, 1) * levels / 5)
@@ -182,7 +180,6 @@ def test_binning_only_blurs_what_the_area_sees(rows, bins):
         lambda: bin_confidence([1, 2], 2, [0, -1]),
         lambda: auroc([1, 2], [1]),
         lambda: auroc([1, np.nan], [1, 0]),
-        lambda: auroc2(counts([1, 2], [2, 1]), level=0),
     ],
 )
 def test_what_cannot_be_ranked_is_a_value_error(call):

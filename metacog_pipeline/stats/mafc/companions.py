@@ -9,7 +9,6 @@ project's; meta-I is Dayan's (2023).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,16 +16,13 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.auroc import score_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import checked, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
 from metacog_pipeline.stats.mafc.search import shares_to_criteria
 from metacog_pipeline.stats.mafc.table import table
 from metacog_pipeline.stats.proportions import wilson_interval
-
-FEW = 5.0  # answers of the rarer kind at which the data's own variance and the model's count alike
-Z = float(special.ndtri(0.975))
-LEAST_VARIANCE = 0.25  # of the model's: few answers can agree by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +46,7 @@ def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
 
 
 def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
-    """Return the area of one cell, counts ``(K,)``, with the scaled score interval.
-
-    A score interval with the variance of Hanley & McNeil in Newcombe's form (2006, method 5), scaled by how DeLong's
-    variance compares with it, the more the more answers of the rarer kind there are. It covers 92 to 99 % from three
-    wrong answers on, where DeLong's own covers 39 to 95 %.
+    """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`).
 
     >>> found = auroc2_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19])
     >>> round(found.low, 4), round(found.high, 4)
@@ -66,41 +58,14 @@ def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
     if n_right == 0 or n_wrong == 0:
         return Interval(math.nan, math.nan, math.nan)
     theta = float(_areas(correct, errors)[0][0, 0])
-    half = (n_right + n_wrong) / 2 - 1
-
-    def model(t: float) -> float:
-        return t * (1 - t) * (1 + half * (1 - t) / (2 - t) + half * t / (1 + t)) / (n_right * n_wrong)
-
-    least = min(n_right, n_wrong)
-    seen = _delong(c, e, theta)
-    weight = 0.0 if seen is None else least / (least + FEW)
-    edge = 1 / (2 * n_right * n_wrong)
-    at = min(max(theta, edge), 1 - edge)
-    scale = max(weight * (seen or 0.0) / model(at) + 1 - weight, LEAST_VARIANCE)
-    if theta in (0.0, 1.0):
-        scale = max(scale, 1.0)
-
-    def outside(t: float) -> bool:
-        return (theta - t) ** 2 > Z**2 * scale * model(t)
-
-    return Interval(theta, _end(0.0, theta, outside), _end(1.0, theta, outside))
+    low, high = score_interval(theta, n_right, n_wrong, _delong(c, e, theta))
+    return Interval(theta, min(float(low), theta), max(float(high), theta))
 
 
-def _end(far: float, near: float, outside: Callable[[float], bool]) -> float:
-    """Return where ``outside`` turns false between ``far`` and ``near``, by bisection."""
-    if not outside(far):
-        # At 0 and 1 the model has no variance, so the end itself is outside unless the value lies there.
-        return far
-    for _ in range(80):
-        middle = (far + near) / 2
-        far, near = (middle, near) if outside(middle) else (far, middle)
-    return (far + near) / 2
-
-
-def _delong(right: Floats, wrong: Floats, theta: float) -> float | None:
+def _delong(right: Floats, wrong: Floats, theta: float) -> float:
     n_right, n_wrong = right.sum(), wrong.sum()
     if n_right < 2 or n_wrong < 2:
-        return None
+        return math.nan
     of_right = (np.cumsum(wrong) - wrong / 2) / n_wrong
     of_wrong = 1 - (np.cumsum(right) - right / 2) / n_right
     spread_right = (right * (of_right - theta) ** 2).sum() / (n_right - 1) / n_right

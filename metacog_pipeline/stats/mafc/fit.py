@@ -316,7 +316,7 @@ def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     right = np.bincount(index, outcome, len(levels)).astype(float)
     wrong = np.bincount(index, ~outcome, len(levels)).astype(float)
     group = groups(right, wrong)
-    return np.bincount(group, right), np.bincount(group, wrong)
+    return np.asarray(np.bincount(group, right), float), np.asarray(np.bincount(group, wrong), float)
 
 
 def groups(right: Floats, wrong: Floats) -> Ints:
