@@ -58,6 +58,14 @@ def test_what_was_thought_is_kept_where_the_provider_says_it(board: Board) -> No
             assert kept["reasoning_tokens"].fill_null(0).min() > 0, profile
 
 
+@pytest.mark.parametrize("profile", ["openai", "openai-responses", "gemini"])
+def test_later_steps_are_billed_from_a_prompt_cache_that_works_by_itself(board: Board, profile: str) -> None:
+    board.asked(profile, "medley")
+    kept = board.transcripts(profile, "medley")
+    sent, cached = kept["input_tokens"].sum(), kept["cached_tokens"].fill_null(0).sum()
+    assert cached >= 0.2 * sent
+
+
 def test_every_profile_stands_on_the_board_of_every_benchmark(board: Board) -> None:
     study = board.study
     for name in BENCHMARKS:

@@ -448,3 +448,37 @@ def test_an_unknown_profile_and_an_empty_key_variable_are_one_line_each(tmp_path
     got = CliRunner().invoke(cli, command)
     assert got.exit_code == 2
     assert "NO_SUCH_KEY" in got.output
+
+
+LONG = "All of this is shared. " * 300
+
+
+def test_a_beginning_seen_before_is_billed_as_cached_where_the_cache_works_by_itself(servers, gemini):
+    chat = chat_client(servers, "openai").chat.completions
+    turns = [{"role": "system", "content": LONG}, {"role": "user", "content": "one"}]
+    first = chat.create(model="m", messages=turns).usage
+    second = chat.create(model="m", messages=[turns[0], {"role": "user", "content": "two"}]).usage
+    assert first.prompt_tokens_details.cached_tokens == 0
+    assert 1024 <= second.prompt_tokens_details.cached_tokens <= second.prompt_tokens
+    other = [{"role": "system", "content": f"x{LONG}"}, turns[1]]
+    assert chat.create(model="m", messages=other).usage.prompt_tokens_details.cached_tokens == 0
+    config = {"system_instruction": LONG}
+    for seen in (False, True):
+        got = gemini.models.generate_content(model="m", contents="hi", config=config)
+        assert bool(got.usage_metadata.cached_content_token_count) is seen
+
+
+def test_an_anthropic_cache_keeps_what_is_marked_and_nothing_else(servers):
+    create = messages_client(servers).messages.create
+    block = {"type": "text", "text": LONG}
+    for place, (marked, read, written) in enumerate([(False, 0, False), (True, 0, True), (True, 1, False)]):
+        system = [{**block, "cache_control": {"type": "ephemeral"}} if marked else block]
+        asked = [{"role": "user", "content": f"question {place}"}]
+        usage = create(model="m", max_tokens=4000, system=system, messages=asked).usage
+        assert bool(usage.cache_read_input_tokens) is bool(read)
+        assert bool(usage.cache_creation_input_tokens) is written
+        whole = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+        assert whole >= 1024
+    short = [{"type": "text", "text": "short", "cache_control": {"type": "ephemeral"}}]
+    usage = create(model="m", max_tokens=4000, system=short, messages=ASKED).usage
+    assert usage.cache_creation_input_tokens == 0

@@ -69,9 +69,27 @@ def read(path_model: str, body: object) -> dialects.Asked:
         stream=dialects.as_flag(fields.get("stream"), "stream"),
         effort=dialects.as_word(config.get("effort"), "output_config"),
         budget=0 if off else dialects.as_int(thinking.get("budget_tokens"), "thinking"),
+        marks=_marks(fields, len(first)),
         on=thinking.get("type") in ("enabled", "adaptive"),
         shown={"omitted": False, "summarized": True}.get(str(thinking.get("display"))),
     )
+
+
+def _marks(fields: dialects.JsonDict, before: int) -> tuple[int, ...]:
+    """Return how many messages end with a block marked for the prompt cache; the system prompt is the first of them."""
+    system = [0] if before and _marked(fields.get("system")) else []
+    turns = dialects.as_list(fields.get("messages"), "messages")
+    said = [
+        place
+        for place, turn in enumerate(turns, before)
+        if _marked(isinstance(turn, dict) and turn.get("content"))
+    ]
+    return tuple(place + 1 for place in (*system, *said))
+
+
+def _marked(content: object) -> bool:
+    last = content[-1] if isinstance(content, list) and content else None
+    return isinstance(last, dict) and last.get("cache_control") is not None
 
 
 def answer(given: dialects.Answer) -> dialects.JsonDict:
@@ -85,7 +103,7 @@ def answer(given: dialects.Answer) -> dialects.JsonDict:
     if completion.text:
         content.append({"type": "text", "text": completion.text, "citations": None})
     cached = given.cached
-    written = completion.usage.cache_write_tokens or 0
+    written = given.written
     usage: dialects.JsonDict = {
         "input_tokens": given.sent - cached - written,
         "cache_creation_input_tokens": written,

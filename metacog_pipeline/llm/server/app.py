@@ -24,6 +24,7 @@ from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, resp
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.server.admission import ROUTES, Admission
 from metacog_pipeline.llm.server.batches import Batches
+from metacog_pipeline.llm.server.caches import PromptCache
 from metacog_pipeline.llm.server.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
 from metacog_pipeline.llm.server.faults import OF_STREAMS, Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
@@ -71,6 +72,8 @@ class SimulatedProvider:
         self._label = label
         self._profile = None if profile is None else profiles.load(profile)
         self._admission = Admission(self._profile, models, key)
+        caching = None if self._profile is None else self._profile.caching
+        self._cache = None if caching is None else PromptCache(caching)
         self._headers = {} if self._profile is None else dict(self._profile.headers)
         self._models = models
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if log else None
@@ -260,6 +263,8 @@ class SimulatedProvider:
         if self._profile is not None and not reasoning.tokens:
             reasoning = self._profile.reasoning
         bounded = self._profile is not None
+        if self._cache is not None:
+            completion = self._cache.billed(call, completion)
         completion = thinking.worked(completion, reasoning.wanted(call), limit, bounded=bounded)
         if outcome == Fault.HUGE_THINKING:
             huge = thinking.text_of(thinking.HUGE_CHARACTERS // thinking.CHARACTERS_PER_TOKEN)

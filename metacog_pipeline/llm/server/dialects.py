@@ -44,7 +44,8 @@ class Asked:
 
     ``stream`` whether it is answered in parts, ``usage`` whether the last of them says what is billed. ``on`` says that
     thinking is asked for; ``effort`` and ``budget`` (at most so many tokens, 0: none) are what the call says of it,
-    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is.
+    ``shown`` whether its text is wanted (None: not said), ``sealed`` whether its encrypted form is. ``marks`` are
+    how many messages each beginning holds that is to be kept in the prompt cache.
     """
 
     model: str
@@ -56,6 +57,7 @@ class Asked:
     budget: int | None = None
     shown: bool | None = None
     sealed: bool = False
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,11 @@ class Answer:
     def shown(self) -> bool:
         """Whether the text of thinking is shown."""
         return self.style.shown if self.asked.shown is None else self.asked.shown
+
+    @property
+    def written(self) -> int:
+        """Tokens of the prompt written to a cache."""
+        return self.completion.usage.cache_write_tokens or 0
 
     @property
     def cached(self) -> int:

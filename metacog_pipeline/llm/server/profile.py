@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metacog_pipeline.llm.server import dialects, gemini
+from metacog_pipeline.llm.server import caches, dialects, gemini
 from metacog_pipeline.llm.server.dialects import JsonDict, Refusal
 from metacog_pipeline.llm.server.thinking import Reasoning
 
@@ -153,9 +153,10 @@ class Profile(_Data):
     """One provider and family of models.
 
     ``interfaces`` are what the address offers, with ``batches`` or without; ``elsewhere`` is what every other path
-    answers. ``ignored`` are fields that the provider does not read. ``known`` lists the fields of each interface's body,
-    where the provider refuses others with ``unknown_field``. ``extra`` is JSON that stands in every answer, ``headers`` in
-    every reply. ``faults`` are shares of calls that fail where nothing else is asked for.
+    answers. ``caching`` is the kind of its prompt cache. ``ignored`` are fields that the provider does not read.
+    ``known`` lists the fields of each interface's body, where the provider refuses others with ``unknown_field``.
+    ``extra`` is JSON that stands in every answer, ``headers`` in every reply. ``faults`` are shares of calls that fail
+    where nothing else is asked for.
     """
 
     dated: date
@@ -166,6 +167,7 @@ class Profile(_Data):
     unknown_model: Reply
     key: Key | None = None
     thinking: Thinking = Field(default_factory=Thinking)
+    caching: caches.Kind | None = None
     details: bool = True
     extra: str = "{}"
     headers: Mapping[str, str] = Field(default_factory=dict)
