@@ -112,7 +112,7 @@ def run(
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
-    for line in unpriced(study):
+    for line in () if quiet else unpriced(study):
         click.echo(f"metacog: {line}", err=True)
     again = reask is not None
     if lane is not None:
