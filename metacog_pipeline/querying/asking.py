@@ -96,17 +96,6 @@ class Session:
     in_flight: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     learnt: Learnt = field(default_factory=Learnt)
     watch: Watch = field(default_factory=Watch)
-    waiting_for_others: int = 0
-
-    async def wait_for(self, running: asyncio.Future[Answer]) -> None:
-        """Wait until the same call, made for another item or condition, is over."""
-        self.waiting_for_others += 1
-        try:
-            if self.lane is not None:
-                self.lane.changed()
-            await asyncio.wait([running])
-        finally:
-            self.waiting_for_others -= 1
 
     @property
     def lane(self) -> BatchModel | None:
@@ -187,7 +176,7 @@ class StepAsker:
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:
-            await session.wait_for(running)
+            await asyncio.wait([running])  # the same call is being made for another item or condition
         if (stored := session.store.find(identity)) is not None:
             session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):

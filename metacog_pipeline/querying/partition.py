@@ -87,8 +87,7 @@ async def query_tasks(
             break
         search.more = task is not probed[-1]
         try:
-            with lane.online():
-                profile = await negotiate(pool.session, task, search)
+            profile = await _probed(pool, task, search)
         except StepFailed as error:
             decided = error.decided if isinstance(error, Refused) else is_fatal(error)
             if decided or pool.nobody_there(error) or task is probed[-1]:
@@ -103,6 +102,17 @@ async def query_tasks(
         profile = await pool.work(profile, modes)
     pool.session.learnt.save()
     return pool.outcome(profile)
+
+
+async def _probed(pool: WorkerPool, task: Task, search: Search) -> Profile:
+    """Return how ``task`` is asked. Where a batch of an earlier session has its answer, that is waited for."""
+    while True:
+        try:
+            with lane.online():
+                return await negotiate(pool.session, task, search)
+        except lane.Parked:
+            if not await pool.next_wave():
+                raise NotSent from None
 
 
 class WorkerPool:
@@ -125,7 +135,7 @@ class WorkerPool:
         self.failures_in_a_row = 0
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
-        self.alive = 0
+        self.parked: list[tuple[str, Task]] = []
         self.stopped: str | None = None
         self.exit_code = 0
 
@@ -134,32 +144,46 @@ class WorkerPool:
 
         It is ``profile``, unless the provider takes an option no more: then one of ``modes`` is found once again.
         """
-        queue = iter(self.tasks)
         one_by_one = self.session.spec.provider not in IN_PROCESS
         asked = Asked(profile, tuple(modes) or (profile.mode,))
-        at_once = workers(self.session.spec.max_concurrency) if self.session.lane is None else lane.MOST_TASKS
-        count = min(at_once, len(self.tasks))
+        queue = iter(self.tasks)
         try:
             if one_by_one:
                 # Until something can be read, so that no more is paid for than shows that nothing can.
                 with lane.online():
                     await self._worker(queue, asked, carefully=True)
-            self.alive = count
-            async with asyncio.TaskGroup() as group:
-                for _ in range(count):
-                    group.create_task(self._worker(queue, asked)).add_done_callback(self._ended)
+            await self._pass(queue, asked)
+            while self.parked and self.stopped is None and await self.next_wave():
+                await self._pass(iter(self._ready()), asked)
         except* StoreError as failures:
             raise failures.exceptions[0] from None
         return asked.profile
 
-    def living(self) -> int:
-        """Return how many tasks may still ask; those that wait for the call of another one do not."""
-        return max(1, self.alive) - self.session.waiting_for_others
+    async def _pass(self, queue: Iterator[Task], asked: Asked) -> None:
+        """Ask the tasks of ``queue``; those whose answers are in batches are parked."""
+        through_batches = self.session.lane is not None
+        at_once = lane.TASKS_AT_ONCE if through_batches else workers(self.session.spec.max_concurrency)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(at_once, len(self.tasks))):
+                group.create_task(self._worker(queue, asked))
 
-    def _ended(self, worker: asyncio.Task[None]) -> None:
-        self.alive -= 1
-        if self.session.lane is not None:
-            self.session.lane.changed()
+    async def next_wave(self) -> bool:
+        """Wait until a batch brings answers to tasks that are parked; False where there is nothing to go on with."""
+        assert self.session.lane is not None, "only batches park tasks"
+        try:
+            return await self.session.lane.next()
+        except (BudgetError, ProviderError) as error:
+            self.stop(str(error), error.exit_code)
+        except NotSent:
+            pass
+        return False
+
+    def _ready(self) -> list[Task]:
+        """Return the parked tasks that can go on; the others stay parked."""
+        batches, parked = self.session.lane, self.parked
+        assert batches is not None, "only batches park tasks"
+        self.parked = [each for each in parked if not batches.there(each[0])]
+        return [task for answer, task in parked if batches.there(answer)]
 
     async def _worker(self, queue: Iterator[Task], asked: Asked, *, carefully: bool = False) -> None:
         """Ask one task after another; ``carefully`` only while they give nothing to read."""
@@ -174,6 +198,9 @@ class WorkerPool:
             except (BudgetError, ProviderError) as error:
                 self.stop(str(error), error.exit_code)
                 return
+            except lane.Parked as parked:
+                self.parked.append((parked.answer, task))
+                continue
             except NotSent:
                 self.stop_if_unusable()
                 return

@@ -191,7 +191,7 @@ async def ask(
                 store.reask(to_ask_again(store.folder))
             pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
             if session.lane is not None:
-                session.lane.begin(pool.living)
+                session.lane.begin()
             try:
                 with _stopping_gently(pool):
                     return await query_tasks(pool, modes, known=known)

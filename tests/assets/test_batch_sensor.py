@@ -16,7 +16,7 @@ from metacog_pipeline.querying.session import LEAVE_BATCHES, WAITING
 from metacog_pipeline.transcripts.store import read_manifest
 from tests.assets.conftest import model
 
-QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3, quiet_s=1.0)
+QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
 MANIFEST = "transcripts/benchmark=metamedqa/model=first/run=1"
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import metacog_pipeline.benchmarks.metamedqa  # noqa: F401  (once, not in every child)
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.llm.batch import calls, desk, lane, records
+from metacog_pipeline.llm.batch import calls, desk, records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.querying.session import Partition, query_partition
@@ -29,8 +29,7 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
 
 INCOMPLETE, REFUSED = 3, 4
-desk.PACE = desk.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4, quiet_s=1.0)
-lane.DELIVERY_PAUSE_S = 0.0
+desk.PACE = desk.Pace(first_s=0.01, factor=1.2, most_s=0.05, settling_s=0.4)
 
 
 def two_steps(name: str) -> Task:

@@ -24,7 +24,7 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 
 PROVIDERS = ("openai", "anthropic", "gemini")
-QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3, quiet_s=1.0)
+QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
 KEY = "sk-canary-0123456789abcdef"
 
 

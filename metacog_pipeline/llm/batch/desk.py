@@ -62,7 +62,6 @@ class Pace:
     factor: float = 1.5
     most_s: float = 300.0
     settling_s: float = 60.0  # a submission may take this long to appear in the provider's list
-    quiet_s: float = 5.0  # a wave is closed after this long without a new request, whatever else goes on
 
 
 PACE = Pace()

@@ -1,8 +1,10 @@
-"""A model that is asked through batches: each call waits until a wave of them is whole, goes out with it, and comes back.
+"""A model that is asked through batches: a call whose answer is not there yet is given up, and made again when it is.
 
-Tasks stay what they are: they ask and wait. When every living task waits, the wave is closed: its requests become
-batches, written down before anything is sent, their worst case set aside. What comes back are ordinary completions. A
-request that is in a batch of an earlier process waits for that batch.
+A task that meets such a call is parked: `Parked` unwinds it, and its request lies in the open wave or in a batch under
+way. When every task is answered or parked, `BatchModel.next` closes the wave: its requests become batches, written down
+before anything is sent, their worst case set aside. Then the parked tasks run again; what they asked before is in the
+store, and what the batch brought comes back as ordinary completions. So nothing waits in memory but the names of tasks,
+and a process that starts anew does nothing else than one that went on.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch import collecting, records, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later, NotListed
 from metacog_pipeline.llm.batch.records import Batch
@@ -28,19 +29,21 @@ from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
-MOST_TASKS = 50_000  # suspended at once: more only take memory
+TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
 MOST_FAILURES = 20  # of looking at one batch in a row: hours, with the pauses between them
-DELIVERED_AT_ONCE = 256
-DELIVERY_PAUSE_S = 0.01  # in which what was delivered is written down
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
 
 _online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
 _logger = logging.getLogger(__name__)
 
 
-class Waiting(NotSent):
-    """The call is in a batch that has not ended, and nobody waits for it. Engine-internal."""
+class Parked(NotSent):
+    """The call's answer is not there yet: its request is in the wave, or in a batch under way. Engine-internal."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__(answer)
+        self.answer = answer
 
 
 @contextlib.contextmanager
@@ -64,23 +67,21 @@ class _Watched:
     looked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """A request that its batch did not answer; ``cost`` may have been billed for it all the same."""
+@dataclass(slots=True)
+class _Tried:
+    """A request that batches did not answer: how many, why the last one did not, what may have been billed for it."""
 
-    why: str
-    cost: float | None
-
-
-_Outcome = tuple[collecting.Place, Batch] | _Rest
+    batches: int = 0
+    why: str = "error"
+    cost: float | None = 0.0
 
 
 class BatchModel:
     """A `ChatModel` that asks ``spec`` through batches. One event loop and one partition only.
 
-    ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``wait`` is whether to stay
-    until batches end: otherwise every call that waits for one raises `Waiting` once all are submitted, and ``waiting``
-    is how many batches are under way. ``problems`` is what has to be said about those that ended.
+    ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``wait`` is whether `next`
+    stays until batches end; otherwise it returns once all are submitted, and ``waiting`` is how many are under way.
+    ``problems`` is what has to be said about those that ended.
     """
 
     def __init__(
@@ -114,16 +115,11 @@ class BatchModel:
         self._wire = wire_for(model.spec.provider)
         self._wave = wave.Wave(home, desk.way)
         self._parts: list[wave.Part] = []
+        self._unpaid: set[str] = set()  # in parts the budget has not allowed yet
         self._watched: dict[str, _Watched] = {}
         self._under_way: dict[str, Batch] = {}
         self._places: dict[str, tuple[collecting.Place, Batch]] = {}
-        self._futures: dict[str, asyncio.Future[_Outcome]] = {}
-        self._living: Callable[[], int] = lambda: 0
-        self._event = asyncio.Event()
-        self._last_added = 0.0
-        self._failure: MetacogError | None = None
-        self._driver: asyncio.Task[None] | None = None
-        self._sending: asyncio.Task[None] | None = None
+        self._tried: dict[str, _Tried] = {}
 
     @property
     def known(self) -> Capabilities:
@@ -139,57 +135,64 @@ class BatchModel:
         """The limits the provider has announced."""
         return self._model.announced_limits
 
-    def begin(self, living: Callable[[], int]) -> None:
-        """Take up the batches of earlier processes; ``living`` tells how many tasks may still ask.
-
-        Raises ``StoreError``.
-        """
-        self._living = living
+    def begin(self) -> None:
+        """Take up the batches of earlier processes. Raises ``StoreError``."""
         records.clear_spools(self._home)
         for batch in records.batches(self._home):
             record = batch.record
             whose = (record.partition[1], record.kept_in, record.address)
             if whose == (self.spec.name, self._owner.kept_in, self._desk.root):
                 self._take_up(batch)
-        self._driver = asyncio.get_running_loop().create_task(self._drive())
 
-    def changed(self) -> None:
-        """Look whether every living task waits now."""
-        if self._quiet():
-            self._event.set()
+    def there(self, answer: str) -> bool:
+        """Whether a parked call may be made again: its batch has ended."""
+        return not (answer in self._under_way or answer in self._unpaid or answer in self._wave)
 
     async def complete(self, request: ChatRequest) -> Completion:
-        """Answer ``request`` through a batch; raises `Waiting` where nobody waits for it, else as the online model."""
+        """Answer ``request`` with what a batch brought; raises `Parked` where it is not there yet."""
         answer = self._identify(request)
-        known = answer in self._places or answer in self._under_way
-        if self._driver is None or (_online.get() and not known):
-            return await self._model.complete(request)
-        cost: float | None = 0.0
-        for number in range(1, MOST_BATCHES + 1):
-            found = self._places.get(answer)
-            try:
-                outcome = found if found is not None else await self._outcome(answer, request)
-            except UnsupportedConstraint:
-                return await self._model.complete(request)  # which says so, and sends nothing
-            completion, why = self._read(request, outcome)
-            self._places.pop(answer, None)
+        if (found := self._places.pop(answer, None)) is not None:
+            completion = self._read(request, *found)
             if completion is not None and completion.error_kind not in AGAIN:
-                return _with(completion, number, cost)
-            if isinstance(outcome, _Rest):
-                cost = None if cost is None or outcome.cost is None else cost + outcome.cost
-            if self.spec.batch_rest == "online":
-                return _with(await self._model.complete(request), number, cost)
-        return _with(collecting.unanswered(why), MOST_BATCHES, cost)
+                return _with(completion, self._tried.pop(answer, None))
+            self._note(answer, "error" if completion is not None else "unreadable", 0.0)
+        if not self.there(answer):
+            raise Parked(answer)
+        tried = self._tried.get(answer)
+        if tried is not None and tried.batches >= MOST_BATCHES:
+            return _with(collecting.unanswered(tried.why), self._tried.pop(answer))
+        if _online.get() or (tried is not None and self.spec.batch_rest == "online"):
+            return _with(await self._model.complete(request), self._tried.pop(answer, None))
+        try:
+            self._add(answer, request)
+        except UnsupportedConstraint:
+            return await self._model.complete(request)  # which says so, and sends nothing
+        raise Parked(answer)
+
+    async def next(self) -> bool:
+        """Submit what was asked for, and wait until some of it is there; False where nobody waits for it.
+
+        Raises `NotSent` when everything is to be given up, ``BudgetError`` where not one request can be paid for,
+        `BatchError` where a batch cannot go on without the user.
+        """
+        self._parts += self._wave.take()
+        self._unpaid = {answer for part in self._parts for answer, _ in part.answers}
+        while True:
+            self._write_parts()
+            now = asyncio.get_running_loop().time
+            due = [each for each in self._watched.values() if each.due <= now()]
+            delivered = [await self._tend(each) for each in due]
+            under_way = self._open_ones()
+            if any(delivered) or not under_way:
+                return True
+            if not self._wait and all(each.looked for each in under_way):
+                self.waiting = len(under_way)
+                return False
+            with self._halt.unsent():
+                await asyncio.sleep(max(0.0, min(each.due for each in under_way) - now()))
 
     async def close(self) -> None:
-        """Let a submission under way finish, forget what was not written down, note what is kept by now."""
-        if self._driver is None:
-            return
-        if self._sending is not None:
-            await asyncio.wait([self._sending])
-        self._driver.cancel()
-        await asyncio.wait([self._driver])
-        self._driver = None
+        """Forget what was not written down, note what is kept by now."""
         self._wave.drop()
         for part in self._parts:
             part.path.unlink(missing_ok=True)
@@ -197,41 +200,28 @@ class BatchModel:
             self._put_away(watched.batch)
 
     # --- one call ---------------------------------------------------------------------------------------------------
-    async def _outcome(self, answer: str, request: ChatRequest) -> _Outcome:
-        """Wait for what becomes of ``request``: in a batch under way, or in the wave. Raises ``UnsupportedConstraint``."""
-        if self._failure is not None:
-            raise self._failure
-        if answer not in self._under_way:
-            self._add(answer, request)
-        future: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
-        self._futures[answer] = future
-        self.changed()
-        try:
-            with self._halt.unsent():
-                return await future
-        finally:
-            if self._futures.get(answer) is future:
-                del self._futures[answer]
-
     def _add(self, answer: str, request: ChatRequest) -> None:
         call = self._wire.build(self._plain, request, self._key, self.known)
         way = self._desk.way
         group = wave.Group(way.target(self._desk.root, call), wave.sealed(call.headers, self._key))
         worst = worst_case_cost(self.spec, request, self.known, batch=True)
         self._wave.add(answer, group, way.line(answer, group.target, call), worst)
-        self._last_added = asyncio.get_running_loop().time()
 
-    def _read(self, request: ChatRequest, outcome: _Outcome) -> tuple[Completion | None, str]:
-        if isinstance(outcome, _Rest):
-            return None, outcome.why
-        place, batch = outcome
+    def _read(self, request: ChatRequest, place: collecting.Place, batch: Batch) -> Completion | None:
         line = collecting.read_at(place, self._desk.way)
         if line is None:
-            return None, "unreadable"
+            return None
         completion = collecting.completion_of(line, batch, self._desk.read)
         billed = 1 if line.status == 200 else 0
         cost = billed_cost(self.spec, request, completion.usage, self.known, batch=True) if billed else 0.0
-        return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed), "error"
+        return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed)
+
+    def _note(self, answer: str, why: str, cost: float | None) -> None:
+        """Note that a batch did not answer a request."""
+        tried = self._tried.setdefault(answer, _Tried())
+        tried.batches += 1
+        tried.why = why
+        tried.cost = None if tried.cost is None or cost is None else tried.cost + cost
 
     # --- the batches ------------------------------------------------------------------------------------------------
     def _take_up(self, batch: Batch) -> None:
@@ -239,17 +229,16 @@ class BatchModel:
         if state == "written":  # never sent: its requests are asked for anew
             self._desk.forget(batch)
         elif state in records.OPEN_STATES:
-            self._watch(batch)
+            self._watch(batch, due=0.0)
         elif state == "collected":
             for answer, place in collecting.index(batch, self._desk.way).places.items():
                 if not self._kept(answer):
                     self._places.setdefault(answer, (place, batch))
             self._put_away(batch)
 
-    def _watch(self, batch: Batch) -> None:
-        self._watched[batch.record.mark] = _Watched(batch, pause=self._desk.pace.first_s)
-        for answer, _ in batch.answers():
-            self._under_way[answer] = batch
+    def _watch(self, batch: Batch, due: float) -> None:
+        self._watched[batch.record.mark] = _Watched(batch, due, self._desk.pace.first_s)
+        self._under_way.update((answer, batch) for answer, _ in batch.answers())
 
     def _put_away(self, batch: Batch) -> None:
         """Note that all answers of a batch are kept elsewhere; what is odd about it stays."""
@@ -261,34 +250,8 @@ class BatchModel:
             if batch.record.message is None:
                 batch.forget_files()
 
-    def _quiet(self) -> bool:
-        return bool(self._futures) and len(self._futures) >= self._living()
-
-    async def _drive(self) -> None:
-        try:
-            while True:
-                await self._step()
-                self._leave_if_not_waiting()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._until_next()):
-                        await self._event.wait()
-                self._event.clear()
-        except MetacogError as error:
-            self._fail(error)
-        except Exception as error:  # a fault of this program must not leave tasks waiting for ever
-            _logger.exception("the batches of %s", self.spec.name)
-            self._fail(
-                BatchError(f"model {self.spec.name}: its batches stopped ({type(error).__name__}: {error})")
-            )
-
-    async def _step(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._wave and (self._quiet() or now - self._last_added >= self._desk.pace.quiet_s):
-            self._parts += self._wave.take()
-        self._write_parts()
-        for watched in list(self._watched.values()):
-            if watched.due <= asyncio.get_running_loop().time():
-                await self._tend(watched)
+    def _open_ones(self) -> list[_Watched]:
+        return [each for each in self._watched.values() if each.batch.record.state in records.OPEN_STATES]
 
     def _write_parts(self) -> None:
         """Make batches of the parts, as far as the budget allows now."""
@@ -296,7 +259,7 @@ class BatchModel:
             part = self._parts[0]
             count = wave.affordable(part, self._desk.free())
             if count == 0:
-                if not any(each.batch.record.state in records.OPEN_STATES for each in self._watched.values()):
+                if not self._open_ones():
                     raise self._desk.too_much(part.answers[0][1])
                 return  # what is under way may cost less than was set aside
             if count < len(part.answers):
@@ -306,30 +269,28 @@ class BatchModel:
                 self._parts.pop(0)
             batch = wave.written(self._home, part, self._desk.record_fields(self._owner, part))
             self._desk.set_aside(batch)
-            self._watch(batch)
+            self._watch(batch, due=0.0)
+            self._unpaid.difference_update(answer for answer, _ in part.answers)
 
-    async def _tend(self, watched: _Watched) -> None:
-        """Do the next thing with a batch: submit it, look for it, look at it, collect it."""
+    async def _tend(self, watched: _Watched) -> bool:
+        """Do the next thing with a batch: submit it, look for it, look at it, collect it. Return whether answers came."""
         batch, loop = watched.batch, asyncio.get_running_loop()
         try:
             match batch.record.state:
                 case "written":
-                    await self._uninterrupted(self._desk.submit(batch))
+                    await self._desk.submit(batch)
                     self._tell(batch, "submitted")
                 case "submitting":
-                    await self._uninterrupted(self._desk.resolve(batch, self._others(batch)))
+                    await self._desk.resolve(batch, self._others(batch))
                 case "submitted":
                     look = await self._desk.look(batch)
                     watched.looked = True
-                    if look.phase == "ended":
-                        found = await self._desk.collect(batch, look)
-                        if found is not None:
-                            self._tell(batch, f"has ended ({look.word})")
-                            await self._deliver(batch, found)
-                        return
-                case _:
-                    watched.due = float("inf")
-                    return
+                    found = await self._desk.collect(batch, look) if look.phase == "ended" else None
+                    if found is not None:
+                        self._tell(batch, f"has ended ({look.word})")
+                        self._deliver(batch, found)
+                        watched.due = float("inf")
+                        return True
             watched.failures = 0
         except NotListed:
             pass
@@ -345,33 +306,19 @@ class BatchModel:
         else:
             watched.due = loop.time() + watched.pause
             watched.pause = min(watched.pause * self._desk.pace.factor, self._desk.pace.most_s)
+        return False
 
-    async def _uninterrupted(self, work: Any) -> None:
-        """Do what must not be broken off half-way: `close` waits for it."""
-        self._sending = asyncio.get_running_loop().create_task(work)
-        try:
-            await asyncio.shield(self._sending)
-        finally:
-            if self._sending.done():
-                self._sending = None
-
-    async def _deliver(self, batch: Batch, found: collecting.Found) -> None:
-        """Give every task that waits what its request came to."""
-        for number, (answer, worst) in enumerate(batch.answers(), start=1):
+    def _deliver(self, batch: Batch, found: collecting.Found) -> None:
+        """Have what a batch brought at hand, and note what it did not bring."""
+        for answer, worst in batch.answers():
             self._under_way.pop(answer, None)
-            future, place = self._futures.pop(answer, None), found.places.get(answer)
-            if place is not None and future is None:
+            if (place := found.places.get(answer)) is not None:
                 self._places[answer] = (place, batch)
-            if future is not None and not future.done():
-                why = found.why.get(answer)
-                cost = self._desk.dollars(worst) if why is None else 0.0
-                future.set_result((place, batch) if place is not None else _Rest(why or "error", cost))
-            if number % DELIVERED_AT_ONCE == 0:
-                await asyncio.sleep(DELIVERY_PAUSE_S)
+                continue
+            why = found.why.get(answer)
+            self._note(answer, why or "error", self._desk.dollars(worst) if why is None else 0.0)
         if (message := batch.record.message) is not None:
             self.problems.append(message)
-        self._watched[batch.record.mark].due = float("inf")
-        self._event.set()  # what it cost less than was set aside may pay for the next
 
     def _others(self, batch: Batch) -> set[str]:
         """Return the batches at the provider that are known to be others than ``batch``."""
@@ -382,44 +329,18 @@ class BatchModel:
             if each.record.remote is not None and not each.record.tentative and each.record.mark != mark
         }
 
-    def _leave_if_not_waiting(self) -> None:
-        under_way = [
-            each for each in self._watched.values() if each.batch.record.state in records.OPEN_STATES
-        ]
-        if self._wait or not self._quiet() or self._wave or not under_way:
-            return
-        if all(each.looked and each.batch.record.state == "submitted" for each in under_way):
-            self.waiting = len(under_way)
-            self._wake(Waiting())
-
-    def _until_next(self) -> float | None:
-        now = asyncio.get_running_loop().time()
-        soonest = min((each.due for each in self._watched.values()), default=float("inf"))
-        if self._wave:
-            soonest = min(soonest, self._last_added + self._desk.pace.quiet_s)
-        return None if soonest == float("inf") else max(0.0, soonest - now)
-
-    def _fail(self, error: MetacogError) -> None:
-        self._failure = error
-        self._wake(error)
-
-    def _wake(self, error: Exception) -> None:
-        for future in list(self._futures.values()):
-            if not future.done():
-                future.set_exception(error)
-
     def _tell(self, batch: Batch, what: str) -> None:
-        record = batch.record
-        if record.state in ("submitted", "collected"):
-            self._say(f"{self.spec.name}: batch {record.mark} of {record.n} requests {what}")
+        self._say(f"{self.spec.name}: batch {batch.record.mark} of {batch.record.n} requests {what}")
 
 
-def _with(completion: Completion, batches: int, cost: float | None) -> Completion:
+def _with(completion: Completion, tried: _Tried | None) -> Completion:
     """Return ``completion`` with what the batches before it came to."""
-    total = None if cost is None or completion.cost_usd is None else completion.cost_usd + cost
+    if tried is None:
+        return completion
+    cost = completion.cost_usd
     return dataclasses.replace(
         completion,
-        cost_usd=total,
-        attempts=completion.attempts + batches - 1,
-        attempts_billed=completion.attempts_billed + bool(cost),
+        cost_usd=None if cost is None or tried.cost is None else cost + tried.cost,
+        attempts=completion.attempts + tried.batches,
+        attempts_billed=completion.attempts_billed + bool(tried.cost),
     )

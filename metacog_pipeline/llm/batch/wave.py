@@ -55,6 +55,9 @@ class Wave:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def __contains__(self, answer: str) -> bool:
+        return answer in self._ids
+
     def add(self, answer: str, group: Group, line: bytes, worst_usd: float | None) -> None:
         """Add a request. One that is there already is not added again. Raises ``StoreError``."""
         if answer in self._ids:
