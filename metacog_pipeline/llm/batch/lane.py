@@ -31,6 +31,7 @@ from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
 TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
+LOOKED_FOR_TIMES = 4  # in the provider's list, before a batch counts as never submitted
 MOST_FAILURES = 20  # of looking at one batch in a row: hours, with the pauses between them
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
 
@@ -302,7 +303,7 @@ class BatchModel:
                 ) from None
             _logger.info("batch %s: %s", batch.record.mark, reason)
         if batch.record.state == "submitting":
-            watched.due = loop.time() + min(watched.pause, self._desk.pace.settling_s / 4)
+            watched.due = loop.time() + self._desk.pace.settling_s / LOOKED_FOR_TIMES
         else:
             watched.due = loop.time() + watched.pause
             watched.pause = min(watched.pause * self._desk.pace.factor, self._desk.pace.most_s)
