@@ -17,8 +17,16 @@ from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling
-from metacog_pipeline.llm.wire import bounded, openai
+from metacog_pipeline.llm.types import (
+    ChatRequest,
+    Constraint,
+    JsonObject,
+    Message,
+    OneOf,
+    Sampling,
+    TokenBias,
+)
+from metacog_pipeline.llm.wire import UnsupportedConstraint, bounded, openai
 
 OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0.1:9/v1")
 VLLM = Capabilities(server="vllm", context=4096)
@@ -134,6 +142,24 @@ def test_white_space_is_bounded_where_the_server_is_vllm_so_that_short_answers_f
 @pytest.mark.parametrize("known", [NOTHING_KNOWN, replace(VLLM, refused=frozenset({bounded.OPTION}))])
 def test_other_servers_and_versions_that_refuse_it_get_the_usual_form(known: Capabilities) -> None:
     assert body(known, Sampling())["response_format"]["type"] == "json_schema"
+
+
+def test_responses_of_vllm_hold_an_answer_in_its_own_field() -> None:
+    spec = OWN.model_copy(update={"api": "responses", "verbosity": "low"})
+
+    def asked(constraint: Constraint, known: Capabilities = VLLM) -> dict[str, Any]:
+        request = ChatRequest((Message("user", "q"),), Sampling(), constraint)
+        return json.loads(openai.build(spec, request, None, known).body)
+
+    sent = asked(JsonObject("n", json.dumps(SCHEMA)))
+    tag = json.loads(sent["structured_outputs"]["structural_tag"])
+    assert tag["format"] == {"type": "json_schema", "json_schema": SCHEMA, "max_whitespace_cnt": 2}
+    assert sent["text"] == {"verbosity": "low"}  # a format in both places is refused
+    assert asked(OneOf(("A", "B")))["structured_outputs"] == {"choice": ["A", "B"]}
+    assert asked(JsonObject("n", "{}"), NOTHING_KNOWN)["text"]["format"]["type"] == "json_schema"
+    for known, constraint in ((VLLM, TokenBias(((1, 1),))), (NOTHING_KNOWN, OneOf(("A",)))):
+        with pytest.raises(UnsupportedConstraint):
+            asked(constraint, known)
 
 
 def test_no_call_asks_for_more_tokens_than_the_server_has() -> None:

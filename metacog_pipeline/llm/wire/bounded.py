@@ -7,8 +7,10 @@ in a form that other servers refuse; so it is sent where the server is known to 
 
 from __future__ import annotations
 
+import json
+
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.types import Sampling
+from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, Sampling
 from metacog_pipeline.llm.wire.values import JsonDict
 
 OPTION = "bounded_json"  # in `Capabilities.refused` where a version does not know the form
@@ -30,3 +32,15 @@ def json_format(schema: object, sampling: Sampling) -> JsonDict:
         "max_whitespace_cnt": min(max(room, LEAST), MOST),
     }
     return {"type": "structural_tag", "format": held}
+
+
+def in_responses(request: ChatRequest) -> JsonDict:
+    """Return the field that holds an answer to its constraint where vLLM is asked through Responses; empty for a bias."""
+    match request.constraint:
+        case JsonObject(_, schema_json):
+            tag = json_format(json.loads(schema_json), request.sampling)
+            return {"structured_outputs": {"structural_tag": json.dumps(tag)}}
+        case OneOf(options):
+            return {"structured_outputs": {"choice": list(options)}}
+        case _:
+            return {}

@@ -13,7 +13,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, openai_errors, openai_usage, options, values
+from metacog_pipeline.llm.wire import bounded, errors, openai_errors, openai_usage, options, values
 from metacog_pipeline.llm.wire.types import UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "input", "instructions", "stream"})
@@ -21,7 +21,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 
 def body_of(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
-    """Return the body of a call. Raises ``UnsupportedConstraint`` for ``OneOf`` and ``TokenBias``."""
+    """Return the body of a call. Raises ``UnsupportedConstraint`` for a bias, and for a choice if the server is not vLLM."""
     sampling = options.accepted(request, known)
     body: values.JsonDict = {
         "model": spec.model,
@@ -41,7 +41,9 @@ def body_of(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) ->
     reasoning: values.JsonDict = {} if spec.effort is None else {"effort": spec.effort}
     if options.shows_reasoning(spec, known):
         reasoning["summary"] = "auto"
-    text = _format(request.constraint)
+    held = bounded.in_responses(request) if bounded.bounds_white_space(known) else {}
+    body |= held
+    text = {} if held else _format(request.constraint)
     if spec.verbosity is not None:
         text["verbosity"] = spec.verbosity
     return body | ({"reasoning": reasoning} if reasoning else {}) | ({"text": text} if text else {})
