@@ -21,7 +21,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 
 def body_of(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
-    """Return the body of a call. Raises ``UnsupportedConstraint`` for a bias, and for a choice if the server is not vLLM."""
+    """Return the body of a call. Raises ``UnsupportedConstraint`` for a bias, and for a choice where it is not vLLM."""
     sampling = options.accepted(request, known)
     body: values.JsonDict = {
         "model": spec.model,
