@@ -1,0 +1,327 @@
+"""Batches in parts: records, the wave, what is set aside, and providers that answer strangely."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm.batch import calls, collecting, desk, records, wave
+from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
+from metacog_pipeline.llm.batch.openai import OpenAiBatches
+from metacog_pipeline.llm.batch.records import Batch, Owner
+from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.transport import open_http
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from metacog_pipeline.llm.wire import wire_for
+
+KEY = "sk-canary-0123456789abcdef"
+Answer = Callable[[httpx.Request], httpx.Response]
+GROUP = wave.Group("/v1/chat/completions", (("authorization", f"Bearer {wave.KEY}"),))
+IDS = [f"{number:064x}" for number in range(5)]
+
+
+def spec(provider: str = "openai", **fields: Any) -> ModelSpec:
+    root = "http://test.invalid" + ("/v1" if provider == "openai" else "")
+    given = {
+        "name": "m",
+        "provider": provider,
+        "model": "m",
+        "base_url": root,
+        "lane": "batch",
+        "batch_factor": 0.5,
+    }
+    return ModelSpec.model_validate(given | {"price_in": 1.0, "price_out": 2.0} | fields)
+
+
+def desk_of(answer: Answer, budget: Budget | None = None, provider: str = "openai") -> Desk:
+    async def replied(request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        return answer(request)
+
+    return Desk(spec(provider), KEY, open_http(5.0, transport=httpx.MockTransport(replied)), budget)
+
+
+def batch_of(home: Path, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
+    open_wave = wave.Wave(home, at.way)
+    call = wire_for(at.spec.provider).build(
+        at.spec.model_copy(update={"stream": False}),
+        ChatRequest((Message("user", "hello"),), Sampling()),
+        KEY,
+        NOTHING_KNOWN,
+    )
+    for answer in ids:
+        open_wave.add(answer, GROUP, at.way.line(answer, GROUP.target, call), worst)
+    (part,) = open_wave.take()
+    return wave.written(home, part, at.record_fields(Owner("b", 1, "transcripts/x"), part))
+
+
+def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path: Path) -> None:
+    way = OpenAiBatches()
+    way.most_requests, way.most_bytes = 2, 1000
+    open_wave = wave.Wave(tmp_path, way)
+    for answer in [*IDS, IDS[0]]:
+        open_wave.add(answer, GROUP, b"x" * 10, 0.0)
+    assert len(open_wave) == 5, "a request is there once"
+    assert [len(part.answers) for part in open_wave.take()] == [2, 2, 1]
+    way.most_requests, way.most_bytes = 100, 21
+    for answer in IDS:
+        open_wave.add(answer, GROUP, b"x" * 10, 0.0)
+    parts = open_wave.take()
+    assert [part.path.read_bytes() for part in parts] == [b"x" * 10 + b"\n" + b"x" * 10] * 2 + [b"x" * 10]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_parts_of_a_split_are_what_the_whole_was(count: int, tmp_path: Path) -> None:
+    way = OpenAiBatches()
+    open_wave = wave.Wave(tmp_path, way)
+    lines = [f"line {answer}".encode()[: 10 + number] for number, answer in enumerate(IDS)]
+    for answer, line in zip(IDS, lines, strict=True):
+        open_wave.add(answer, GROUP, line, 0.001)
+    (whole,) = open_wave.take()
+    first, rest = wave.split(tmp_path, way, whole, count)
+    assert first.path.read_bytes() == b"\n".join(lines[:count]) and first.size == len(first.path.read_bytes())
+    assert rest.path.read_bytes() == b"\n".join(lines[count:]) and rest.size == len(rest.path.read_bytes())
+    assert [answer for answer, _ in (*first.answers, *rest.answers)] == IDS
+
+
+def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path: Path) -> None:
+    first = Budget.open(tmp_path, 1.0)
+    assert first.hold("one", 0.7) and first.hold("one", 0.7), "held once"
+    assert not first.hold("two", 0.4)
+    first.close()
+    figures = read_figures(tmp_path, 1.0)
+    assert (figures.reserved, figures.spent) == (pytest.approx(0.7), 0.0)
+    second = Budget.open(tmp_path, 1.0)
+    assert second.free() == pytest.approx(0.3)
+    with pytest.raises(BudgetSpent):
+        asyncio.run(_reserved(second, 0.4))
+    second.release("one", 0.1)
+    assert second.free() == pytest.approx(0.9) and second.hold("two", 0.9)
+    second.release("two", 0.0)
+    second.close()
+    assert read_figures(tmp_path, 1.0).spent == pytest.approx(0.1)
+
+
+async def _reserved(budget: Budget, usd: float) -> None:
+    await budget.reserve(usd)
+
+
+def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        (found,) = records.batches(tmp_path)
+        seen.append(found.record.state)
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        return httpx.Response(
+            200, json={"id": "file-1"} if "files" in request.url.path else {"id": "batch_1"}
+        )
+
+    at = desk_of(answer)
+    batch = batch_of(tmp_path, at)
+    asyncio.run(at.submit(batch))
+    assert seen == ["submitting", "submitting"]
+    (found,) = records.batches(tmp_path)
+    assert (found.record.state, found.record.remote, found.record.n) == ("submitted", "batch_1", 5)
+    assert [answer for answer, _ in found.answers()] == IDS
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"null", b"{}", b'{"id": 7}', b'{"id": "../../x"}', b'{"id": "a b"}', b"\xff", b"[" * 9000],
+)
+def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(
+    body: bytes, tmp_path: Path
+) -> None:
+    at = desk_of(lambda request: httpx.Response(200, content=body))
+    batch = batch_of(tmp_path, at)
+    with pytest.raises(Later):
+        asyncio.run(at.submit(batch))
+    assert batch.record.state == "submitting"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
+def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status: int, tmp_path: Path) -> None:
+    budget = Budget.open(tmp_path, 1.0)
+    said = {"error": {"message": f"no {KEY}\nfor you", "code": "x"}}
+    at = desk_of(lambda request: httpx.Response(status, json=said), budget)
+    batch = batch_of(tmp_path, at)
+    with pytest.raises(BatchError) as refusal:
+        asyncio.run(at.submit(batch))
+    assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
+    assert batch.record.state == "refused" and KEY not in (batch.folder / records.RECORD).read_text()
+    assert budget.free() == 1.0
+    budget.close()
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_a_submission_that_may_be_taken_later_is_not_given_up(status: int, tmp_path: Path) -> None:
+    at = desk_of(lambda request: httpx.Response(status, json={"error": {"message": "later"}}))
+    batch = batch_of(tmp_path, at)
+    with pytest.raises(Later):
+        asyncio.run(at.submit(batch))
+    taken_or_not = status in (500, 502, 503)
+    assert batch.record.state == ("submitting" if taken_or_not else "written")
+
+
+def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(200, json={}, headers={"x-goog-upload-url": "https://elsewhere.invalid/up"})
+
+    at = desk_of(answer, provider="gemini")
+    batch = batch_of(tmp_path, at)
+    with pytest.raises(Later):
+        asyncio.run(at.submit(batch))
+    assert set(asked) == {"test.invalid"}
+
+
+def message_batch(name: str, count: int) -> dict[str, Any]:
+    counts = {"processing": 0, "succeeded": count, "errored": 0, "canceled": 0, "expired": 0}
+    return {
+        "id": name,
+        "processing_status": "ended",
+        "request_counts": counts,
+        "created_at": "2999-01-01T00:00:00Z",
+        "results_url": "https://elsewhere.invalid/results",
+    }
+
+
+def result(answer: str) -> str:
+    message = {
+        "type": "message",
+        "content": [{"type": "text", "text": "A"}],
+        "stop_reason": "end_turn",
+        "model": "m",
+    }
+    usage = {"usage": {"input_tokens": 3, "output_tokens": 1}}
+    return (
+        json.dumps({"custom_id": answer, "result": {"type": "succeeded", "message": {**message, **usage}}})
+        + "\n"
+    )
+
+
+def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anthropic's batches bear no mark: of two of this size the one that names our requests is ours."""
+    monkeypatch.setattr(desk, "PACE", desk.Pace(settling_s=0.0))
+    lines = {"msgbatch_other": [f"{number:064x}" for number in range(90, 95)], "msgbatch_ours": IDS}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.host == "test.invalid", "the key goes nowhere else"
+        assert request.method == "GET", "nothing is submitted again"
+        name = request.url.path.removesuffix("/results").rpartition("/")[2]
+        if request.url.path.endswith("/results"):
+            return httpx.Response(200, text="".join(map(result, lines[name])))
+        if name in lines:
+            return httpx.Response(200, json=message_batch(name, 5))
+        listed = [message_batch(each, 5) for each in reversed(lines)] + [message_batch("msgbatch_small", 4)]
+        return httpx.Response(200, json={"data": listed, "has_more": False})
+
+    at = desk_of(answer, provider="anthropic")
+    batch = batch_of(tmp_path, at)
+    batch.now(state="submitting", submitting_since=records.utc_text(), tries=1)
+
+    async def found() -> collecting.Found | None:
+        for _ in range(4):
+            if batch.record.state == "submitting":
+                await at.resolve(batch, set())
+            got = await at.collect(batch, await at.look(batch))
+            if got is not None:
+                return got
+        return None
+
+    got = asyncio.run(found())
+    assert got is not None and sorted(got.places) == IDS
+    assert batch.record.remote == "msgbatch_ours" and batch.record.foreign == ("msgbatch_other",)
+    assert batch.record.counts["answered"] == 5
+    assert batch.record.cost_usd == pytest.approx(5 * (3 * 1.0 + 1 * 2.0) * 0.5 / 1e6)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"null",
+        b"{}",
+        b'{"custom_id": []}',
+        b'{"custom_id": "%s"}' % IDS[0].encode(),
+        b'{"custom_id": "%s", "response": 3}' % IDS[0].encode(),
+        b'{"custom_id": "%s", "response": {"status_code": "200"}}' % IDS[0].encode(),
+        b'{"custom_id": "%s", "response": {"status_code": 200, "body": null}}' % IDS[0].encode(),
+        b'{"custom_id": "%s", "response": {"status_code": -1, "body": {}}}' % IDS[0].encode(),
+        b"[" * 100_000,
+        b"\xff\x00" * 100,
+        b'{"custom_id": "x\\ud800"}',
+    ],
+)
+def test_no_line_of_results_keeps_the_others_from_being_read(line: bytes, tmp_path: Path) -> None:
+    at = desk_of(lambda request: httpx.Response(500))
+    batch = batch_of(tmp_path, at)
+    good = {"custom_id": IDS[1], "response": {"status_code": 200, "body": {"choices": []}}}
+    batch.results.write_bytes(line + b"\n" + json.dumps(good).encode() + b"\n")
+    found = collecting.index(batch, at.way)
+    assert IDS[1] in found.places
+    for answer in found.places:
+        read = collecting.read_at(found.places[answer], at.way)
+        assert read is not None
+        completion = collecting.completion_of(read, batch, at.read)
+        assert completion.lane == "batch"
+
+
+def test_a_reply_longer_than_can_be_kept_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "MAX_JSON_BYTES", 100)
+    at = desk_of(lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
+    with pytest.raises(Later):
+        asyncio.run(at.submit(batch_of(tmp_path, at)))
+
+
+def test_results_cut_on_the_way_are_no_results(tmp_path: Path) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/content"):
+            return httpx.Response(200, content=b"{}\n", headers={"content-length": "900"})
+        return httpx.Response(200, json={"id": "batch_1", "status": "completed", "output_file_id": "file-1"})
+
+    at = desk_of(answer)
+    batch = batch_of(tmp_path, at)
+    batch.now(state="submitted", remote="batch_1")
+    with pytest.raises(Later):
+        asyncio.run(_collected(at, batch))
+    assert batch.record.state == "submitted" and not batch.results.exists()
+
+
+async def _collected(at: Desk, batch: Batch) -> None:
+    await at.collect(batch, await at.look(batch))
+
+
+def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    mine = records.spool(tmp_path)
+    mine.touch()
+    gone = mine.with_name(".4194999-0011.spool")
+    gone.touch()
+    records.clear_spools(tmp_path)
+    assert mine.exists() and not gone.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_home_that_cannot_be_written_sends_nothing(tmp_path: Path) -> None:
+    at = desk_of(lambda request: pytest.fail("nothing may be sent"))
+    (tmp_path / records.FOLDER).mkdir(mode=0o500)
+    with pytest.raises(StoreError):
+        batch_of(tmp_path, at)
