@@ -95,7 +95,7 @@ def test_a_study_under_faults_ends_with_every_answer_a_healthy_one_has(tmp_path:
 def test_a_batch_gives_the_usable_answers_that_asking_online_gives(
     tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3, quiet_s=1.0)
+    quick = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
     monkeypatch.setattr(desk, "PACE", quick)
     rows = {"batch": (profile, {"lane": "batch"}), "online": (profile, {})}
     with standing(tmp_path, rows, ONE) as found:
