@@ -15,8 +15,11 @@ from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.querying import probing
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX
 from metacog_pipeline.study import Study
+
+PROBED = '{"answer": "yes"}'
 
 
 def respondents(study: Study) -> Mapping[str, Respond]:
@@ -67,6 +70,8 @@ def _whoever_knows(observers: Sequence[Respondent]) -> Respond:
     """Return a respondent that answers as the benchmark would whose item it is asked."""
 
     def respond(request: ChatRequest) -> str | Completion:
+        if request.messages == probing.QUESTION:  # of the doctor: no item asks it
+            return PROBED
         return next((each for each in observers if each.knows(request)), observers[0])(request)
 
     return respond

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.llm.server import Fault, FaultPlan
+from metacog_pipeline.querying import probing
 from tests.profile_board import Board, standing
 
 ONE = ("metamedqa",)
@@ -154,3 +156,13 @@ def test_an_account_that_may_not_ask_is_one_line_within_five_calls(
         assert outcome.exit_code != 0
         assert outcome.answered == 0
         assert int(str(found.servers["m"].stats["received"])) <= 5
+
+
+@pytest.mark.parametrize("profile", ["openai-reasoning", "azure", "anthropic", "gemini"])
+def test_finding_out_what_a_served_model_takes_ends_without_a_complaint(tmp_path: Path, profile: str) -> None:
+    with standing(tmp_path, {"m": (profile, {})}, ("metacogbench",)) as found:
+        study = found.study
+        known, problem = asyncio.run(probing.probe(study, study.models[0]))
+        assert problem is None
+        assert known.reasons
+        assert int(str(found.servers["m"].stats["received"])) <= 2
