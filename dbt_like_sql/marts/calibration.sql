@@ -5,8 +5,9 @@
 -- #NOT_NULL(benchmark, condition, model, measure, n, status, source)
 -- #SET{source: measured|simulated}
 -- columns:
---   measure: accuracy, mean_confidence, ece (ten bins), brier, auroc2: 0 to 1; of answers chosen among known alternatives
---     d_mafc and meta_d_mafc in standard deviations, m_ratio_mafc, eta_mafc, auroc2_ideal
+--   measure: begins with harmonised_, because a benchmark may have an ECE of its own: accuracy, mean_confidence, ece (ten
+--     bins), brier, auroc2: 0 to 1; of answers chosen among known alternatives d_mafc and meta_d_mafc in standard deviations,
+--     m_ratio_mafc, eta_mafc, auroc2_ideal
 --   n: answers with a confidence
 --   n_without_confidence: answers that state none and take no part
 select

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import FOLDERS
 from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS, attach, open_database, text
 from metacog_pipeline.leaderboard.snapshot import OFFICIAL
@@ -98,12 +99,22 @@ def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
     statement = _one_reading_statement(sql)
     connection = connect(home)
     try:
+        for name, test in _tests(statement):
+            connection.execute(f'create temp view "{name}" as {test}')
         return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
         raise StudyError(f"query: {_renamed(str(error))}") from None
     finally:
         connection.close()
+
+
+def _tests(statement: str) -> Iterator[tuple[str, str]]:
+    """Yield name and SQL of each test of the warehouse that ``statement`` names: its rows are what is wrong."""
+    for word in sorted(set(re.findall(r"\w+", statement.lower()))):
+        path = shipped("dbt_like_sql", "tests", f"{word}.sql")
+        if path.is_file():
+            yield word, path.read_text("utf-8")
 
 
 def _renamed(message: str) -> str:

@@ -15,12 +15,12 @@ from metacog_pipeline.report.figures import MOST_LINES, Point, lines
 from metacog_pipeline.report.pieces import WORLDS, Part, ends, figure, folded, grid, number, paragraph, table
 
 _MEASURES = {
-    "accuracy": "accuracy",
-    "ece": "ECE",
-    "brier": "Brier",
-    "auroc2": "AUROC2",
-    "eta_mafc": "eta",
-    "m_ratio_mafc": "M-ratio (m alternatives)",
+    "harmonised_accuracy": "accuracy",
+    "harmonised_ece": "ECE",
+    "harmonised_brier": "Brier",
+    "harmonised_auroc2": "AUROC2",
+    "harmonised_eta_mafc": "eta",
+    "harmonised_m_ratio_mafc": "M-ratio (m alternatives)",
 }
 _ABOUT_CALIBRATION = (
     "One rule for every benchmark that asks for a confidence per item: ECE over ten bins of equal width, Brier score, "

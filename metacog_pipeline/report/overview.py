@@ -27,7 +27,7 @@ def _who_knows(home: Path) -> Iterator[Markup]:
 
     Means are over the conditions in which every one of them has a value, so that nobody is judged by easier questions.
     """
-    found = [row for row in queries.rows(home, queries.CALIBRATION) if row[4] == "auroc2"]
+    found = [row for row in queries.rows(home, queries.CALIBRATION) if row[4] == "harmonised_auroc2"]
     for world, title in WORLDS.items():
         values = {(row[1], row[2], row[3]): row[5] for row in found if row[0] == world}
         models = sorted({model for *_, model in values})

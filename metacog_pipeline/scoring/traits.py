@@ -17,7 +17,12 @@ from metacog_pipeline.scoring.estimates import measures_of
 
 MONITORING = "monitoring"
 #: Of `calibration`: the same four measures of every benchmark with a confidence; -1: less is better.
-HARMONISED_TRAITS: Mapping[str, int] = {"ece": -1, "auroc2": 1, "meta_d_mafc": 1, "m_ratio_mafc": 1}
+HARMONISED_TRAITS: Mapping[str, int] = {
+    "harmonised_ece": -1,
+    "harmonised_auroc2": 1,
+    "harmonised_meta_d_mafc": 1,
+    "harmonised_m_ratio_mafc": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,3 +135,8 @@ def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home: Path) -> No
 def test_an_official_board_that_is_not_there_yet_says_why(home: Path) -> None:
     with pytest.raises(MetacogError, match="complete"):
         board(home, official=True)
+
+
+def test_a_test_of_the_warehouse_is_asked_by_its_name(home: Path) -> None:
+    assert run_query(home, "from measures_disagree").rows == ()
+    assert run_query(home, "select count(*) from measures_disagree").rows == ((0,),)

@@ -66,7 +66,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
         [
             {**shared, "model": name, "measure": measure, "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9,
              "n_items": 9, "n_without_confidence": 0, "method": "m", "status": "ok"}
-            for name in names for measure in ("accuracy", "ece", "auroc2")
+            for name in names for measure in ("harmonised_accuracy", "harmonised_ece", "harmonised_auroc2")
         ],
     )  # fmt: skip
     write(

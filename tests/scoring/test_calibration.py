@@ -57,7 +57,8 @@ def test_repeating_every_run_narrows_no_interval():
     once, thrice = (calibrated(answers(pairs, runs=runs), seed=1, n_boot=400) for runs in (1, 3))
     for measure in ("accuracy", "ece", "brier"):
         first, again = (
-            frame.row(by_predicate=pl.col("measure") == measure, named=True) for frame in (once, thrice)
+            frame.row(by_predicate=pl.col("measure") == f"harmonised_{measure}", named=True)
+            for frame in (once, thrice)
         )
         assert first["estimate"] == pytest.approx(again["estimate"])
         wide, wide_again = (each["high"] - each["low"] for each in (first, again))
@@ -100,11 +101,11 @@ def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     rng = np.random.default_rng(2)
     pairs = [(int(100 * c), int(rng.random() < 0.3 + 0.6 * c)) for c in rng.random(400)]
     free = calibrated(answers(pairs, alternatives=None), seed=1, n_boot=50)
-    row = free.row(by_predicate=pl.col("measure") == "m_ratio_mafc", named=True)
+    row = free.row(by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True)
     assert row["estimate"] is None and "alternatives" in row["status"] and row["n"] == 0
     both = pl.concat([answers(pairs), answers(pairs[:100], model="one", alternatives=None)])
     chosen = calibrated(both, seed=1, n_boot=50).row(
-        by_predicate=pl.col("measure") == "m_ratio_mafc", named=True
+        by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True
     )
     assert chosen["n"] == 400
 
@@ -115,6 +116,6 @@ def test_runs_that_repeat_themselves_do_not_narrow_the_interval_of_efficiency():
     widths = []
     for runs in (1, 3):
         frame = calibrated(answers(pairs, runs=runs), seed=1, n_boot=100)
-        row = frame.row(by_predicate=pl.col("measure") == "m_ratio_mafc", named=True)
+        row = frame.row(by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True)
         widths.append(row["high"] - row["low"])
     assert widths[1] == pytest.approx(widths[0], rel=0.2)
