@@ -22,7 +22,6 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
 EVERY_S = 120  # a batch takes minutes to hours
-PARTS = 3  # of a partition's folder: benchmark=…, model=…, run=…
 
 
 @sensor(job_name="ask", minimum_interval_seconds=EVERY_S, default_status=DefaultSensorStatus.RUNNING)
@@ -42,17 +41,16 @@ def batches_ended(context: SensorEvaluationContext) -> SensorResult | SkipReason
 
 def _request(study: Study, batch: Batch, known: set[str]) -> RunRequest | None:
     """Return the run that goes on with a batch; None where the study asks for its partition no more."""
-    named = dict(part.partition("=")[::2] for part in batch.record.kept_in.split("/")[-PARTS:])
-    kept, model, run = named.get("benchmark", ""), named.get("model", ""), named.get("run", "")
+    kept, model, run = batches.owner_of(batch)
     judged = {judgements_of(name): name for name in study.enabled}
     benchmark = judged.get(kept, kept)
-    if benchmark not in study.enabled or model not in known or run not in map(str, study.runs):
+    if benchmark not in study.enabled or model not in known or run not in study.runs:
         return None
     asset = AssetKey(f"{benchmark}_{'judgements' if kept in judged else 'transcripts'}")
     record = batch.record
     return RunRequest(
         run_key=f"{record.mark}:{record.state}:{record.tries}",
         asset_selection=[asset],
-        partition_key=MultiPartitionKey({"model": model, "run": run}),
+        partition_key=MultiPartitionKey({"model": model, "run": str(run)}),
         tags={"metacog/batch": record.mark},
     )

@@ -15,7 +15,8 @@ from dagster import DagsterInstance
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
-from metacog_assets.launch import STOPPED, Launcher, launch
+from metacog_assets.launch import STOPPED, Launcher
+from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
@@ -41,8 +42,11 @@ def main(
     keep_terminal()
     try:
         with _instance() as instance:
-            launcher = Launcher(current_study(), instance, quiet, reask=reask)
-            code = launch(launcher, benchmarks, models, runs, force)
+
+            def launcher(first: bool) -> Launcher:
+                return Launcher(current_study(), instance, quiet, reask=reask and first)
+
+            code = launch_until_answered(launcher, benchmarks, models, runs, force)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

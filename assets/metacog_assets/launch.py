@@ -23,7 +23,7 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.querying.session import INTERRUPTED, REASK, UNUSABLE, Partition
+from metacog_pipeline.querying.session import INTERRUPTED, REASK, UNUSABLE, WAITING, Partition
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
@@ -44,6 +44,8 @@ class Launcher:
     instance: DagsterInstance
     quiet: bool = False
     reask: bool = False
+    stay: bool = False  # whoever launches goes on with batches when they have ended
+    waiting: bool = False
     launched: int = 0
     exit_code: int = 0
     failures: list[str] = field(default_factory=list)
@@ -56,6 +58,10 @@ class Launcher:
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
         """Remember a failure. Failures of one kind keep their exit code; different ones are "some failed"."""
+        self.waiting |= code == WAITING
+        if code == WAITING and self.stay:
+            self.say(f"{what}: {reason}")
+            return
         self.failures.append(f"{what}: {reason}")
         self.exit_code = code if self.exit_code in (0, code) else SOME_FAILED
 
@@ -108,7 +114,7 @@ def launch(
         ]
         asked += len(wanted)
         changed += measure(launcher, each, wanted, force)
-    if launcher.exit_code and len(launcher.failures) < asked:
+    if launcher.exit_code not in (0, WAITING) and len(launcher.failures) < asked:
         launcher.exit_code = SOME_FAILED  # others are finished
     if built:
         publish(launcher, force or changed > 0)

@@ -15,6 +15,7 @@ from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import judgements_of
 from metacog_pipeline.transcripts.lock import writing
 
 LOOKED_AT_WITHIN_S = 20.0  # of all batches together: whoever looks has other things to do
@@ -64,6 +65,24 @@ def _row(batch: Batch) -> BatchRow:
         settled=settled,
         message=record.message,
     )
+
+
+def waiting(study: Study) -> set[tuple[str, str, int]]:
+    """Return the partitions (benchmark, model, run) that have batches under way; of judgements, those judged."""
+    found = set()
+    for batch in records.batches(study.home.path):
+        if batch.record.state in records.OPEN_STATES:
+            benchmark, model, run = owner_of(batch)
+            judged = {judgements_of(name): name for name in study.enabled}
+            found.add((judged.get(benchmark, benchmark), model, run))
+    return found
+
+
+def owner_of(batch: Batch) -> tuple[str, str, int]:
+    """Return whose answers a batch brings, as their folder says: benchmark (or its judgements), model, run."""
+    parts = dict(part.partition("=")[::2] for part in batch.record.kept_in.split("/"))
+    run = parts.get("run", "")
+    return parts.get("benchmark", ""), parts.get("model", ""), int(run) if run.isdecimal() else 0
 
 
 def cancel(study: Study, mark: str) -> None:

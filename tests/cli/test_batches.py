@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,6 +77,30 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
     monkeypatch.setenv("METACOG_LEAVE_BATCHES", "")
     done = metacog("run", study)
     assert done.code == 0, done.err
+
+
+def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(
+    metacog: Metacog, server: ServerThread, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
+        monkeypatch.setenv(name, "")
+    text = study.read_text()
+    row = text[text.index("[[models]]") : text.index("[benchmarks")]
+    second = row.replace('name = "m"', 'name = "n"').replace('model = "m"', 'model = "n"')
+    study.write_text(text.replace(row, row + second))
+    httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600})
+
+    def end_when_both_are_there() -> None:
+        while len(server.provider.batches.taken) < 2:
+            time.sleep(0.1)
+        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
+
+    threading.Thread(target=end_when_both_are_there, daemon=True).start()
+    done = metacog("run", study, "--lane", "batch")
+    assert done.code == 0, done.err
+    assert "waiting for batches" in done.err
+    assert {row["state"] for row in listed(metacog, study)} == {"done"}
+    assert len(listed(metacog, study)) == 2
 
 
 @pytest.mark.parametrize("option", ["--cancel", "--give-up"])
