@@ -25,7 +25,7 @@ from tests.crash.batch_victim import two_steps
 pytestmark = pytest.mark.slow
 
 ITEMS = 12
-STEPS = 40  # a session is killed before one of its first steps
+STEPS = 50  # a session is killed before one of its first steps
 MOST_SESSIONS = 200
 CAP = 10.0
 COLUMNS = ("answer_id", "item_id", "condition", "step", "status", "text", "input_tokens", "output_tokens")

@@ -235,7 +235,7 @@ class BatchModel:
             for answer, place in collecting.index(batch, self._desk.way).places.items():
                 if not self._kept(answer):
                     self._places.setdefault(answer, (place, batch))
-            self._put_away(batch)
+            self._watched[batch.record.mark] = _Watched(batch, due=float("inf"))  # put away in the end
 
     def _watch(self, batch: Batch, due: float) -> None:
         self._watched[batch.record.mark] = _Watched(batch, due, self._desk.pace.first_s)
