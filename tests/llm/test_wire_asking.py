@@ -118,6 +118,18 @@ def test_anthropic_gets_no_temperature_with_thinking() -> None:
     assert call.headers["anthropic-version"] == "2026-10-21"
 
 
+def test_a_model_seen_to_think_unasked_is_asked_to_show_it_and_nothing_else_changes() -> None:
+    bare = ChatRequest(REQUEST.messages, Sampling(temperature=None))
+    shown = sent("anthropic", bare, {"reasons": True})
+    assert shown["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert "thinking" not in sent(
+        "anthropic", REQUEST, {"reasons": True}
+    )  # it would take the temperature away
+    assert "thinking" not in sent("anthropic", bare, {"reasons": False})
+    refused = {"reasons": True, "refused": frozenset({"adaptive_thinking"})}
+    assert "thinking" not in sent("anthropic", bare, refused)
+
+
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 def test_thoughts_are_asked_for_only_where_the_model_is_known_to_have_some(provider: str) -> None:
     assert "thinking" not in json.dumps(sent(provider)).lower()

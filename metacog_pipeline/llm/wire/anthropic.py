@@ -45,7 +45,7 @@ def build(
         "model": spec.model,
         "max_tokens": spec.max_tokens + known.thinking_room(spec) if limit is None else limit,
         **_prompt(request, known),
-        **_thinking(spec, known),
+        **_thinking(spec, known, sampled=sampling.temperature is not None),
     }
     thinks = values.str_at(body.get("thinking"), "type") not in (None, "disabled")
     if sampling.temperature is not None and not thinks:
@@ -82,10 +82,11 @@ def _marked(text: str) -> list[values.JsonDict]:
     return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
-def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
+def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.JsonDict:
     """Return how much to think: a budget where the study sets one, else as the model sees fit for the effort asked.
 
-    Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too.
+    Newer models refuse a budget: they think as they see fit, and the limit on tokens holds the budget too. One that was
+    seen to think unasked, and takes no temperature (``sampled``), is told to do what it does, so that it can be shown.
     """
     refused = known.refused
     if spec.thinking_tokens == 0:
@@ -93,7 +94,9 @@ def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
     fields: values.JsonDict
     if spec.thinking_tokens is not None and "thinking_budget" not in refused:
         fields = {"type": "enabled", "budget_tokens": spec.thinking_tokens}
-    elif (spec.effort or spec.thinking_tokens) and "adaptive_thinking" not in refused:
+    elif "adaptive_thinking" not in refused and (
+        spec.effort or spec.thinking_tokens or (known.reasons and not sampled)
+    ):
         fields = {"type": "adaptive"}
     else:
         return {}
