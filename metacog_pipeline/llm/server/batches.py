@@ -126,7 +126,7 @@ class Batches:
 
         for way in (batches_openai, batches_anthropic, batches_gemini):
             way.add_routes(app, self)
-        # Two providers have these paths; the header of the key tells them apart.
+        # Two providers have these paths; the header of the key, or the name, tells them apart.
         for path, openai, gemini in (
             ("/v1/batches", batches_openai.list_batches, batches_gemini.list_batches),
             ("/v1/batches/{name}", batches_openai.show, batches_gemini.show),
@@ -222,7 +222,9 @@ Handler = Callable[[Batches, web.Request], Awaitable[web.StreamResponse]]
 
 
 async def _by_key(kept: Batches, openai: Handler, gemini: Handler, http: web.Request) -> web.StreamResponse:
-    return await (gemini if "x-goog-api-key" in http.headers else openai)(kept, http)
+    name = http.match_info.get("name", "")
+    theirs = f"batches/{name}" in kept.taken or f"files/{name}" in kept.files
+    return await (gemini if theirs or "x-goog-api-key" in http.headers else openai)(kept, http)
 
 
 def lines_of(batch: Taken) -> Iterator[tuple[str, str, object]]:
