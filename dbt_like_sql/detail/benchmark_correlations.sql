@@ -13,6 +13,10 @@
 --   spearman: rank correlation over models, -1 to 1
 --   low: lower end of its 95 % interval, models resampled
 --   high: upper end
+--   p: two-sided p of the rank correlation, exact up to 9 models
+--   p_adjusted: Holm's p over the pairs of one source and kind
+--   n_tests: size of that family
+--   verdict: significant or not_significant by p_adjusted at 0.05; empty with fewer than 5 models
 --   reliability_a: share of the variance between models that is not noise, 0 to 1
 --   disattenuated: Pearson's correlation corrected for the noise of both, -1 to 1
 --   warning: what forbids to conclude from this row, empty where nothing does
@@ -29,6 +33,10 @@ select
     spearman,
     low,
     high,
+    p,
+    p_adjusted,
+    n_tests,
+    verdict,
     status,
     reliability_a,
     reliability_b,
@@ -37,7 +45,7 @@ select
     disattenuated_high,
     disattenuated_status,
     case
-        when n_models < 4 then 'too few models for any conclusion: ' || n_models
+        when n_models < 5 then 'too few models for any conclusion: ' || n_models
         when n_models < 10 then 'few models, the interval says little: ' || n_models
         when source = 'simulated' then 'simulated observers agree as far as they were told to'
         else ''

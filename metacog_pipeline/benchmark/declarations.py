@@ -389,6 +389,8 @@ class Contrast:
         ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``; None leaves rows as they are.
     paper, words
         Place in the paper; what is tested, in one sentence.
+    unit
+        What ``n`` of a row counts: too few of them leave a verdict out (`stats.exact`).
     """
 
     family: str
@@ -397,6 +399,7 @@ class Contrast:
     within: tuple[str, ...] = ("family", "measure")
     paper: str = ""
     words: str = ""
+    unit: Literal["items", "models"] = "items"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,13 @@ from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
+VERSION = "2"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
+#: What a test says. Other words in ``verdict`` name what was seen.
+VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 _ADJUST = {"holm": holm, "bonferroni": bonferroni}
 
 
@@ -28,7 +32,8 @@ def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) ->
     rows: list[Comparison] = []
     for contrast in benchmark.contrasts:
         try:
-            rows += adjusted(contrast, contrast.compute(benchmark, groups))
+            made = adjusted(contrast, contrast.compute(benchmark, groups))
+            rows += [without_few(row, contrast.unit) for row in made]
         except Exception as error:  # one family that fails leaves its own row
             kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
             rows += [_failed(contrast.family, error, *kind) for kind in kinds]
@@ -54,6 +59,14 @@ def adjusted(contrast: Contrast, rows: Iterable[Comparison]) -> Iterator[Compari
         for row, p in zip(own, _ADJUST[contrast.correction]([each.p for each in own]), strict=True):
             verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
             yield replace(row, p_adjusted=p, verdict=verdict)
+
+
+def without_few(row: Comparison, unit: str = "items") -> Comparison:
+    """Return the row without its verdict where it rests on too few items or models for any; p stays."""
+    why = exact.few_models(row.n) if unit == "models" else exact.few_items(row.n)
+    if why is None or row.verdict not in VERDICTS:
+        return row
+    return replace(row, verdict=None, status=why if row.status == "ok" else row.status)
 
 
 def table(

@@ -2,19 +2,26 @@
 
 Measures of one trait by different benchmarks should go together (``convergent``) more than measures of different traits do
 (``discriminant``), and more than what one benchmark's measures share merely by being of one benchmark (``method``).
+
+p is that of Spearman's correlation, exact up to nine models; Holm's correction is over the pairs of one source and kind.
+With fewer than five models there is no verdict: no order of them has a p below 0.05.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.convergence import disattenuated, rank_correlation, reliability
 from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.stats.multiple import holm
 
-VERSION = "1"
+VERSION = "2"
 N_BOOT = 2000
+LEVEL = 0.05
 
 #: One row per pair of measures; ``source`` keeps simulated observers and models apart.
 CORRELATION = pl.Schema(
@@ -22,8 +29,9 @@ CORRELATION = pl.Schema(
         **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
         "kind": pl.String,
         "n_models": pl.Int64,
-        **dict.fromkeys(("spearman", "low", "high"), pl.Float64),
-        "status": pl.String,
+        **dict.fromkeys(("spearman", "low", "high", "p", "p_adjusted"), pl.Float64),
+        "n_tests": pl.Int64,
+        **dict.fromkeys(("verdict", "status"), pl.String),
         **dict.fromkeys(("reliability_a", "reliability_b", "disattenuated", "disattenuated_low"), pl.Float64),
         "disattenuated_high": pl.Float64,
         "disattenuated_status": pl.String,
@@ -39,17 +47,31 @@ def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
     values
         Rows of ``traits.VALUE_SCHEMA``.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for (source,), world in sorted(values.partition_by("source", as_dict=True).items(), key=str):
         by_name = world.partition_by("name", as_dict=True)
         for (a,), (b,) in combinations(sorted(by_name, key=str), 2):
             both = by_name[(a,)].join(by_name[(b,)], on="model", suffix="_b").sort("model")
             if both.height:
                 rows.append({"source": source, **_pair(both, seed, n_boot)})
+    _decide(rows)
     return pl.DataFrame(rows, schema=CORRELATION)
 
 
-def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, object]:
+def _decide(rows: list[dict[str, Any]]) -> None:
+    """Add Holm's p over each source and kind, the size of that family, and a verdict where there are enough models."""
+    families: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["p"] is not None:
+            families.setdefault((row["source"], row["kind"]), []).append(row)
+    for own in families.values():
+        for row, p in zip(own, holm([row["p"] for row in own]), strict=True):
+            row |= {"p_adjusted": p, "n_tests": len(own)}
+            if p is not None and exact.few_models(row["n_models"]) is None:
+                row["verdict"] = "significant" if p < LEVEL else "not_significant"
+
+
+def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, Any]:
     first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
     noise, noise_b = both["sem"].to_numpy(), both["sem_b"].to_numpy()
     found = rank_correlation(first, second, n_boot, seed)
@@ -67,7 +89,8 @@ def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, object]:
         "spearman": found.value,
         "low": found.low,
         "high": found.high,
-        "status": found.status,
+        "p": exact.rank_p(first, second),
+        "status": found.status if found.value is None else exact.few_models(both.height) or found.status,
         "reliability_a": reliability(first, noise),
         "reliability_b": reliability(second, noise_b),
         **_corrected(corrected),

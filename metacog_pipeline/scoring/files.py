@@ -21,6 +21,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
@@ -215,7 +216,7 @@ def compare(benchmark: Bound) -> Compared:
         for name in names:
             table_path(benchmark, name).unlink(missing_ok=True)
         return Compared(dict.fromkeys(names, 0), ())
-    mark = _made_of(benchmark, [scored_path(each) for each in present])
+    mark = _digest([comparing.VERSION, _made_of(benchmark, [scored_path(each) for each in present])])
     paths = {name: table_path(benchmark, name) for name in names}
     if all(mark_of(path) == mark for path in paths.values()):
         kept = {name: read_frame(path) for name, path in paths.items()}

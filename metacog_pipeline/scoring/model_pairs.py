@@ -2,7 +2,8 @@
 
 Items are the unit: one is drawn with all its runs under both models, so what makes an item hard for everybody cancels.
 P values are those of the bootstrap (twice the smaller share of resampled differences beyond zero, one draw added; never
-below 2 / (draws + 1)), Holm's correction is over all rows of one comparison.
+below 2 / (draws + 1)), and up to 12 items those of all exchanges; Holm's correction is over all rows of one comparison. No
+model is better on fewer than 6 items.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.resampling import PValue
 
@@ -85,10 +86,11 @@ def _compared(
         "n_a": int(totals[0, :CELLS].sum()),
         "n_b": int(totals[0, CELLS:].sum()),
     }
-    return [{**counted, **_difference(name, totals, drawn, patterns.n_items)} for name in names]
+    return [{**counted, **_difference(name, totals, drawn, patterns)} for name in names]
 
 
-def _difference(name: str, totals: Floats, drawn: Floats, n_items: int) -> dict[str, object]:
+def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.Patterns) -> dict[str, object]:
+    n_items = patterns.n_items
     statistic = STATISTICS[name]
     value_a, value_b = float(statistic(totals[:, :CELLS])[0]), float(statistic(totals[:, CELLS:])[0])
     if not (np.isfinite(value_a) and np.isfinite(value_b)):
@@ -108,9 +110,15 @@ def _difference(name: str, totals: Floats, drawn: Floats, n_items: int) -> dict[
     }
     if n_items < 2 or low is None:
         return {**found, "low": None, "high": None, "status": f"too few items for an interval: {n_items}"}
-    found["p"] = resampling.p_value(value_a - value_b, spread, PValue.SHARE)
+    if n_items <= exact.MOST_SWAPPED:
+        items = np.repeat(patterns.counts, patterns.weights, axis=0).astype(np.float64)
+        found["p"] = exact.paired_p(
+            items[:, :CELLS], items[:, CELLS:], lambda each: statistic(each.sum(axis=1))
+        )
+    else:
+        found["p"] = resampling.p_value(value_a - value_b, spread, PValue.SHARE)
     if n_items < FEW_ITEMS:
-        found["status"] = f"few items: {n_items}"
+        found["status"] = exact.few_items(n_items) or f"few items: {n_items}"
     return found
 
 
@@ -124,6 +132,9 @@ def _empty(name: str, status: str) -> dict[str, object]:
 
 def _better(row: dict[str, object], a: str, b: str) -> str | None:
     p, difference, measure = row["p_holm"], row["difference"], row["measure"]
+    n = row.get("n_items")
+    if not isinstance(n, int) or exact.few_items(n) is not None:
+        return None
     if measure in _NEITHER or not isinstance(p, float) or not isinstance(difference, float) or p >= _ALPHA:
         return None
     return a if (difference > 0) != (measure in _LOWER_IS_BETTER) else b

@@ -60,6 +60,25 @@ def test_a_constant_advantage_on_shared_instances_is_found_through_their_spread(
     assert row["low"] > 0 and row["verdict"] == "significant"
 
 
+@pytest.mark.parametrize(("n", "verdict"), [(2, None), (5, None), (6, "significant"), (12, "significant")])
+def test_few_instances_have_the_p_of_all_exchanges_and_below_six_no_verdict(n, verdict):
+    tables = scored("a", noise(0, 0.8, n=n)), scored("b", noise(1, 0.3, n=n))
+    (row,) = compare(*tables).filter(family="models_paired").to_dicts()
+    assert row["p"] == pytest.approx(2 / 2**n) and row["verdict"] == verdict
+    assert (row["status"] == "ok") == (n >= 6)
+
+
+@pytest.mark.parametrize(("n", "p", "verdict"), [(4, 2 / 24, None), (7, 2 / 5040, "significant")])
+def test_predictors_over_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict):
+    tables = []
+    for i in range(n):
+        tables.append(scored(f"m{i}", noise(i), **judged([0.1 * i] * 10)))
+        tables.append(scored(f"m{i}", noise(i) - 0.01 * i, condition="adversarial"))
+    found = compare(*tables).filter(family="predictor")
+    assert found["p"].to_list() == pytest.approx([p] * 10)
+    assert found["verdict"].to_list() == [verdict] * 10 and all(found["p_adjusted"] >= found["p"])
+
+
 def test_equal_models_do_not_differ():
     found = compare(scored("a", noise(0)), scored("b", noise(0))).filter(family="models_paired").to_dicts()[0]
     assert found["value"] == 0 and found["verdict"] == "not_significant"

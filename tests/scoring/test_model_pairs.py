@@ -84,3 +84,12 @@ def test_few_items_give_a_status_and_never_raise(count):
     found = paired(both, "a", "b", seed=1, n_boot=50)
     assert found.height == (5 if count else 0)
     assert all(each["status"] != "ok" for each in found.iter_rows(named=True))
+
+
+@pytest.mark.parametrize("n", [2, 5, 6, 12])
+def test_few_items_have_the_p_of_all_exchanges_and_below_six_nobody_is_better(n):
+    both = pl.concat([of("a", [1] * n, [None] * n), of("b", [0] * n, [None] * n)])
+    found = row(paired(both, "a", "b", seed=1, n_boot=50), "accuracy")
+    assert found["p"] == found["p_holm"] == pytest.approx(2 / 2**n)
+    assert found["better"] == (None if n < 6 else "a")
+    assert ("no verdict" in found["status"]) == (n < 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -75,3 +76,29 @@ def test_measures_that_order_models_alike_correlate_and_few_models_say_so() -> N
     (few,) = correlations(frame.filter(pl.col("model").is_in(["m1", "m2"])), seed=1, n_boot=20).to_dicts()
     assert few["spearman"] is None and "too few" in few["status"]
     assert correlations(frame.clear(), seed=1).schema == CORRELATION
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "verdict"), [(3, 1 / 3, None), (4, 1 / 12, None), (5, 1 / 60, "significant")]
+)
+def test_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict) -> None:
+    rows = [
+        {"name": f"{benchmark} x", "benchmark": benchmark, "measure": "x", "trait": "monitoring", "model": f"m{i}",
+         "source": "measured", "value": float(i), "sem": 0.1}
+        for benchmark in ("p", "q") for i in range(n)
+    ]  # fmt: skip
+    (found,) = correlations(pl.DataFrame(rows, schema=VALUE_SCHEMA), seed=1, n_boot=20).to_dicts()
+    assert found["p"] == found["p_adjusted"] == pytest.approx(p) and found["n_tests"] == 1
+    assert found["verdict"] == verdict and found["status"] != "ok"
+
+
+def test_the_pairs_of_a_kind_are_one_family() -> None:
+    noise = np.random.default_rng(3).normal(size=(4, 8))
+    rows = [
+        {"name": f"{name} x", "benchmark": name, "measure": "x", "trait": "monitoring", "model": f"m{i}",
+         "source": "measured", "value": noise[place, i], "sem": 0.1}
+        for place, name in enumerate("pqrs") for i in range(8)
+    ]  # fmt: skip
+    found = correlations(pl.DataFrame(rows, schema=VALUE_SCHEMA), seed=1, n_boot=20)
+    assert found["n_tests"].to_list() == [6] * 6 and (found["p_adjusted"] >= found["p"]).all()
+    assert set(found["verdict"]) <= {"significant", "not_significant"}

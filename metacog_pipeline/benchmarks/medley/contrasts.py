@@ -3,7 +3,8 @@
 ==========================  =======================================================================================
 family                      value
 ==========================  =======================================================================================
-``models_paired``           MMS of a minus MMS of b (10 % trimmed means), instances resampled for both; p by Holm
+``models_paired``           MMS of a minus MMS of b (10 % trimmed means), instances resampled for both; p by Holm, that of
+                            all exchanges where 12 or fewer instances are shared
 ``rank``                    rank of ``model`` under normal, with the central 95 % of its ranks over resamples
 ``cross_domain``            Spearman's ρ over models of MMS in the domains a and b
 ``leave_one_domain_out``    ρ of the ranking without the domain a with the whole; ``statistic``: largest shift of a rank;
@@ -12,7 +13,7 @@ family                      value
 ``pca``                     share of the variance of the judged dimensions that component a explains; ``measure`` says
                             whether over models or over instances
 ``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ; p by Bonferroni over
-                            the ten; ``low`` and ``high`` are the range when one model is left out
+                            the ten, exact up to 9 models; ``low`` and ``high`` are the range when one model is left out
 ``cognitive_map``           adversarial Δ of ``model``; ``statistic`` its stripped Δ; ``a`` the quadrant, ``verdict`` the
                             profile
 ``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
@@ -46,7 +47,7 @@ from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.ranks import spearman_rows
@@ -109,7 +110,7 @@ def paired(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 
 def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Comparison]:
-    """p is that of difference / standard error, the latter from the percentile interval."""
+    """p is that of difference / standard error, the latter from the percentile interval; exact up to 12 instances."""
     if len(groups) < 2:
         return
     values, _ = _matrix(groups)
@@ -130,10 +131,14 @@ def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Co
         )  # fmt: skip
         if found.se is None or found.se <= 1e-12:
             yield replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
+            continue
+        row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
+        if row.n > exact.MOST_SWAPPED:
+            yield replace(row, p=found.p)
         else:
-            yield replace(
-                row, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=found.p
-            )
+            shared = values[[i, j]][:, here[i] & here[j]][:, :, None]
+            p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
+            yield replace(row, p=p, note=exact.NOTE)
 
 
 def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -312,15 +317,16 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Co
     )
     for place, name in enumerate(JUDGE_DIMENSIONS):
         known = found.status[place] == "ok"
-        p = float(found.p[place])
-        adjusted = min(1.0, p * len(JUDGE_DIMENSIONS))
+        both = ~np.isnan(grades[place])
+        p = exact.rank_p(grades[place, both], change[both])
+        adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
         yield replace(
             base, condition=NORMAL, family="predictor", measure=name, a="adversarial_delta",
             value=float(found.rho[place]) if known else None,
             low=float(without[:, place].min()) if known else None,
             high=float(without[:, place].max()) if known else None,
-            p=p if known else None, p_adjusted=adjusted if known else None,
-            verdict=_verdict(adjusted) if known else None, n=int(found.n[place]),
+            p=p, p_adjusted=adjusted,
+            verdict=None if adjusted is None else _verdict(adjusted), n=int(found.n[place]),
             note="low and high: range when one model is left out", status=str(found.status[place]),
         )  # fmt: skip
 
@@ -419,5 +425,5 @@ CONTRASTS: tuple[Contrast, ...] = (
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
     Contrast("cognitive_map", cognitive_map, None, paper="Table S7", words="Changes against normal, named."),
     Contrast("character", characters, None, words="What a model behaves like, by what it changes."),
-    Contrast("predictor", predictors, None, words="Which judged dimension goes with adversarial change."),
+    Contrast("predictor", predictors, None, unit="models", words="Which judged dimension goes with adversarial change."),
 )  # fmt: skip

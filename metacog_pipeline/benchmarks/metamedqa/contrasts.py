@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
 from metacog_pipeline.benchmarks.metamedqa.measures import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.stats import paired
+from metacog_pipeline.stats import exact, paired
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.anova import Comparison as Pair
 from metacog_pipeline.stats.correlation import Regression, with_and_without
@@ -195,15 +195,23 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
         left_out = {place: exclude[name] for place, name in enumerate(kept) if name in exclude}
         x, y = [accuracy[name] for name in kept], [recalls[name] for name in kept]
         lines = with_and_without(x, y, left_out)
-        yield _line(compared, recall, lines.with_all, f"all {len(kept)} {compared.what}")
+        yield _line(compared, recall, lines.with_all, exact.order_p(x, y), f"all {len(kept)} {compared.what}")
         if left_out:
             named = "; ".join(f"{kept[place]} ({reason})" for place, reason in left_out.items())
-            yield _line(compared, recall, lines.without, f"without {named}")
+            rest = [place for place in range(len(kept)) if place not in left_out]
+            p = exact.order_p([x[place] for place in rest], [y[place] for place in rest])
+            yield _line(compared, recall, lines.without, p, f"without {named}")
 
 
-def _line(compared: Compared, recall: str, line: Regression, note: str) -> Comparison:
+def _line(compared: Compared, recall: str, line: Regression, p: float | None, note: str) -> Comparison:
+    """``p``: of all orders, where there are few enough; otherwise that of t."""
     slope: dict[str, Any] = {"value": line.slope, "low": line.slope_low, "high": line.slope_high}
-    tested: dict[str, Any] = {"statistic": line.correlation.r, "df2": line.df, "p": line.p, "n": line.n}
+    tested: dict[str, Any] = {
+        "statistic": line.correlation.r,
+        "df2": line.df,
+        "p": line.p if p is None else p,
+        "n": line.n,
+    }
     return compared.row(
         "correlation", recall, "accuracy", recall, **slope, **tested, note=note, status=line.status
     )
@@ -247,7 +255,10 @@ def _paired(compared: Compared, measure: str, hits: Ints, asked: Ints, seed: int
         )
         d = found.difference
         note = None if found.p_bootstrap is None else f"bootstrap p {found.p_bootstrap:.4g}"
-        ends: dict[str, Any] = {"value": d.value, "low": d.low, "high": d.high, "p": found.p, "n": d.n}
+        p = found.p
+        if p is not None and d.n <= exact.MOST_SWAPPED:
+            p, note = _exact_p(hits, asked, i, j), exact.NOTE
+        ends: dict[str, Any] = {"value": d.value, "low": d.low, "high": d.high, "p": p, "n": d.n}
         rows.append(compared.row("paired", measure, *names, **ends, note=note, status=found.status))
         if single:
             both = (asked[:, i] > 0) & (asked[:, j] > 0)
@@ -258,6 +269,12 @@ def _paired(compared: Compared, measure: str, hits: Ints, asked: Ints, seed: int
     for family in (rows, lone):
         adjusted = holm([row.p for row in family])
         yield from (replace(row, p_adjusted=p) for row, p in zip(family, adjusted, strict=True))
+
+
+def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:
+    both = (asked[:, i] > 0) & (asked[:, j] > 0)
+    one, other = (np.column_stack([hits[both, k], asked[both, k]]).astype(np.float64) for k in (i, j))
+    return exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
 
 
 def _pairs(compared: Compared, hits: Ints, asked: Ints) -> list[tuple[int, int]]:

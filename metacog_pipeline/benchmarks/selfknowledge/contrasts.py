@@ -9,8 +9,9 @@
                       were asked once and none hang together
 ====================  ===============================================================================================
 
-The item is the unit of chance, with all its runs; what is drawn together is drawn alike on both sides. Models that did not
-finish a condition are left out there, and simulated ones never meet measured ones.
+The item is the unit of chance, with all its runs; what is drawn together is drawn alike on both sides. Up to 12 of them,
+p is that of all exchanges between the two. Models that did not finish a condition are left out there, and simulated ones
+never meet measured ones.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.roc import area_difference
@@ -140,8 +141,8 @@ def compared(base: Comparison, a: Group, b: Group) -> Iterator[Comparison]:
         yield replace(row, measure=IDK_NAMES.get(row.measure, row.measure)) if both_idk else row
     if (graded := _graded_difference(base, pair)) is not None:
         yield graded
-    if (exact := _mcnemar(base, pair)) is not None:
-        yield replace(exact, measure=IDK_NAMES["accuracy"]) if both_idk else exact
+    if (discordant := _mcnemar(base, pair)) is not None:
+        yield replace(discordant, measure=IDK_NAMES["accuracy"]) if both_idk else discordant
 
 
 def _differences(
@@ -162,7 +163,20 @@ def _differences(
         statistic = STATISTICS[name]
         a, b = (float(statistic(table, table.totals[None, :])[0]) for table in tables)
         draws = statistic(tables[0], drawn[0]) - statistic(tables[1], drawn[1])
-        yield _tested(replace(base, measure=name, n=pair.n_items), a - b, draws)
+        row = _tested(replace(base, measure=name, n=pair.n_items), a - b, draws)
+        if row.p is not None and n <= exact.MOST_SWAPPED:
+            row = replace(row, p=_exact_p(benchmark, pair, statistic, n), note=exact.NOTE)
+        yield row
+
+
+def _exact_p(benchmark: Any, pair: Pair, statistic: Statistic, n: int) -> float | None:
+    """Return the p of all exchanges of ``n`` clusters between the two."""
+    rows = pl.concat([side.select(benchmark.coded) for side in pair.sides])
+    clusters = np.concatenate([pair.clusters[0], pair.clusters[1] + n])
+    matrix, codes = counted(rows, benchmark.coded, clusters, 2 * n)
+    table = Counts(resampling.Patterns(matrix, np.ones(2 * n, dtype=np.int64)), codes)
+    own = matrix.astype(np.float64)
+    return exact.paired_p(own[:n], own[n:], lambda each: statistic(table, each.sum(axis=1)))
 
 
 def _tested(row: Comparison, value: float, drawn: Floats) -> Comparison:

@@ -1,0 +1,147 @@
+"""Tests that are exact where there is little: every order of a few models, every exchange of a few items.
+
+Sources: Fisher (1935), *The Design of Experiments*, §21; Pitman (1937), *J. R. Stat. Soc. Suppl.* 4, 119 and 225. p is the
+share of all arrangements that are as extreme as what was seen, itself among them: never below 1 / their number.
+
+Below `LEAST_ITEMS` items or `LEAST_MODELS` models no arrangement reaches 0.05 on two sides: there p says nothing, and no
+verdict is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
+from metacog_pipeline.stats.ranks import average_ranks, spearman_p, spearman_rows
+
+MOST_SWAPPED = 12  # items: 2^12 exchanges
+MOST_ORDERED = 9  # models: 9! orders
+LEAST_ITEMS = 6  # 2 / 2^6 = 0.031
+LEAST_MODELS = 5  # 2 / 5! = 0.017
+NOTE = "p of all exchanges of items between the two"
+# Arrangements this close to what was seen are as extreme: sums of doubles in another order.
+_TIE = 1e-9
+
+
+def few_items(n: int) -> str | None:
+    """Return why ``n`` items bear no verdict; None where they do.
+
+    >>> few_items(2), few_items(6)
+    ('no verdict: 2 items, at least 6 needed', None)
+    """
+    return None if n >= LEAST_ITEMS else f"no verdict: {n} items, at least {LEAST_ITEMS} needed"
+
+
+def few_models(n: int) -> str | None:
+    """Return why ``n`` models bear no verdict; None where they do."""
+    return None if n >= LEAST_MODELS else f"no verdict: {n} models, at least {LEAST_MODELS} needed"
+
+
+def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return the exact two-sided p of Pearson's correlation of ``x`` and ``y``, shapes ``(n,)``, n at most 9.
+
+    None below three points, above nine, or where one of them is the same throughout.
+
+    >>> round(order_p([1, 2, 3], [1, 2, 4]), 4)
+    0.3333
+    """
+    first, second = floats("x", x), floats("y", y)
+    n = same_length(x=first, y=second)
+    if not 3 <= n <= MOST_ORDERED:
+        return None
+    a, b = _standardised(first), _standardised(second)
+    if a is None or b is None:
+        return None
+    null = _null(tuple(np.sort(a).tolist()), tuple(np.sort(b).tolist()))
+    below = int(np.searchsorted(null, abs(float(a @ b)) - _TIE))
+    return (len(null) - below) / len(null)
+
+
+def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above. None where guarded.
+
+    >>> round(rank_p([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]), 4)
+    0.0167
+    """
+    first, second = floats("x", x), floats("y", y)
+    found = spearman_rows(first[None], second[None])
+    if found.status[0] != "ok":
+        return None
+    if len(first) > MOST_ORDERED:
+        return spearman_p(float(found.rho[0]), len(first))
+    return order_p(average_ranks(first[None])[0], average_ranks(second[None])[0])
+
+
+def exchanges(n: int) -> NDArray[np.bool_]:
+    """Return every way to exchange two respondents' answers to ``n`` items, ``(2^n, n)``, the first without any.
+
+    >>> exchanges(2).tolist()
+    [[False, False], [True, False], [False, True], [True, True]]
+    """
+    if whole("n", n) > MOST_SWAPPED:
+        raise ValueError(f"{n} items: all exchanges of at most {MOST_SWAPPED} are made")
+    made: NDArray[np.bool_] = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    return made
+
+
+def exchange_p(differences: ArrayLike) -> float | None:
+    """Return the share of exchanges whose difference is as far from 0 as that of the first, which exchanges nothing.
+
+    ``differences`` has shape ``(2^n,)``, in the order of `exchanges`; None where one is undefined.
+
+    >>> exchange_p([2.0, 0.5, -0.5, -2.0])
+    0.5
+    """
+    sizes = np.abs(np.asarray(differences, dtype=np.float64))
+    if not len(sizes) or not np.isfinite(sizes).all():
+        return None
+    return float(np.mean(sizes >= sizes[0] * (1 - _TIE) - 1e-12))
+
+
+def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats]) -> float | None:
+    """Return the exact p of ``statistic`` of one respondent minus that of another on at most 12 shared items.
+
+    Parameters
+    ----------
+    first, second
+        Shape ``(items, cells)``: what either has on each item.
+    statistic
+        From ``(B, items, cells)`` to ``(B,)``.
+
+    Examples
+    --------
+    >>> paired_p(np.ones((5, 1)), np.zeros((5, 1)), lambda each: each[:, :, 0].mean(axis=1))
+    0.0625
+    """
+    swapped = exchanges(len(first))[:, :, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        one = statistic(np.where(swapped, second, first))
+        other = statistic(np.where(swapped, first, second))
+    return exchange_p(one - other)
+
+
+def _standardised(values: Floats) -> Floats | None:
+    gap = values - values.mean()
+    largest = float(np.abs(gap).max())
+    if largest <= 1e-12 * max(1.0, float(np.abs(values).max())):
+        return None
+    gap = gap / largest
+    scaled: Floats = gap / np.sqrt(gap @ gap)
+    return scaled
+
+
+@lru_cache(maxsize=32)
+def _null(a: tuple[float, ...], b: tuple[float, ...]) -> Floats:
+    """Return |r| of every order of ``b`` beside ``a``, sorted; rankings without ties share one."""
+    found: Floats = np.sort(np.abs(np.array(b)[_orders(len(b))] @ np.array(a)))
+    return found
+
+
+@lru_cache(maxsize=2)
+def _orders(n: int) -> NDArray[np.int8]:
+    return np.array(list(permutations(range(n))), dtype=np.int8)

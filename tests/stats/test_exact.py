@@ -1,0 +1,75 @@
+"""Exact tests of few models and few items: they agree with counting by hand and with scipy, and never say p = 0."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, permutation_test, spearmanr
+
+from metacog_pipeline.stats import exact
+
+
+def test_a_perfect_order_of_n_models_has_p_of_two_in_n_factorial():
+    for n, orders in ((3, 6), (4, 24), (5, 120), (9, 362880)):
+        assert exact.rank_p(range(n), range(n)) == pytest.approx(2 / orders)
+
+
+def test_the_exact_p_is_that_of_scipys_permutation_test():
+    x, y = np.random.default_rng(4).normal(size=(2, 7))
+    ranks = permutation_test(
+        (x,), lambda moved: spearmanr(moved, y).statistic, permutation_type="pairings", n_resamples=np.inf
+    )
+    assert exact.rank_p(x, y) == pytest.approx(ranks.pvalue)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=6))
+def test_ties_are_counted_as_all_orders_say(pairs):
+    x, y = np.array(pairs, dtype=float).T
+    found = exact.order_p(x, y)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert found is None
+        return
+    seen = abs(pearsonr(x, y).statistic)
+    every = [abs(pearsonr(x, y[list(order)]).statistic) for order in permutations(range(len(x)))]
+    assert found == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
+
+
+@pytest.mark.parametrize("x", [[1, 1, 1], [1, 2], [], range(10), [1e100, 1e100, 1e100]])
+def test_what_has_no_exact_p_has_none(x):
+    assert exact.order_p(list(x), list(x)) is None
+
+
+def test_more_than_nine_models_have_the_p_of_t():
+    x, y = np.random.default_rng(4).normal(size=(2, 20))
+    assert exact.rank_p(x, y) == pytest.approx(spearmanr(x, y).pvalue)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 12])
+def test_items_that_all_favour_one_respondent_have_p_of_two_in_two_to_the_n(n):
+    found = exact.paired_p(np.ones((n, 1)), np.zeros((n, 1)), lambda each: each[:, :, 0].mean(axis=1))
+    assert found == pytest.approx(2 / 2**n)
+    assert (found < 0.05) == (exact.few_items(n) is None)
+
+
+def test_the_stated_least_numbers_are_the_first_whose_exact_p_can_reach_five_percent():
+    assert 2 / 2**exact.LEAST_ITEMS < 0.05 <= 2 / 2 ** (exact.LEAST_ITEMS - 1)
+    assert exact.rank_p(range(4), range(4)) >= 0.05 > exact.rank_p(range(5), range(5))
+    assert exact.few_models(4) and exact.few_models(5) is None
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8))
+def test_p_is_never_below_one_in_all_exchanges_and_equal_answers_have_p_of_one(values):
+    first = np.array(values)[:, None]
+    mean = lambda each: each[:, :, 0].mean(axis=1)  # noqa: E731
+    assert 2.0 ** -len(values) <= exact.paired_p(first, np.zeros_like(first), mean) <= 1
+    assert exact.paired_p(first, first, mean) == 1.0
+
+
+def test_an_exchange_without_a_value_leaves_no_p():
+    assert exact.exchange_p([1.0, np.nan]) is None and exact.exchange_p([]) is None
+    with pytest.raises(ValueError, match="13 items"):
+        exact.exchanges(13)
