@@ -87,9 +87,9 @@ _CALIBRATION = {
 }
 _CORRELATION = {
     **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b", "kind"), _TEXT),
-    "n_models": "bigint",
-    **dict.fromkeys(("spearman", "low", "high"), "double"),
-    "status": _TEXT,
+    **dict.fromkeys(("n_models", "n_tests"), "bigint"),
+    **dict.fromkeys(("spearman", "low", "high", "p", "p_adjusted"), "double"),
+    **dict.fromkeys(("verdict", "status"), _TEXT),
     **dict.fromkeys(("reliability_a", "reliability_b"), "double"),
     **dict.fromkeys(("disattenuated", "disattenuated_low", "disattenuated_high"), "double"),
     "disattenuated_status": _TEXT,

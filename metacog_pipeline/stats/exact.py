@@ -38,7 +38,11 @@ def few_items(n: int) -> str | None:
 
 
 def few_models(n: int) -> str | None:
-    """Return why ``n`` models bear no verdict; None where they do."""
+    """Return why ``n`` models bear no verdict; None where they do.
+
+    >>> few_models(4), few_models(5)
+    ('no verdict: 4 models, at least 5 needed', None)
+    """
     return None if n >= LEAST_MODELS else f"no verdict: {n} models, at least {LEAST_MODELS} needed"
 
 
@@ -115,6 +119,7 @@ def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats
 
     Examples
     --------
+    >>> import numpy as np
     >>> paired_p(np.ones((5, 1)), np.zeros((5, 1)), lambda each: each[:, :, 0].mean(axis=1))
     0.0625
     """
