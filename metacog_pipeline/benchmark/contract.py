@@ -47,6 +47,7 @@ from metacog_pipeline.benchmark.declarations import (
     Table,
     TrainingStep,
     Unit,
+    lost_items,
 )
 from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
@@ -100,6 +101,7 @@ __all__ = [
     "Table",
     "TrainingStep",
     "Unit",
+    "lost_items",
     "schema_of",
     "setting",
 ]

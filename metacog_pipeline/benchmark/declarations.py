@@ -374,6 +374,13 @@ class Comparison:
     status: str = "ok"
 
 
+def lost_items(first: int, second: int, shared: int) -> str | None:
+    """Return how many items of either side the other has no answer to; None where both answered the same."""
+    if first == second == shared:
+        return None
+    return f"left out: {first - shared} items of a, {second - shared} of b that the other did not answer"
+
+
 @dataclass(frozen=True, slots=True)
 class Contrast:
     """A definition of a family of tests over all groups.
@@ -391,6 +398,9 @@ class Contrast:
         Place in the paper; what is tested, in one sentence.
     unit
         What ``n`` of a row counts: too few of them leave a verdict out (`stats.exact`).
+    between_models, under
+        Whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and
+        stands in no row then has one with the reason.
     """
 
     family: str
@@ -400,6 +410,8 @@ class Contrast:
     paper: str = ""
     words: str = ""
     unit: Literal["items", "models"] = "items"
+    between_models: bool = False
+    under: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "2"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "3"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
@@ -32,8 +32,11 @@ def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) ->
     rows: list[Comparison] = []
     for contrast in benchmark.contrasts:
         try:
-            made = adjusted(contrast, contrast.compute(benchmark, groups))
-            rows += [without_few(row, contrast.unit) for row in made]
+            made = [
+                without_few(row, contrast.unit)
+                for row in adjusted(contrast, contrast.compute(benchmark, groups))
+            ]
+            rows += [*made, *not_compared(contrast, groups, made)]
         except Exception as error:  # one family that fails leaves its own row
             kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
             rows += [_failed(contrast.family, error, *kind) for kind in kinds]
@@ -59,6 +62,29 @@ def adjusted(contrast: Contrast, rows: Iterable[Comparison]) -> Iterator[Compari
         for row, p in zip(own, _ADJUST[contrast.correction]([each.p for each in own]), strict=True):
             verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
             yield replace(row, p_adjusted=p, verdict=verdict)
+
+
+def not_compared(
+    contrast: Contrast, groups: Iterable[Group], rows: Iterable[Comparison]
+) -> Iterator[Comparison]:
+    """Yield a row with the reason for each model that lacks answers and was compared with no other."""
+    if not contrast.between_models:
+        return
+    named = {
+        (row.dataset, row.source, row.task, row.condition, row.scoring, model)
+        for row in rows
+        for model in (row.a, row.b)
+    }
+    for group in groups:
+        place = (group.dataset, group.source, group.task, group.condition, group.scoring)
+        wanted = not contrast.under or group.condition in contrast.under
+        if not wanted or group.complete or (*place, group.model) in named:
+            continue
+        yield Comparison(
+            contrast.family, "", a=group.model, dataset=group.dataset, source=group.source, task=group.task,
+            condition=group.condition, scoring=group.scoring, n=group.rows["item_id"].n_unique(),
+            status=f"not compared: {group.incomplete or 'no answer'}",
+        )  # fmt: skip
 
 
 def without_few(row: Comparison, unit: str = "items") -> Comparison:

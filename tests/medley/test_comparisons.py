@@ -104,13 +104,22 @@ def test_simulated_observers_never_meet_models():
     assert set(found["source"]) == {"measured", "simulated"}
 
 
-def test_incomplete_models_are_left_out():
+def test_incomplete_models_are_compared_on_what_they_have_and_left_out_elsewhere():
     lost = scored("b", noise(1)).with_columns(
         status=pl.when(pl.col("position") == 0).then(pl.lit("not_run")).otherwise("status"),
         answered=pl.col("position") > 0,
     )
     found = compare(scored("a", noise(0)), lost)
     assert set(found["model"].drop_nulls()) == {"a"}
+    (pair,) = found.filter(family="models_paired").to_dicts()
+    assert (pair["a"], pair["b"], pair["n"]) == ("a", "b", N - 1)
+    assert pair["note"] == "left out: 1 items of a, 0 of b that the other did not answer"
+
+
+def test_a_model_without_a_scored_instance_has_a_row_with_the_reason():
+    silent = scored("b", noise(1)).with_columns(status=pl.lit("not_run"), answered=False)
+    (row,) = compare(scored("a", noise(0)), silent).filter(family="models_paired").to_dicts()
+    assert row["a"] == "b" and row["status"] == f"not compared: incomplete: {N} of {N} not answered"
 
 
 def test_ranks_come_with_intervals_and_widen_with_closeness():

@@ -149,3 +149,30 @@ def test_many_models_are_compared_with_the_best_only(answered: Answered, items: 
     ]
     found = compare(pl.concat(crowd), seed=1)
     assert len(rows(found, "paired_models")) == len(rows(found, "tukey_models")) == MOST_PAIRED + 1
+
+
+def test_a_model_that_lacks_an_answer_is_compared_on_the_others_and_told_with_what_was_lost(
+    three: pl.DataFrame,
+) -> None:
+    lost = (pl.col("model") == "mid") & (pl.col("condition") == "baseline") & (pl.col("position") == 0)
+    lacking = three.with_columns(
+        status=pl.when(lost).then(pl.lit("not_run")).otherwise("status"),
+        correct=pl.when(~lost).then("correct"),
+    )
+    found = compare(lacking, seed=1)
+    pairs = {(r["a"], r["b"]): r for r in rows(found, "paired_models", condition="baseline")}
+    assert set(pairs) == {("good", "mid"), ("good", "weak"), ("mid", "weak")}
+    assert pairs["good", "mid"]["n"] == pairs["good", "weak"]["n"] - 1 == 169
+    assert "left out: 1 items of a, 0 of b" in pairs["good", "mid"]["note"]
+    assert "left out" not in pairs["good", "weak"]["note"]
+    anova_pairs = rows(found, "tukey_models", condition="baseline")
+    assert {(r["a"], r["b"]) for r in anova_pairs} == {("good", "weak")}
+
+
+def test_a_model_without_answers_has_a_row_with_the_reason(three: pl.DataFrame) -> None:
+    silent = three.with_columns(
+        status=pl.when(pl.col("model") == "mid").then(pl.lit("not_run")).otherwise("status")
+    )
+    found = compare(silent, seed=1).filter(pl.col("a") == "mid")
+    assert found["condition"].sort().to_list() == ["baseline", "role-full"]
+    assert found["status"].unique().to_list() == ["not compared: incomplete: 170 of 170 not answered"]

@@ -293,6 +293,9 @@ def test_incomplete_models_are_left_out(folder: Path) -> None:
         .otherwise("status")
     )
     found = compare(frame, seed=1, home=folder, n_boot=50)
+    (reason,) = found.filter(pl.col("status").str.starts_with("not compared")).to_dicts()
+    assert reason["a"] == "m2" and reason["status"] == "not compared: incomplete: 1 of 200 not answered"
+    found = found.filter(~pl.col("status").str.starts_with("not compared"))
     assert "m2" not in {*found["a"], *found["b"]} and {"m1", "m3"} <= {*found["a"], *found["b"]}
 
 

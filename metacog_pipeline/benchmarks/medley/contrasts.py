@@ -23,8 +23,8 @@ family                      value
 ==========================  =======================================================================================
 
 The paper's claim that accepting arguments for their information rather than for the norm predicts robustness is the row
-``predictor``, ``normative_vs_informational``. Models with a run that is not complete are left out, and simulated
-observers never meet measured models.
+``predictor``, ``normative_vs_informational``. Models with a run that is not complete are left out save of
+``models_paired``, which rests on the instances both have; simulated observers never meet measured models.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group
-from metacog_pipeline.benchmarks.medley.averages import averages
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, lost_items
+from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.measures import scored_twice
@@ -70,21 +70,22 @@ _UNMOVED = "scored otherwise under an inverted consensus: one that changes nothi
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
-def _worlds(groups: Sequence[Group]) -> Iterator[tuple[Comparison, list[Group]]]:
-    """Yield complete groups that may be compared, with what their rows have in common."""
+def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, list[Group]]]:
+    """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
     for group in groups:
-        if averages(group).incomplete is None:
+        missing = averages(group).incomplete
+        if missing is None or (not whole and missing != ONLY_STEP_A):
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():
         yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
 
 
 def _scored(
-    groups: Sequence[Group], condition: str | None = NORMAL
+    groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True
 ) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups of one condition that have something scored; of every condition where ``condition`` is None."""
-    for base, own in _worlds(groups):
+    for base, own in _worlds(groups, whole=whole):
         known = [group for group in own if not averages(group).items.is_empty()]
         for name in dict.fromkeys(group.condition for group in known):
             if condition is None or name == condition:
@@ -104,8 +105,8 @@ def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[
 
 # --- between models ---------------------------------------------------------------------------------------------------
 def paired(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield every pair's difference under every condition."""
-    for base, own in _scored(groups, None):
+    """Yield every pair's difference under every condition, on the instances both were scored on."""
+    for base, own in _scored(groups, None, whole=False):
         yield from _paired(own, base, benchmark.context.seed)
 
 
@@ -128,7 +129,11 @@ def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Co
         row = replace(
             base, family="models_paired", measure="mms", a=groups[i].model, b=groups[j].model,
             value=_number(value), n=int((here[i] & here[j]).sum()),
+            note=lost_items(int(here[i].sum()), int(here[j].sum()), int((here[i] & here[j]).sum())),
         )  # fmt: skip
+        if not row.n:
+            yield replace(row, status="no shared instances")
+            continue
         if found.se is None or found.se <= 1e-12:
             yield replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
             continue
@@ -138,7 +143,7 @@ def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Co
         else:
             shared = values[[i, j]][:, here[i] & here[j]][:, :, None]
             p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
-            yield replace(row, p=p, note=exact.NOTE)
+            yield replace(row, p=p, note="; ".join(each for each in (exact.NOTE, row.note) if each))
 
 
 def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -409,6 +414,7 @@ CONTRASTS: tuple[Contrast, ...] = (
         paired,
         "holm",
         ("dataset", "scoring", "source", "condition", "family", "measure"),
+        between_models=True,
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(

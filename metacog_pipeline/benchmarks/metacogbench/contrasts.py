@@ -245,7 +245,7 @@ def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", _between_models, within=_WHERE,
+        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,),
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(

@@ -6,7 +6,7 @@ groups as independent although every group answers the same items, and LSD is no
 differences with an item bootstrap and Holm's correction, McNemar, Cochran's Q.
 
 Unit of chance: the item. Where an item was asked in several runs its mean over runs is one observation. Models that did
-not finish are left out, and simulated ones never meet measured ones.
+not finish are left out save on shared items, and simulated ones never meet measured ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmarks.metamedqa.measures import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.stats import exact, paired
@@ -71,22 +71,33 @@ class Compared:
         return replace(self.base, family=named, measure=measure, a=a, b=b, **values)
 
 
-def _contrast(family: str, test: Callable[[Compared, int], Iterable[Comparison]], words: str) -> Contrast:
+def _contrast(
+    family: str, test: Callable[[Compared, int], Iterable[Comparison]], words: str, *, whole: bool = True
+) -> Contrast:
     """Return the family over all sets of models under one condition and of conditions of one model."""
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for compared in compared_sets(groups):
+        for compared in compared_sets(groups, whole=whole):
             yield from test(compared, benchmark.context.seed)
 
-    return Contrast(family, compute, correction=None, paper="Statistical analysis", words=words)
+    return Contrast(
+        family,
+        compute,
+        correction=None,
+        paper="Statistical analysis",
+        words=words,
+        between_models=not whole,
+    )
 
 
-def compared_sets(groups: Sequence[Group]) -> Iterator[Compared]:
-    """Yield what is compared: models under each condition, then conditions of each model."""
-    complete = [group for group in groups if not group.n_failed]
+def compared_sets(groups: Sequence[Group], *, whole: bool = True) -> Iterator[Compared]:
+    """Yield what is compared: models under each condition, then conditions of each model; ``whole``: finished ones."""
+    complete = [group for group in groups if not group.n_failed or (not whole and group.rows.height)]
     if not complete:
         return
-    named = [group.frame.with_columns(source=pl.lit(group.source)) for group in complete]
+    named = [
+        (group.frame if whole else group.rows).with_columns(source=pl.lit(group.source)) for group in complete
+    ]
     ready = _per_item(pl.concat(named, how="diagonal_relaxed"))
     for what, column, held in (("models", "model", "condition"), ("conditions", "condition", "model")):
         for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
@@ -259,6 +270,8 @@ def _paired(compared: Compared, measure: str, hits: Ints, asked: Ints, seed: int
         if p is not None and d.n <= exact.MOST_SWAPPED:
             p, note = _exact_p(hits, asked, i, j), exact.NOTE
         ends: dict[str, Any] = {"value": d.value, "low": d.low, "high": d.high, "p": p, "n": d.n}
+        lost = lost_items(*(int(np.count_nonzero(asked[:, k])) for k in (i, j)), d.n)
+        note = "; ".join(each for each in (note, lost) if each) or None
         rows.append(compared.row("paired", measure, *names, **ends, note=note, status=found.status))
         if single:
             both = (asked[:, i] > 0) & (asked[:, j] > 0)
@@ -297,6 +310,7 @@ CONTRASTS = (
         "paired",
         shared_items,
         "The same on shared items: item bootstrap, McNemar, Cochran's Q; Holm's correction.",
+        whole=False,
     ),
     _contrast("correlation", regression, "Do those with more accuracy recall more of what has no answer?"),
 )

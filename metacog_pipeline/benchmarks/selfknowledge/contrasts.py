@@ -10,8 +10,9 @@
 ====================  ===============================================================================================
 
 The item is the unit of chance, with all its runs; what is drawn together is drawn alike on both sides. Up to 12 of them,
-p is that of all exchanges between the two. Models that did not finish a condition are left out there, and simulated ones
-never meet measured ones.
+p is that of all exchanges between the two. Two models are
+compared on what both answered; elsewhere models that did not finish a condition are left out there. Simulated ones never
+meet measured ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
@@ -48,10 +49,10 @@ Pairs = Iterable[tuple[Comparison, Group, Group]]
 
 
 # --- which pairs ------------------------------------------------------------------------------------------------------
-def _together(groups: Sequence[Group], *fields: str) -> Iterable[list[Group]]:
+def _together(groups: Sequence[Group], *fields: str, whole: bool = True) -> Iterable[list[Group]]:
     found: dict[tuple[str, ...], list[Group]] = {}
     for group in groups:
-        if group.complete:
+        if group.complete or (not whole and group.rows.height):
             found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
     return found.values()
 
@@ -63,7 +64,7 @@ def _base(family: str, a: Group, b: Group, **held: Any) -> Comparison:
 
 def between_models(groups: Sequence[Group]) -> Iterator[Pairs]:
     """Yield the pairs of models of each data set and condition."""
-    for own in _together(groups, "dataset", "condition"):
+    for own in _together(groups, "dataset", "condition", whole=False):
         yield [(_base("models_paired", a, b, condition=a.condition), a, b) for a, b in combinations(own, 2)]
 
 
@@ -89,7 +90,7 @@ def _contrast(family: str, pairs: Callable[[Sequence[Group]], Iterator[Pairs]], 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
         for own in pairs(groups):
             for base, a, b in own:
-                yield from compared(base, a, b)
+                yield from _with_lost(compared(base, a, b), a, b)
 
     # Of one family are the tests of one measure in one data set and condition, or of one model.
     held = ("dataset", "source", "condition") if family == "models_paired" else ("dataset", "source")
@@ -98,7 +99,15 @@ def _contrast(family: str, pairs: Callable[[Sequence[Group]], Iterator[Pairs]], 
         if family == "languages_paired"
         else (*held, "family", "measure")
     )
-    return Contrast(family, compute, "holm", within, words=words)
+    return Contrast(family, compute, "holm", within, words=words, between_models=family == "models_paired")
+
+
+def _with_lost(rows: Iterable[Comparison], a: Group, b: Group) -> Iterator[Comparison]:
+    """Say in each row how many items of either side were left out, where there are any."""
+    first, second = set(a.rows["item_id"]), set(b.rows["item_id"])
+    lost = lost_items(len(first), len(second), len(first & second))
+    for row in rows:
+        yield row if lost is None else replace(row, note="; ".join(each for each in (row.note, lost) if each))
 
 
 # --- one pair ---------------------------------------------------------------------------------------------------------

@@ -78,11 +78,23 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows: Ma
         assert made["verdict"] == verdict
 
 
-def test_simulated_observers_meet_no_model_and_unfinished_ones_nobody(observer: Make, compared: Make) -> None:
+def test_simulated_observers_meet_no_model(observer: Make, compared: Make) -> None:
     real, made_up = observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 2, model="sim", source="simulated")
     assert compared(real, made_up).is_empty()
+
+
+def test_a_model_that_lacks_an_answer_is_compared_on_the_others(observer: Make, compared: Make) -> None:
     status = ["not_run"] + ["ok"] * 49
-    assert compared(real, observer(50, 0.5, 1.0, 3, model="beta", status=status)).is_empty()
+    made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=status))
+    found = row(made, "models_paired", "accuracy")
+    assert found["n"] == 49 and "left out: 1 items of a, 0 of b" in str(found["note"])
+
+
+def test_a_model_without_answers_has_a_row_with_the_reason(observer: Make, compared: Make) -> None:
+    made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=["not_run"] * 50))
+    (found,) = made.to_dicts()
+    assert (found["a"], found["n"], found["family"]) == ("beta", 0, "models_paired")
+    assert found["status"] == "not compared: incomplete: 50 of 50 not answered"
 
 
 def test_languages_of_a_model_and_ways_of_asking_are_compared(

@@ -37,7 +37,7 @@ CONTRASTS = (
         words="Whether c rises from S1 over none to S2, as predicted.",
     ),
     Contrast(
-        "models_paired", paired.differences, None,
+        "models_paired", paired.differences, None, between_models=True,
         words="Two models on the same items: meta-d′, M-ratio, AUROC2, d′, c.",
     ),
     Contrast(
