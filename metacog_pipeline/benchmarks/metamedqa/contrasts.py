@@ -270,7 +270,8 @@ def _paired(compared: Compared, measure: str, hits: Ints, asked: Ints, seed: int
         if p is not None and d.n <= exact.MOST_SWAPPED:
             p, note = _exact_p(hits, asked, i, j), exact.NOTE
         ends: dict[str, Any] = {"value": d.value, "low": d.low, "high": d.high, "p": p, "n": d.n}
-        lost = lost_items(*(int(np.count_nonzero(asked[:, k])) for k in (i, j)), d.n)
+        answered = np.count_nonzero(asked, axis=0)
+        lost = lost_items(int(answered[i]), int(answered[j]), d.n)
         note = "; ".join(each for each in (note, lost) if each) or None
         rows.append(compared.row("paired", measure, *names, **ends, note=note, status=found.status))
         if single:
