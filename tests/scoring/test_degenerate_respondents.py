@@ -47,7 +47,9 @@ def _copied(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(own).first().over("model", "condition")) if own else frame
 
 
-_SAID = ("answer", "response", "confidence", "yes", "output", "meta_output", "abstained")
+_CLAIMS = tuple(f"{step}_c{number}" for step in "aps" for number in range(1, 6))
+_RATINGS = ("confidence", "bet", "pre", "post", *_CLAIMS)
+_SAID = ("answer", "response", "yes", "output", "meta_output", "abstained", *_RATINGS)
 
 
 def _outcome(value: int) -> Change:
@@ -59,7 +61,7 @@ def _outcome(value: int) -> Change:
 
 
 def _rating(frame: pl.DataFrame) -> pl.DataFrame:
-    names = [name for name in ("confidence",) if name in frame.columns]
+    names = [name for name in _RATINGS if name in frame.columns]
     return frame.with_columns(pl.col(name).max().over("model").alias(name) for name in names)
 
 
@@ -143,6 +145,13 @@ def _tables(tried: Tried, responses: pl.DataFrame) -> list[str]:
     assert calibration(alike, seed=1).columns == CALIBRATION.names()
     assert paired(alike, "careful", "hasty", seed=1, n_boot=50).schema == PAIRED_SCHEMA
     return wrong
+
+
+def test_the_changes_change_something(tried: Tried) -> None:
+    same = {
+        name for name, change in changes(tried).items() if change(tried.responses).equals(tried.responses)
+    }
+    assert same <= {"all right", "all wrong"} and (not same or tried.benchmark.name == "medley")
 
 
 def test_degenerate_respondents_leave_every_table_built_and_nothing_failed(tried: Tried) -> None:
