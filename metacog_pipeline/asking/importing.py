@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from metacog_pipeline import columns
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.session import Partition
@@ -25,11 +26,44 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an answer file gave. ``warnings`` are rows taken although something in them cannot be read."""
+    """What an answer file gave.
+
+    ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
+    understood.
+    """
 
     records: tuple[Record, ...]
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a file is to be understood.
+
+    Attributes
+    ----------
+    trust
+        Fields or columns whose disagreement with the items is taken.
+    scale
+        The confidence that can be stated; None for the benchmark's own.
+    shape
+        Wide columns, and words for values.
+    show
+        Called with each line of the summary before anything is kept.
+    """
+
+    trust: tuple[str, ...] = ()
+    scale: columns.Scale | None = None
+    shape: columns.Shape = field(default_factory=columns.Shape)
+    show: Callable[[str], None] | None = None
+
+    def tell(self, found: Imported) -> None:
+        """Show the summary."""
+        for line in found.summary if self.show is not None else ():
+            assert self.show is not None
+            self.show(line)
 
 
 class RowError(Exception):
@@ -62,6 +96,14 @@ def absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
 
 
+def used_columns(found: dict[str, str], there: Sequence[str]) -> str:
+    """Return a line on the columns used and ignored."""
+    used = ", ".join(f"{field}={column}" for field, column in found.items())
+    heads = {columns.path_of(column)[:1] for column in found.values()}
+    ignored = [name for name in there if name not in found.values() and (name,) not in heads]
+    return f"columns used: {used}; ignored: {', '.join(ignored) or 'none'}"
+
+
 def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:
     """Return the partition that imported answers are kept in.
 
@@ -92,10 +134,11 @@ def imported_record(
     text: str,
     identity: Sequence[object],
     model_id: str = "",
+    request_json: str = "{}",
 ) -> Record:
     """Return one imported answer to ``step`` of ``item``, an item's id and hash.
 
-    ``identity`` is what makes it the same answer when it is imported again.
+    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood.
     """
     item_id, item_hash = item
     return Record(
@@ -112,7 +155,7 @@ def imported_record(
         model_id=model_id,
         model_reported=None,
         mode="import",
-        request_json="{}",
+        request_json=request_json,
         status="ok",
         text=text,
         finish_reason=None,

@@ -489,13 +489,14 @@ class Importer:
     condition
         Of rows that name none.
     read
-        ``read(benchmark, file, model, run, pairs, condition)`` keeps the rows and returns what was and was not taken
-        (`querying.importing.Imported`); ``pairs`` are the texts given to ``--map``.
+        ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
+        taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
+        `asking.importing.ImportOptions`, which may be left out.
     """
 
     fields: tuple[str, ...]
     condition: str
-    read: Callable[[Any, Path, str, int, tuple[str, ...], str], Any]
+    read: Callable[..., Any]
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

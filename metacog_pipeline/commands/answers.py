@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from metacog_pipeline.commands.options import FoldingCommand, quiet_option, study_option
+from metacog_pipeline import columns
+from metacog_pipeline.commands.options import (
+    FoldingCommand,
+    quiet_option,
+    study_option,
+    wide_option,
+    words_option,
+)
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import write_text
 from metacog_pipeline.study import load_study
 
+if TYPE_CHECKING:
+    from metacog_pipeline.asking.importing import Imported
+
 SOME_UNREADABLE = 8
+_SHOWN = 3
 
 
 @click.command("import", cls=FoldingCommand)
-@click.argument("benchmark")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE")
 @study_option
+@click.option("--benchmark", help="The same as BENCHMARK; a study with one benchmark needs neither.")
 @click.option("--model", required=True, help='A model of the study with provider = "replay".')
 @click.option(
     "--run", type=click.IntRange(1, 99), required=True, help="Which run of the model these answers are."
@@ -27,52 +43,111 @@ SOME_UNREADABLE = 8
     "pairs",
     multiple=True,
     metavar="FIELD=COLUMN...",
-    help="Where a field is found; usual names are found by themselves. An unknown field is answered with those there are.",
+    help="Where a field is found: a column, or a path like a.b[0]. Usual names are found by themselves. An unknown field "
+    "is answered with those there are.",
+)
+@words_option
+@wide_option
+@click.option(
+    "--scale", metavar="LOW..HIGH", help="Confidence is on 0..1, 0..10, 0..100, 1..5 or another scale."
+)
+@click.option(
+    "--trust",
+    multiple=True,
+    metavar="FIELD...",
+    help="Take the file although this field or column disagrees with the items; repeatable.",
 )
 @click.option("--condition", help="Condition of rows that name none.")
 @quiet_option
 def import_command(
-    benchmark: str,
-    file: Path,
+    places: tuple[str, ...],
     study_file: Path,
+    benchmark: str | None,
     model: str,
     run: int,
     pairs: tuple[str, ...],
+    words: tuple[str, ...],
+    wide: tuple[str, ...],
+    scale: str | None,
+    trust: tuple[str, ...],
     condition: str | None,
     quiet: bool,
 ) -> None:
-    """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet) as those of a model.
+    """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz) as those of a model.
 
-    Every row that is not taken is listed with its reason, and so is every answer that cannot be read; then the exit
-    code is 8, and the rest is kept. `metacog run` scores what was imported without asking anybody.
+    First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
+    items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
+    FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
+    asking anybody.
     """
+    from metacog_pipeline.asking.importing import ImportOptions
     from metacog_pipeline.benchmark.bound import bound
 
     study = load_study(study_file)
-    if benchmark not in study.enabled:
+    name, file = _named(places, benchmark, study.enabled)
+    if name not in study.enabled:
         raise StudyError(
-            f'import: "{benchmark}" is not enabled in {study_file.name}; it has: {", ".join(study.enabled)}'
+            f'import: "{name}" is not enabled in {study_file.name}; it has: {", ".join(study.enabled)}'
         )
-    into = bound(study, benchmark)
+    into = bound(study, name)
     if into.importer is None:
         raise StudyError(
-            f"import: answers to {benchmark} cannot be imported; `metacog fit FILE` fits a table of trials"
+            f"import: answers to {name} cannot be imported; `metacog fit FILE` fits a table of trials"
         )
-    done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition)
-    report_import(done, file.name, model, run, quiet)
+    options = ImportOptions(
+        trust,
+        columns.parse_scale(scale),
+        columns.Shape(wide, columns.parse_words(words)),
+        None if quiet else lambda line: click.echo(f"{file.name}: {line}"),
+    )
+    done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
+    report_import(done, file, model, run, quiet)
 
 
-def report_import(done: object, name: str, model: str, run: int, quiet: bool) -> None:
-    """Print what was taken of a file called ``name``; end with exit code 8 where something was not."""
+def _named(places: Sequence[str], benchmark: str | None, enabled: Sequence[str]) -> tuple[str, Path]:
+    """Return the benchmark and the file that BENCHMARK FILE, or FILE and --benchmark, name."""
+    *names, file = places
+    named = [*names, *([benchmark] if benchmark is not None else [])] or list(enabled)
+    if len(set(named)) != 1:
+        told = ", ".join(named) or "none"
+        raise StudyError(
+            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {told}"
+        )
+    return named[0], Path(file)
+
+
+def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -> None:
+    """Print what was taken of ``file``; end with exit code 8 where something was not, all of it in a file beside it."""
     from metacog_pipeline.asking.importing import Imported
 
     assert isinstance(done, Imported)
-    for rejected in done.rejected:
-        click.echo(f"{name} row {rejected.row}: not taken: {rejected.reason}", err=True)
-    for warning in done.warnings:
-        click.echo(f"{name}: {warning}", err=True)
+    lines = [f"row {each.row}: not taken: {each.reason}" for each in done.rejected]
+    some = [*lines[:_SHOWN], *done.warnings[:_SHOWN]]
+    beside = file.with_name(f"{file.name}.rejected.csv")
+    if lines or done.warnings or beside.is_file():
+        try:
+            write_text(beside, _listed(done))
+        except OSError as error:
+            some = [*lines, *done.warnings]
+            click.echo(f"{beside}: cannot be written ({error.strerror}); every row is listed here", err=True)
+    for line in some:
+        click.echo(f"{file.name}{' ' if line in lines[:_SHOWN] else ': '}{line}", err=True)
+    if len(some) < len(lines) + len(done.warnings):
+        click.echo(f"{file.name}: the others are in {beside.name}", err=True)
     if not quiet:
         kept = f"{len(done.records)} answers kept for {model}, run {run}"
-        click.echo(f"{name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable")
+        click.echo(
+            f"{file.name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable"
+        )
     if done.rejected or done.warnings:
         sys.exit(SOME_UNREADABLE)
+
+
+def _listed(done: Imported) -> str:
+    """Return every row not taken and every answer not readable as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["row", "what", "reason"])
+    writer.writerows((each.row, "not taken", each.reason) for each in done.rejected)
+    writer.writerows(("", "not readable", warning) for warning in done.warnings)
+    return out.getvalue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
@@ -15,20 +16,37 @@ study_option = click.option(
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 
 
+words_option = click.option(
+    "--map-values",
+    "words",
+    multiple=True,
+    metavar="WORD=VALUE,...",
+    help='What words stand for, as in "KEEP=1,WITHDRAW=0".',
+)
+wide_option = click.option(
+    "--wide",
+    multiple=True,
+    metavar="PATTERN...",
+    help='Columns side by side, as in "conf_*" "correct_*": a row for each *, named by column "wide".',
+)
+
+
 class FoldingCommand(click.Command):
-    """A command whose repeatable option ``--map`` also takes several values in a row: ``--map a=b c=d``."""
+    """A command whose repeatable options take several values in a row: ``--map a=b c=d``, ``--wide x_* y_*``."""
+
+    FOLDED: ClassVar = {"--map": "=", "--wide": "*"}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat ``--map`` before each further ``field=column`` that follows one."""
+        """Repeat such an option before each further value that looks like one of its own."""
         folded: list[str] = []
-        mapping = False
+        option: str | None = None
         for argument in args:
-            if argument == "--map":
-                mapping = True
-            elif mapping and folded[-1] != "--map":
-                if not argument.startswith("-") and "=" in argument:
-                    folded.append("--map")
+            if argument in self.FOLDED:
+                option = argument
+            elif option is not None and folded[-1] != option:
+                if not argument.startswith("-") and self.FOLDED[option] in argument:
+                    folded.append(option)
                 else:
-                    mapping = False
+                    option = None
             folded.append(argument)
         return super().parse_args(ctx, folded)

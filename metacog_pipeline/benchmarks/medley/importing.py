@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.answer_files import FileRow, read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, read_rows
 from metacog_pipeline.asking.importing import (
     Imported,
+    ImportOptions,
     Rejected,
     RowError,
     absent,
     first_named,
     imported_record,
     replayed_partition,
+    used_columns,
 )
 from metacog_pipeline.asking.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.asking.tasks import chosen_items
@@ -34,6 +36,7 @@ from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
+from metacog_pipeline.columns import Shape, cell
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, keep_imported
@@ -55,7 +58,13 @@ _SHOWN, _SHOWN_CHARACTERS = 8, 60
 
 
 def import_file(
-    benchmark: Any, file: Path, model: str, run: int, pairs: tuple[str, ...], condition: str
+    benchmark: Any,
+    file: Path,
+    model: str,
+    run: int,
+    pairs: tuple[str, ...],
+    condition: str,
+    options: ImportOptions | None = None,
 ) -> Imported:
     """Keep answers collected elsewhere as those of a replayed model; nothing is kept when the file is unreadable.
 
@@ -64,6 +73,9 @@ def import_file(
     StudyError
         If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
     """
+    options = options or ImportOptions()
+    if options.trust or options.scale is not None:
+        raise StudyError("--trust, --scale: replies to medley are text and prove nothing; leave them out")
     partition = _partition(benchmark, model, run)
     chosen = {each.name: each for each in benchmark.conditions()}.get(STRIPPED)
     found = read_answers(
@@ -74,7 +86,9 @@ def import_file(
         mapping=parse_mapping(pairs),
         condition=condition,
         stripped=None if chosen is None or chosen.after is None else chosen_items(benchmark, chosen),
+        shape=options.shape,
     )
+    options.tell(found)
     keep_imported(partition, found.records)
     return found
 
@@ -122,6 +136,7 @@ def read_answers(
     mapping: Mapping[str, str] | None = None,
     condition: str = NORMAL,
     stripped: Collection[str] | None = None,
+    shape: Shape | None = None,
 ) -> Imported:
     """Read the answers in ``path`` (CSV, TSV, JSON Lines, JSON or Parquet).
 
@@ -137,6 +152,8 @@ def read_answers(
         Of rows that name none.
     stripped
         The ids of the instances that can be asked with two analysts; None for all.
+    shape
+        Wide columns, if there are any.
 
     Raises
     ------
@@ -150,12 +167,18 @@ def read_answers(
     """
     if condition not in CONDITIONS:
         raise StudyError(f"--condition {condition}: there are {', '.join(CONDITIONS)}")
-    rows = read_rows(path)
-    columns = list(dict.fromkeys(name for row in rows for name in row.cells))
-    reader = _Reader(items, _columns(path, columns, dict(mapping or {})), model, run, condition, stripped)
+    rows = read_rows(path, shape)
+    columns = _columns(path, rows, dict(mapping or {}))
+    reader = _Reader(items, columns, model, run, condition, stripped)
     for row in rows:
         reader.take(row)
-    return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings))
+    given = {record.item_id for record in reader.records}
+    summary = (
+        f"{len(reader.records)} replies to {len(given)} of {len(items)} instances, by instance_id; "
+        f"{len(reader.rejected)} rows not taken",
+        used_columns(columns, rows.columns),
+    )
+    return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings), summary)
 
 
 def analyst_names(items: Sequence[Instance]) -> Counter[str]:
@@ -217,13 +240,14 @@ def _chosen(item: Instance, analyst: str) -> Analyst | None:
     return item.analysts[place] if place < len(item.analysts) else None
 
 
-def _columns(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dict[str, str]:
+def _columns(path: Path, rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     """Return the column of every field that has one."""
+    columns = rows.columns
     there = ", ".join(map(repr, columns)) or "none"
     for field, column in mapping.items():
         if field not in FIELDS:
             raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(FIELDS)}")
-        if column not in columns:
+        if not rows.has(column):
             raise StudyError(f"{path}: no column {column!r} to map {field} to; the columns are: {there}")
     found = dict(mapping)
     for field in FIELDS:
@@ -277,7 +301,7 @@ class _Reader:
             given = {
                 step: self._text(row.cells, step)
                 for step in STEPS
-                if step in self.columns and not absent(row.cells.get(self.columns[step]))
+                if step in self.columns and not absent(cell(row.cells, self.columns[step]))
             }
             if not given:
                 raise RowError(f"there is no reply to instance {item.item_id}")
@@ -296,7 +320,7 @@ class _Reader:
             self.records.append(_record(item, condition, step, text, self.model, self.run))
 
     def _item(self, cells: Mapping[str, Any]) -> Instance:
-        value = cells.get(self.columns["instance_id"])
+        value = cell(cells, self.columns["instance_id"])
         if absent(value):
             raise RowError("the row names no instance")
         found = self._by_id.get(str(value).strip())
@@ -307,7 +331,7 @@ class _Reader:
         return found
 
     def _condition(self, cells: Mapping[str, Any]) -> str:
-        value = cells.get(self.columns["condition"]) if "condition" in self.columns else None
+        value = cell(cells, self.columns["condition"]) if "condition" in self.columns else None
         if absent(value):
             return self.condition
         name = str(value).strip().casefold()
@@ -316,7 +340,7 @@ class _Reader:
         return name
 
     def _text(self, cells: Mapping[str, Any], step: str) -> str:
-        value = cells[self.columns[step]]
+        value = cell(cells, self.columns[step])
         if isinstance(value, str):
             return value
         try:

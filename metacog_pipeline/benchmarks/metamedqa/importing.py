@@ -1,35 +1,47 @@
 """Answers collected elsewhere, turned into transcript records. Every row that is not taken is listed with its reason.
 
 An item is named by ``item_id``, by ``position`` (0-based place in the order of the set) or by the text of its
-``question``. The answer is a ``choice`` (a letter, or an index 0 = A to 5 = F) with an optional ``confidence``, or the
-raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
+``question``. The answer is a ``choice`` (a letter, an index 0 = A to 5 = F, or the text of an option) with an optional
+``confidence``, or the raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
 
-Where columns are found by their usual names, all that name the item must agree: an index that begins at 1 beside the
-question's text is reported, row by row, and never taken for the place of the next item.
+A ``key``, a ``correct`` and every further column that names the item are checksums (`asking.checksums`): an index that
+begins at 1 beside the question's text refuses the file, and is never taken for the place of the next item.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.asking import construction, importing
-from metacog_pipeline.asking.answer_files import FileRow, read_rows
-from metacog_pipeline.asking.importing import Imported, Rejected, RowError, absent, first_named
+from metacog_pipeline import columns as named
+from metacog_pipeline.asking import checksums, construction, importing
+from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, read_rows
+from metacog_pipeline.asking.importing import (
+    Imported,
+    ImportOptions,
+    Rejected,
+    RowError,
+    absent,
+    first_named,
+    used_columns,
+)
 from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
+from metacog_pipeline.benchmarks.metamedqa import import_cells as cells_of
+from metacog_pipeline.benchmarks.metamedqa.import_cells import folded, shown, whole
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.querying.session import keep_imported
 from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
 
 ITEM_FIELDS = ("item_id", "position", "question")
-FIELDS = (*ITEM_FIELDS, "choice", "confidence", "response", "condition")
+CHECKS = ("key", "correct")
+FIELDS = (*ITEM_FIELDS, "choice", "confidence", "response", "condition", *CHECKS)
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": ("item_id", "itemid", "question_id", "qid", "id"),
@@ -40,31 +52,78 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "confidence": ("confidence", "conf", "confidence_score", "certainty"),
     "response": ("response", "raw_response", "model_output", "output", "completion", "raw", "reply"),
     "condition": ("condition", "prompt_condition", "prompt_id"),
+    "key": (
+        "key",
+        "answer_key",
+        "gold",
+        "gold_answer",
+        "target",
+        "correct_answer",
+        "correct_option",
+        "ground_truth",
+    ),
+    "correct": ("correct", "is_correct"),
 }
 # The index a data frame is written with: a position where nothing else names the item.
 _FRAME_INDEX = ("unnamed:_0", "")
-_SHOWN = 60
+_OWN_SCALE = named.Scale(1, 5)
+_LEAST_STATED = 10  # confidences from which a scale shows
+_TOLERATED = 0.1  # of stated confidences that are no rating 1 to 5: more than that is another scale
 
 
 def import_answers(
-    benchmark: Any, file: Path, model: str, run: int, pairs: Sequence[str], condition: str
+    benchmark: Any,
+    file: Path,
+    model: str,
+    run: int,
+    pairs: Sequence[str],
+    condition: str,
+    options: ImportOptions | None = None,
 ) -> Imported:
     """Keep the answers in ``file`` as those of a replayed model; nothing is kept when the file is unreadable.
 
     Raises
     ------
     StudyError
-        If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
+        If the model is not a replayed one, the run is not in the study, the file or mapping is wrong, or a column of
+        the file contradicts the items.
     """
+    options = options or ImportOptions()
     study, mapping = benchmark.context.study, importing.parse_mapping(pairs, FIELDS)
     partition = importing.replayed_partition(study, NAME, model, run)
     study.home.prepare()
     if not construction.items_current(benchmark):
         construction.build(benchmark)
     how: dict[str, Any] = {"model": model, "run": run, "mapping": mapping, "condition": condition}
-    found = read_answers(file, benchmark.built, wording=benchmark.wording, **how)
+    found = read_answers(file, benchmark.built, wording=benchmark.wording, options=options, **how)
+    if "confidence" not in options.trust:
+        _refuse_another_scale(file, found.records, kept_records(partition.folder), model, run)
+    options.tell(found)
     keep_imported(partition, found.records)
     return found
+
+
+def _refuse_another_scale(
+    file: Path, new: Sequence[Record], kept: Sequence[Record], model: str, run: int
+) -> None:
+    """Refuse answers whose confidence was on another scale than that of answers kept already."""
+    ids = {record.answer_id for record in new}
+    before = {record.request_json for record in kept if record.answer_id not in ids and _rated(record)}
+    for record in new:
+        if _rated(record) and before - {record.request_json}:
+            old, this = _scale_of(next(iter(before - {record.request_json}))), _scale_of(record.request_json)
+            raise StudyError(
+                f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
+                f"kept; use another --run, or take it with --trust confidence"
+            )
+
+
+def _rated(record: Record) -> bool:
+    return record.text is not None and "\nConfidence: " in record.text
+
+
+def _scale_of(request_json: str) -> str:
+    return str(json.loads(request_json).get("confidence_scale", _OWN_SCALE))
 
 
 def read_answers(
@@ -76,6 +135,7 @@ def read_answers(
     mapping: Mapping[str, str] | None = None,
     wording: Wording | None = None,
     condition: str = BASELINE,
+    options: ImportOptions | None = None,
 ) -> Imported:
     """Read the answers in ``path`` (CSV, TSV, JSON Lines, JSON or Parquet).
 
@@ -91,44 +151,239 @@ def read_answers(
         Says which conditions there are; the shipped one by default.
     condition
         Of rows without a condition of their own.
+    options
+        Scale, shape and what is trusted.
 
     Raises
     ------
     StudyError
-        When the file cannot be read, a mapped column is not there, or no column names the item or the answer.
+        When the file cannot be read, a mapped column is not there, no column names the item or the answer, a checking
+        column disagrees with the items, or confidence is on no scale that is known.
     """
-    rows = read_rows(path)
-    columns = _resolve(
-        path, list(dict.fromkeys(name for row in rows for name in row.cells)), dict(mapping or {})
-    )
+    options = options or ImportOptions()
+    rows = read_rows(path, options.shape)
+    columns = _resolve(path, rows, dict(mapping or {}))
     words = wording or load_wording()
-    usual, by_name = words.condition(condition), _ByName(items, columns)
-    records: dict[tuple[str, str], tuple[int, Record]] = {}
-    rejected, warnings = [], []
+    reader = _Reader(path, items, columns, options, words, words.condition(condition))
     for row in rows:
+        reader.take(row, model, run)
+    checked = reader.check(frozenset(mapping or ()))
+    reader.check_scale()
+    return Imported(
+        tuple(reader.records.values()),
+        tuple(reader.rejected),
+        tuple(reader.warnings),
+        reader.summary(rows.columns, checked),
+    )
+
+
+class _Reader:
+    """Turns rows into records, and gathers what proves or contradicts them."""
+
+    def __init__(
+        self,
+        path: Path,
+        items: Sequence[Item],
+        columns: dict[str, str],
+        options: ImportOptions,
+        wording: Wording,
+        usual: str,
+    ) -> None:
+        self.records: dict[tuple[str, str], Record] = {}
+        self.rejected: list[Rejected] = []
+        self.warnings: list[str] = []
+        self._path, self._columns, self._options = path, columns, options
+        self._wording, self._usual = wording, usual
+        self._items = sorted(items, key=lambda item: item.position)
+        self._place = {item.item_id: place for place, item in enumerate(self._items)}
+        self._by_name = _ByName(items, columns)
+        self._first: dict[tuple[str, str], int] = {}
+        self._evidence = checksums.Evidence(said={name: [] for name in CHECKS if name in columns})
+        self._matched: dict[str, int] = {}
+        self._stated: list[float] = []
+        self._unstated = self._unrated = 0
+        scale = options.scale
+        self._request = "{}" if scale in (None, _OWN_SCALE) else json.dumps({"confidence_scale": str(scale)})
+
+    def take(self, row: FileRow, model: str, run: int) -> None:
+        """Add the row's record, or the reason there is none."""
         try:
-            item, told, text = _read(row, columns, by_name, words, usual)
-            first, _ = records.get((item.item_id, told), (row.number, None))
-            if first != row.number:
+            if row.broken is not None:
+                raise RowError(row.broken)
+            item, by, other = self._by_name(row.cells)
+            cells = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
+            condition = self._condition(cells.get("condition"))
+            first = self._first.get((item.item_id, condition))
+            if first is not None:
                 raise RowError(
                     f"item {item.item_id} is given twice, first in row {first}; the first one counts"
                 )
+            text = self._text(cells, item, row.number)
         except RowError as error:
-            rejected.append(Rejected(row.number, one_line(str(error))))
-            continue
-        if (reason := parse(text, item.options).reason) is not None:
-            warnings.append(one_line(f"{reason} in item {item.item_id} (run {run}): recorded as unparsable"))
-        records[item.item_id, told] = row.number, _record(item, told, text, model, run)
-    return Imported(tuple(record for _, record in records.values()), tuple(rejected), tuple(warnings))
+            self.rejected.append(Rejected(row.number, one_line(str(error))))
+            return
+        parsed = parse(text, item.options)
+        if parsed.reason is not None:
+            self.warnings.append(
+                one_line(f"{parsed.reason} in item {item.item_id} (run {run}): recorded as unparsable")
+            )
+        self._first[item.item_id, condition] = row.number
+        self.records[item.item_id, condition] = _record(item, condition, text, model, run, self._request)
+        self._matched[by] = self._matched.get(by, 0) + 1
+        self._note(row.number, item, parsed.answer, cells, other)
+
+    def _note(
+        self,
+        number: int,
+        item: Item,
+        answer: str | None,
+        cells: Mapping[str, Any],
+        other: Mapping[str, Item | None],
+    ) -> None:
+        """Add what the row says to the evidence."""
+        evidence = self._evidence
+        before = len(evidence.row)
+        evidence.row.append(number)
+        evidence.place.append(self._place[item.item_id])
+        evidence.choice.append(checksums.NONE if answer is None else LETTERS.index(answer))  # type: ignore[arg-type]
+        for name in CHECKS:
+            if name in self._columns:
+                evidence.said[name].append(self._said(name, cells[name], item))
+        for name in ITEM_FIELDS[1:]:
+            if name in self._columns:
+                said = evidence.said.setdefault(name, [checksums.NONE] * before)
+                one = other.get(name)
+                silent = name not in other
+                said.append(
+                    checksums.NONE
+                    if silent
+                    else checksums.UNREADABLE
+                    if one is None
+                    else self._place[one.item_id]
+                )
+
+    def _said(self, name: str, value: Any, item: Item) -> int:
+        value = self._options.shape.word(value)
+        if named.missing(value):
+            return checksums.NONE
+        if name == "correct":
+            right = cells_of.correctness(value)
+            return checksums.UNREADABLE if right is None else right
+        try:
+            return LETTERS.index(cells_of.letter(value, item.options))  # type: ignore[arg-type]
+        except RowError:
+            return checksums.UNREADABLE
+
+    def _condition(self, told: Any) -> str:
+        try:
+            return self._usual if absent(told) else self._wording.condition(str(told).strip())
+        except StudyError as error:
+            raise RowError(str(error)) from None
+
+    def _text(self, cells: Mapping[str, Any], item: Item, number: int) -> str:
+        """Return the raw response, or the answer in the two lines a model is asked for."""
+        raw = cells.get("response")
+        if not (raw is None or (isinstance(raw, float) and math.isnan(raw))):
+            return raw if isinstance(raw, str) else str(raw)
+        if "choice" not in cells:
+            raise RowError("there is no response")
+        word = self._options.shape.word
+        letter, confidence = (
+            cells_of.letter(word(cells["choice"]), item.options),
+            word(cells.get("confidence")),
+        )
+        if named.missing(confidence):
+            self._unstated += "confidence" in cells
+            return f"Answer: {letter}"
+        if named.has_comma(confidence):
+            raise StudyError(
+                f"{self._path} row {number}: confidence {shown(confidence)} is a number with a comma; write it with a "
+                "decimal point and no separators of thousands"
+            )
+        stated = named.number(confidence)
+        if stated is None:
+            self._unrated += 1
+        else:
+            self._stated.append(stated)
+        return f"Answer: {letter}\nConfidence: {cells_of.rating(confidence, self._options.scale)}"
+
+    def check(self, mapped: frozenset[str]) -> list[checksums.Checked]:
+        """Hold the checking columns to the items; one found by its name alone must be what it is called."""
+        said = self._evidence.said
+        for name in list(said):
+            there = [value for value in said[name] if value != checksums.NONE]
+            unreadable = there.count(checksums.UNREADABLE)
+            if not there or (name not in mapped and 2 * unreadable > len(there)):
+                del said[name]
+                if name in CHECKS and name not in mapped:
+                    del self._columns[name]
+        by = max(self._matched, key=lambda name: self._matched[name], default=ITEM_FIELDS[0])
+        target = [LETTERS.index(item.target) for item in self._items]
+        names = [item.item_id for item in self._items]
+        checking = {name: self._columns[name] for name in said}
+        return checksums.check(
+            self._path, self._evidence, target, names, checking, by, self._columns, self._options.trust
+        )
+
+    def check_scale(self) -> None:
+        """Refuse confidence that is on no declared scale and not on that of the benchmark."""
+        off = [value for value in self._stated if value not in (1, 2, 3, 4, 5)]
+        if (
+            self._options.scale is None
+            and len(self._stated) >= _LEAST_STATED
+            and len(off) > _TOLERATED * len(self._stated)
+        ):
+            low, high = min(self._stated), max(self._stated)
+            fits = " or ".join(f"--scale {name}" for name in named.fitting_scales(low, high))
+            raise StudyError(
+                f"{self._path}: {len(off)} of {len(self._stated)} confidences are no rating 1 to 5; they run from "
+                f"{low:g} to {high:g}: say on which scale, as in {fits or '--scale LOW..HIGH'}; nothing was kept"
+            )
+
+    def summary(self, there: Sequence[str], checked: Sequence[checksums.Checked]) -> tuple[str, ...]:
+        """Return how the file was understood, line by line."""
+        taken, answered = len(self.records), [c for c in self._evidence.choice if c != checksums.NONE]
+        target = [LETTERS.index(self._items[place].target) for place in self._evidence.place]
+        right = sum(c == t for c, t in zip(self._evidence.choice, target, strict=True))
+        by = ", ".join(f"{count} by {name}" for name, count in self._matched.items()) or "none"
+        proof = (
+            "; ".join(map(str, checked)) or "nothing in it proves the match (map key, correct or question)"
+        )
+        lines = [f"{taken + len(self.rejected)} rows, {taken} taken; matched {by}; {proof}"]
+        accuracy = (
+            f"{right / len(answered):.3f} of {len(answered)} choices" if answered else "no choice can be read"
+        )
+        lines.append(f"accuracy {accuracy}; {self._confidence()}")
+        items = {item_id for item_id, _ in self.records}
+        if lacking := len(self._items) - len(items):
+            lines.append(
+                f"{len(items)} of {len(self._items)} items have an answer; with {lacking} missing, a run is scored only "
+                "where allow_incomplete = true is set, with its coverage"
+            )
+        return (*lines, used_columns(self._columns, there))
+
+    def _confidence(self) -> str:
+        if "confidence" not in self._columns or not (self._stated or self._unrated):
+            return (
+                "no confidence of its own"
+                if "response" not in self._columns
+                else "confidence is in the responses"
+            )
+        scale = self._options.scale
+        told = f"on {scale}" if scale is not None else "taken as a rating 1..5"
+        told += "" if scale in (None, _OWN_SCALE) else ", put on the nearest of 1 to 5"
+        ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
+        return f"confidence{ends}, {told}, {self._unstated} missing, {self._unrated} not numbers"
 
 
-def _resolve(path: Path, columns: Sequence[str], mapping: dict[str, str]) -> dict[str, str]:
+def _resolve(path: Path, rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     """Return the column of every field that has one."""
+    columns = rows.columns
     there = f"the columns are: {', '.join(map(repr, columns)) or 'none'}"
     for field, column in mapping.items():
         if field not in FIELDS:
             raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(FIELDS)}")
-        if column not in columns:
+        if not rows.has(column):
             raise StudyError(f"{path}: no column {column!r} to map {field} to; {there}")
     if "response" in mapping and ("choice" in mapping or "confidence" in mapping):
         raise StudyError(
@@ -174,78 +429,53 @@ class _ByName:
         self._by_position = {item.position: item for item in items}
         self._by_question: dict[str, list[Item]] = {}
         for item in items if "question" in columns else ():
-            self._by_question.setdefault(_question(item.question), []).append(item)
+            self._by_question.setdefault(folded(item.question), []).append(item)
 
-    def __call__(self, cells: Mapping[str, Any]) -> Item:
-        """Return the item; a field that names none counts only where it stands alone."""
-        given = {field: cells.get(self._columns[field]) for field in self._fields}
-        named = {field: value for field, value in given.items() if not absent(value)}
-        if not named:
+    def __call__(self, cells: Mapping[str, Any]) -> tuple[Item, str, dict[str, Item | None]]:
+        """Return the item, the field that names it, and what each later field names; raise `RowError` without one."""
+        given = {field: named.cell(cells, self._columns[field]) for field in self._fields}
+        names = {field: value for field, value in given.items() if not absent(value)}
+        if not names:
             raise RowError("the row names no item")
-        found = {field: self._named(field, value) for field, value in named.items()}
-        known = [(field, item) for field, item in found.items() if item is not None]
-        if not known:
-            raise RowError(self._unknown(named))
-        (field, item), (last, other) = known[0], known[-1]
-        if any(item.item_id != another.item_id for _, another in known):
-            raise RowError(
-                f"{field} {_show(named[field])} is {item.item_id}, but the {last} is that of {other.item_id}; "
-                f"say which is right with --map {field}=… or {last}=…"
-            )
-        return item
+        found: Item | None = None
+        by, other = "", {}
+        for field, value in names.items():
+            one = self._named(field, value)
+            if found is None:
+                found, by = one, field
+            elif not (one is None and field == "question" and self._shared(value, found)):
+                other[field] = one
+        if found is None:
+            raise RowError(self._unknown(names))
+        return found, by, other
+
+    def _shared(self, question: Any, item: Item) -> bool:
+        """Whether several items have this question, ``item`` among them."""
+        return item in self._by_question.get(folded(str(question)), ())
 
     def _named(self, field: str, value: Any) -> Item | None:
         if field == "item_id":
             return self._by_id.get(str(value).strip())
         if field == "position":
-            place = _whole(value)
+            place = whole(value)
             return None if place is None else self._by_position.get(place)
-        same = self._by_question.get(_question(str(value)), ())
+        same = self._by_question.get(folded(str(value)), ())
         return same[0] if len(same) == 1 else None
 
     def _unknown(self, named: Mapping[str, Any]) -> str:
         """Say why a row's fields name no item."""
-        same = self._by_question.get(_question(str(named["question"])), ()) if "question" in named else ()
+        same = self._by_question.get(folded(str(named["question"])), ()) if "question" in named else ()
         if same:
             return (
-                f"question {_show(named['question'])} belongs to {len(same)} items; give item_id or position"
+                f"question {shown(named['question'])} belongs to {len(same)} items; give item_id or position"
             )
         field, value = next(iter(named.items()))
-        number = field == "item_id" and _whole(value) is not None
+        number = field == "item_id" and whole(value) is not None
         hint = "; if it is a place: --map position=…" if number else ""
-        return f"unknown item: {field} {_show(value)} is none of the {len(self._by_id)} items of this study{hint}"
+        return f"unknown item: {field} {shown(value)} is none of the {len(self._by_id)} items of this study{hint}"
 
 
-def _read(
-    row: FileRow, columns: Mapping[str, str], by_name: _ByName, wording: Wording, usual: str
-) -> tuple[Item, str, str]:
-    """Return item, condition and text of a row; RowError says why there is none."""
-    if row.broken is not None:
-        raise RowError(row.broken)
-    item = by_name(row.cells)
-    cells = {field: row.cells.get(column) for field, column in columns.items()}
-    told = cells.get("condition")
-    try:
-        condition = usual if absent(told) else wording.condition(str(told).strip())
-    except StudyError as error:
-        raise RowError(str(error)) from None
-    return item, condition, _text(cells)
-
-
-def _text(cells: Mapping[str, Any]) -> str:
-    """Return the raw response, or the answer in the two lines a model is asked for."""
-    raw = cells.get("response")
-    if not (raw is None or (isinstance(raw, float) and math.isnan(raw))):
-        return raw if isinstance(raw, str) else str(raw)
-    if "choice" not in cells:
-        raise RowError("there is no response")
-    letter, confidence = _letter(cells["choice"]), cells.get("confidence")
-    return (
-        f"Answer: {letter}" if absent(confidence) else f"Answer: {letter}\nConfidence: {_rating(confidence)}"
-    )
-
-
-def _record(item: Item, condition: str, text: str, model: str, run: int) -> Record:
+def _record(item: Item, condition: str, text: str, model: str, run: int, request_json: str) -> Record:
     return importing.imported_record(
         NAME,
         (item.item_id, item.item_hash),
@@ -255,44 +485,8 @@ def _record(item: Item, condition: str, text: str, model: str, run: int) -> Reco
         step="answer",
         text=text,
         identity=[NAME, model, run, item.item_id, condition, text, "import"],
+        request_json=request_json,
     )
-
-
-def _question(text: str) -> str:
-    """Fold a question for comparison; curly and straight quotes are one."""
-    return fold(straight_quotes(text))
-
-
-def _whole(value: object) -> int | None:
-    """Return a whole number given as a number or as text (``3``, ``3.0``), else None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    text = str(value).strip()
-    return int(float(text)) if re.fullmatch(r"-?[0-9]{1,9}(?:\.0+)?", text) else None
-
-
-def _letter(value: object) -> str:
-    if absent(value):
-        raise RowError("there is no choice")
-    index = _whole(value)
-    if index is not None and 0 <= index < len(LETTERS):
-        return LETTERS[index]
-    letter = str(value).strip().strip("()[].:").upper()
-    if letter in LETTERS:
-        return letter
-    raise RowError(f"choice {_show(value)} is neither a letter A–F nor an index 0–5")
-
-
-def _rating(value: object) -> str:
-    """Return the rating as a reply would state it; what is no whole number is kept for the parser to refuse."""
-    number = _whole(value)
-    return one_line(str(value), _SHOWN) if number is None else str(number)
-
-
-def _show(value: object) -> str:
-    return repr(one_line(str(value), _SHOWN))
 
 
 IMPORTER = Importer(FIELDS, BASELINE, import_answers)

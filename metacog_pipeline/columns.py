@@ -1,0 +1,178 @@
+"""What a command line says about the columns of a table somebody else made: paths, words, wide columns, scales."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metacog_pipeline.errors import StudyError
+
+WIDE_KEY = "wide"  # the column that holds what * stood for
+MISSING = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "missing", "."})
+COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
+_COMMA = re.compile(COMMA_NUMBER)
+_PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
+_SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
+USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The lowest and the highest confidence that can be stated."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.low:g}..{self.high:g}"
+
+    def share(self, value: float) -> float | None:
+        """Return the place of ``value`` from 0 (lowest) to 1 (highest); None outside."""
+        return (value - self.low) / (self.high - self.low) if self.low <= value <= self.high else None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How cells are found in a table: ``wide`` patterns with one *, and ``words`` with their values, both as given."""
+
+    wide: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def word(self, value: Any) -> Any:
+        """Return what a word stands for; anything else as it is."""
+        return self.words.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def missing(value: object) -> bool:
+    """Whether a cell of a short answer says nothing: empty, NaN, or a word for it."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return True
+    return isinstance(value, str) and value.strip().casefold() in MISSING
+
+
+def number(value: object) -> float | None:
+    """Return a finite number given as a number or as text, a percent sign ignored; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value.strip().removesuffix("%") if isinstance(value, str) else value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def has_comma(value: object) -> bool:
+    """Whether a cell is a number with a comma, decimal or between thousands."""
+    return isinstance(value, str) and _COMMA.match(value) is not None
+
+
+def parse_scale(text: str | None) -> Scale | None:
+    """Return a scale from a text like ``0..100``; raise `StudyError` for anything else."""
+    if text is None:
+        return None
+    match = _SCALE.fullmatch(text)
+    if match is None or float(match[1]) >= float(match[2]):
+        raise StudyError(
+            f"--scale {text}: give the lowest and the highest value, as in {', '.join(USUAL_SCALES)}"
+        )
+    return Scale(float(match[1]), float(match[2]))
+
+
+def fitting_scales(low: float, high: float) -> list[str]:
+    """Return the usual scales that values from ``low`` to ``high`` may be on."""
+    scales = [parse_scale(text) for text in USUAL_SCALES]
+    return [str(scale) for scale in scales if scale is not None and scale.low <= low and high <= scale.high]
+
+
+def parse_words(texts: Sequence[str]) -> dict[str, str]:
+    """Return {word: value} from texts like ``KEEP=1,WITHDRAW=0``; words are compared without case."""
+    words: dict[str, str] = {}
+    for pair in (part for text in texts for part in text.split(",")):
+        word, equals, value = pair.rpartition("=")
+        key = word.strip().casefold()
+        if not equals or not key or not value.strip():
+            raise StudyError(f"--map-values {pair}: give word=value, as in --map-values KEEP=1,WITHDRAW=0")
+        if words.setdefault(key, value.strip()) != value.strip():
+            raise StudyError(f"--map-values {pair}: {word.strip()!r} has two values; give it once")
+    return words
+
+
+def path_of(name: str) -> tuple[str | int, ...]:
+    """Return the steps of a dotted path like ``answers[0].text``; () where it is none."""
+    steps: list[str | int] = []
+    place = 0
+    while place < len(name):
+        match = _PART.match(name, place)
+        if match is None:
+            return ()
+        steps.append(match[1] if match[1] is not None else int(match[2]))
+        place = match.end()
+    return tuple(steps) if steps and isinstance(steps[0], str) else ()
+
+
+def cell(cells: Mapping[str, Any], name: str) -> Any:
+    """Return the cell of a column, or what a dotted path leads to; None where there is nothing."""
+    return cells[name] if name in cells else walk(cells, path_of(name))
+
+
+def walk(value: Any, steps: Iterable[str | int]) -> Any:
+    """Follow ``steps`` into objects and lists; text on the way that holds JSON is read."""
+    for step in steps:
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                return None
+        if isinstance(step, int) and isinstance(value, list | tuple):
+            value = value[step] if step < len(value) else None
+        elif isinstance(value, Mapping):
+            value = value.get(str(step))
+        else:
+            return None
+    return value
+
+
+def plain_name(pattern: str) -> str:
+    """Return what the column of a wide pattern is called once it is long: ``conf`` for ``conf_*``."""
+    before, _, after = pattern.partition("*")
+    return f"{before.rstrip('_-. ')}{after if before.rstrip('_-. ') else after.lstrip('_-. ')}" or pattern
+
+
+def wide_columns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return {what * stands for: {plain name: column}}, in the order of the columns.
+
+    Raises
+    ------
+    StudyError
+        For a pattern without exactly one *, one no column fits, or a plain name that is taken.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for pattern in patterns:
+        before, star, after = pattern.partition("*")
+        if not star or "*" in after or not before + after:
+            raise StudyError(f"--wide {pattern}: give names with one *, as in --wide 'conf_*' 'correct_*'")
+        name, least = plain_name(pattern), len(before) + len(after)
+        fits = [c for c in columns if c.startswith(before) and c.endswith(after) and len(c) > least]
+        if not fits:
+            raise StudyError(
+                f"--wide {pattern}: no column fits it; the columns are: {', '.join(columns)[:300]}"
+            )
+        if name in columns and name not in fits:
+            raise StudyError(f"--wide {pattern}: there is a column {name!r} already; rename it")
+        for column in fits:
+            found.setdefault(column[len(before) : len(column) - len(after)], {})[name] = column
+    return found
+
+
+def long_rows(cells: Mapping[str, Any], wide: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    """Yield one row per key of a wide row; a key with nothing in any of its columns has none."""
+    used = {column for columns in wide.values() for column in columns.values()}
+    rest = {name: value for name, value in cells.items() if name not in used}
+    for key, columns in wide.items():
+        own = {name: cells.get(column) for name, column in columns.items()}
+        if not all(missing(value) for value in own.values()):
+            yield {**rest, **own, WIDE_KEY: key}

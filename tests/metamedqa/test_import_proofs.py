@@ -1,0 +1,197 @@
+"""An answer file proves itself: a key, a correctness, a question or a scale that contradicts the items refuses it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking.importing import Imported, ImportOptions
+from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.columns import Shape, parse_scale, parse_words, path_of, wide_columns
+from metacog_pipeline.errors import StudyError
+
+
+@pytest.fixture
+def shuffled(items: list[Item]) -> list[Item]:
+    """Items whose keys have no period, so that a shift shows."""
+    drawn = random.Random(3)
+    return [item.model_copy(update={"target": drawn.choice("ABCDEF")}) for item in items]
+
+
+def rows_of(items: Sequence[Item], right: float = 0.8, shift: int = 0) -> list[dict[str, Any]]:
+    drawn, found = random.Random(1), []
+    for place, item in enumerate(items):
+        hit = drawn.random() < right
+        choice = item.target if hit else LETTERS[(LETTERS.index(item.target) + 1) % 6]
+        named = items[place + shift] if place + shift < len(items) else None
+        if named is not None:
+            row = {
+                "id": named.item_id,
+                "pick": choice,
+                "gold": item.target,
+                "hit": int(hit),
+                "sure": 1 + place % 5,
+            }
+            found.append({**row, "text": item.question})
+    return found
+
+
+MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
+
+
+def take(
+    path: Path, items: Sequence[Item], rows: Sequence[dict[str, Any]], mapping: dict[str, str], **options: Any
+) -> Imported:
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    how = ImportOptions(**options)
+    return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=how)
+
+
+@pytest.mark.parametrize(("field", "column"), [("key", "gold"), ("correct", "hit"), ("question", "text")])
+def test_a_shifted_file_is_refused_with_its_shift(
+    field: str, column: str, tmp_path: Path, shuffled: list[Item]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    for shift, said in ((1, "ids are one too high"), (2, "ids are two too high")):
+        with pytest.raises(StudyError) as refused:
+            take(path, shuffled, rows_of(shuffled, shift=shift), {**MAP, field: column})
+        assert said in str(refused.value) and f"--trust {field}" in str(refused.value)
+        assert "row 1 (" in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("field", "column"), [("key", "gold"), ("correct", "hit"), ("question", "text")])
+def test_a_file_that_agrees_is_taken_and_says_so(
+    field: str, column: str, tmp_path: Path, shuffled: list[Item]
+) -> None:
+    found = take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled), {**MAP, field: column})
+    assert len(found.records) == 170 and not found.rejected
+    assert f"{field} (column '{column}'): all 170 rows agree" in found.summary[0]
+    assert "taken as a rating 1..5" in found.summary[1] and "ignored: " in found.summary[-1]
+
+
+def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    rows = rows_of(shuffled)
+    rows[41]["gold"] = LETTERS[(LETTERS.index(shuffled[41].target) + 1) % 6]
+    with pytest.raises(
+        StudyError, match=r"in 1 of 170 rows: row 42 \(test-0041\) says .*no shift explains it"
+    ):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "gold"})
+    found = take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "gold"}, trust=("key",))
+    assert len(found.records) == 170 and "1 of 170 disagree, trusted" in found.summary[0]
+    with pytest.raises(StudyError, match="--trust nothing"):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "gold"}, trust=("nothing",))
+
+
+def test_answers_right_far_more_often_for_the_next_item_are_refused_without_any_key(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    with pytest.raises(StudyError, match="if ids are one too high"):
+        take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP)
+    assert take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP, trust=("item_id",)).records
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "fits"),
+    [
+        (0, 1, "--scale 0..1 or --scale 0..10 or --scale 0..100"),
+        (0, 100, "--scale 0..100;"),
+        (-3, 7, "LOW..HIGH"),
+    ],
+)
+def test_a_scale_is_declared_and_never_guessed(
+    low: float, high: float, fits: str, tmp_path: Path, shuffled: list[Item]
+) -> None:
+    rows = [{**row, "sure": low + (high - low) * n / 169} for n, row in enumerate(rows_of(shuffled))]
+    with pytest.raises(StudyError) as refused:
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    assert fits in str(refused.value)
+    scale = parse_scale(f"{low}..{high}")
+    found = take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=scale)
+    rated = [str(record.text)[-1] for record in found.records]
+    assert rated == sorted(rated) and set(rated) == set("12345") and len(rated) == 170
+    assert found.records[0].request_json == json.dumps({"confidence_scale": str(scale)})
+
+
+@pytest.mark.parametrize("cell", ["0,75", "1,000", "1,234.5"])
+def test_a_number_with_a_comma_refuses_the_file(cell: str, tmp_path: Path, shuffled: list[Item]) -> None:
+    rows = rows_of(shuffled)
+    rows[3]["sure"] = cell
+    with pytest.raises(StudyError, match="row 4: confidence .* is a number with a comma"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+
+
+def test_missing_confidence_is_missing_and_odd_numbers_are_reported(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    rows = rows_of(shuffled)
+    odd = ["NaN", "", "n/a", None, float("nan"), "inf", 1e308, "sure"]
+    for row, value in zip(rows, odd, strict=False):
+        row["sure"] = value
+    found = take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    assert len(found.records) == 170 and not found.rejected
+    assert all("Confidence" not in str(record.text) for record in found.records[:5])
+    assert len(found.warnings) == 8 and "5 missing, 2 not numbers" in found.summary[1]
+
+
+def test_words_paths_and_option_texts_are_understood(tmp_path: Path, shuffled: list[Item]) -> None:
+    item = shuffled[0]
+    rows = [{"q": {"id": item.item_id}, "out": [{"pick": item.options[2], "sure": "High"}]}]
+    mapping = {"item_id": "q.id", "choice": "out[0].pick", "confidence": "out[0].sure"}
+    shape = Shape((), parse_words(["high=5,low=1"]))
+    (record,) = take(tmp_path / "a.jsonl", shuffled, rows, mapping, shape=shape).records
+    assert record.text == "Answer: C\nConfidence: 5"
+    assert path_of("out[0].pick") == ("out", 0, "pick") and path_of("a..b[") == ()
+    with pytest.raises(StudyError, match="no column 'out.0.pick'"):
+        take(tmp_path / "a.jsonl", shuffled, rows, {**mapping, "choice": "out.0.pick"}, shape=shape)
+
+
+def test_wide_tables_and_compressed_ones_are_read(tmp_path: Path, shuffled: list[Item]) -> None:
+    names = [item.item_id for item in shuffled[:3]]
+    header = [f"pick_{name}" for name in names] + [f"sure_{name}" for name in names]
+    path = tmp_path / "wide.csv.gz"
+    path.write_bytes(gzip.compress((",".join(header) + "\nA,B,,5,4,\n").encode()))
+    found = read_answers(
+        path,
+        shuffled,
+        model="theirs",
+        run=1,
+        mapping={"item_id": "wide", "choice": "pick", "confidence": "sure"},
+        options=ImportOptions(shape=Shape(("pick_*", "sure_*"))),
+    )
+    assert [(record.item_id, str(record.text)[-1]) for record in found.records] == [
+        (names[0], "5"),
+        (names[1], "4"),
+    ]
+    path.write_bytes(b"\x1f\x8b torn")
+    with pytest.raises(StudyError, match="cannot be read"):
+        read_answers(path, shuffled, model="theirs", run=1)
+    for wrong in ("conf", "a*b*", "*", "none_*"):
+        with pytest.raises(StudyError, match="--wide"):
+            wide_columns([wrong], ["conf_a", "conf_b"])
+
+
+@pytest.mark.parametrize("text", ["1", "5..1", "a..b", "0..inf", ""])
+def test_a_scale_that_is_none_is_one_line(text: str) -> None:
+    with pytest.raises(StudyError, match="--scale"):
+        parse_scale(text)
+
+
+@pytest.mark.parametrize("text", ["KEEP", "=1", "KEEP=", "a=1,a=2"])
+def test_words_that_are_no_pairs_are_one_line(text: str) -> None:
+    with pytest.raises(StudyError, match="--map-values"):
+        parse_words([text])
+
+
+def test_duplicates_are_listed_and_the_first_counts(tmp_path: Path, shuffled: list[Item]) -> None:
+    rows = rows_of(shuffled)
+    found = take(tmp_path / "a.jsonl", shuffled, [*rows, *rows[:5]], MAP)
+    assert len(found.records) == 170 and [each.row for each in found.rejected] == [171, 172, 173, 174, 175]
