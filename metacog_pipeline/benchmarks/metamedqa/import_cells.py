@@ -63,9 +63,9 @@ def letter(value: object, options: Sequence[str]) -> str:
 def _by_text(text: str, options: Sequence[str]) -> str | None:
     """Return the letter of the only option with this text, with or without its letter before it."""
     wanted, led = folded(text), _LED.fullmatch(text.strip())
-    same = [LETTERS[place] for place, option in enumerate(options) if folded(option) == wanted]
+    same: list[str] = [LETTERS[place] for place, option in enumerate(options) if folded(option) == wanted]
     if not same and led is not None:
-        own = LETTERS.index(led[1].upper())  # type: ignore[arg-type]
+        own = LETTERS.index(led[1].upper())
         same = [led[1].upper()] if folded(options[own]) == folded(led[2]) else []
     return same[0] if len(same) == 1 else None
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def import_answers(
 
 
 def _refuse_another_scale(
-    file: Path, new: Sequence[Record], kept: Sequence[Record], model: str, run: int
+    file: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
 ) -> None:
     """Refuse answers whose confidence was on another scale than that of answers kept already."""
     ids = {record.answer_id for record in new}
@@ -245,7 +245,7 @@ class _Reader:
         before = len(evidence.row)
         evidence.row.append(number)
         evidence.place.append(self._place[item.item_id])
-        evidence.choice.append(checksums.NONE if answer is None else LETTERS.index(answer))  # type: ignore[arg-type]
+        evidence.choice.append(checksums.NONE if answer is None else LETTERS.index(answer))
         for name in CHECKS:
             if name in self._columns:
                 evidence.said[name].append(self._said(name, cells[name], item))
@@ -270,7 +270,7 @@ class _Reader:
             right = cells_of.correctness(value)
             return checksums.UNREADABLE if right is None else right
         try:
-            return LETTERS.index(cells_of.letter(value, item.options))  # type: ignore[arg-type]
+            return LETTERS.index(cells_of.letter(value, item.options))
         except RowError:
             return checksums.UNREADABLE
 
