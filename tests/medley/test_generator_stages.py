@@ -323,7 +323,7 @@ def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench: Bench, en
 
 
 @pytest.mark.parametrize(
-    "rubbish", ["", "no", "[" * 5000, '{"claim_level_assessments": [{"claim_id": "C1"}]}', "\x00"]
+    "rubbish", ["no", "[" * 5000, '{"claim_level_assessments": [{"claim_id": "C1"}]}', "\x00"]
 )
 def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench: Bench, rubbish: str) -> None:
     bench.says = dict.fromkeys(POOL, lambda said: rubbish)
@@ -332,6 +332,15 @@ def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench: 
         with pytest.raises(SourceError, match="labels_in_vocabulary"):
             generate(study)
         assert bench.asked()["oak-nine"] == 2 * SEEDS
+    assert not any(bench.asked()[name] for name in JUDGES)
+
+
+def test_a_pool_that_answers_with_nothing_is_not_asked_for_more_than_five_answers(bench: Bench) -> None:
+    bench.says = dict.fromkeys(POOL, lambda said: "")
+    study = bench.write()
+    with pytest.raises(ProviderError, match="5 replies in a row were billed and cannot be used"):
+        generate(study)
+    assert max(bench.asked()[name] for name in POOL) <= 2 * 5  # an empty reply is asked for once more
     assert not any(bench.asked()[name] for name in JUDGES)
 
 

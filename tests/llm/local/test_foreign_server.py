@@ -81,6 +81,8 @@ def over_http(folder, address):
         base_url=address,
         max_concurrency=4,
         api_key_env=None,
+        thinking_tokens=0,  # the limit is that of the answer alone, as in this process
+        stream=False,  # streamed, the server decodes token by token, and halves of a character are lost
     )
 
 
