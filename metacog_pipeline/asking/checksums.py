@@ -136,11 +136,8 @@ def _agreement(name: str, said: Ints, place: Ints, choice: Ints, key: Ints) -> C
         moved = place + shift
         inside = (moved >= 0) & (moved < len(key))
         right = key[np.clip(moved, 0, len(key) - 1)]
-        if name == "key":
-            return inside & (said == right)
-        if name == "correct":
-            return inside & (said == (choice == right))
-        return inside & (said == moved)
+        wanted = {"key": right, "correct": choice == right}.get(name, moved)
+        return np.asarray(inside & (said == wanted))
 
     return agrees
 

@@ -42,7 +42,7 @@ from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.timeouts import timeouts_of
 from metacog_pipeline.llm.transport import MAX_BODY_BYTES, send
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
@@ -116,13 +116,21 @@ class HttpChatModel:
         """The output tokens of a bill above what its request allowed, after which nothing more is sent."""
         return self._breaker.overbilled or self.known.overbilled
 
+    def note_bill(self, request: ChatRequest, usage: Usage) -> None:
+        """Look at the bill of an answer that came another way (a batch): one that is too high stops the model."""
+        self._breaker.note(request, self.known, usage)
+
+    def refusal(self) -> Completion | None:
+        """Return what every further call ends with, without being sent; ``None`` while the model may be asked."""
+        return self._breaker.refusal(self.known, self._now())
+
     async def close(self) -> None:
         """Do nothing: connections belong to the account, which other models may be using."""
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``; a call that went wrong is a ``failed`` completion."""
         known = self.known
-        if (refusal := self._breaker.refusal(known, self._now())) is not None:
+        if (refusal := self.refusal()) is not None:
             return refusal
         try:
             call = self._wire.build(self.spec, request, self._key, known)

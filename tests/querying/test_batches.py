@@ -15,7 +15,7 @@ import pytest
 from metacog_pipeline.llm.batch import desk, records
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.server import ServerThread
-from metacog_pipeline.llm.types import ChatRequest, Message
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition
@@ -181,6 +181,50 @@ def test_what_a_batch_did_not_answer_is_asked_again(fault: str, rest: str, world
     again = Counter(world.ids.values())
     assert again[2] == (0 if rest == "online" else again[2])
     assert max(world.ids.values()) <= 2
+
+
+def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(
+    world: World, tmp_path: Path
+) -> None:
+    said: Counter[str] = Counter()
+
+    def silent_at_first(model: str, request: ChatRequest) -> str:
+        words = request.messages[-1].content
+        said[words] += 1
+        never = words == "first q4"
+        return "" if never or (words == "first q3" and said[words] == 1) else respond(model, request)
+
+    with ServerThread(silent_at_first) as server:
+        here = World(server, tmp_path, world.provider)
+        partition = here.partition(price_in=1.0, price_out=2.0)
+        outcome = here.ask(partition, TASKS)
+        assert outcome.complete and outcome.unusable == 1
+        assert Counter(here.ids.values())[2] == 2 and max(here.ids.values()) == 2
+        kept = {(record.item_id, record.step): record for record in kept_records(partition.folder)}
+        for item, text in (("q3", "re: first q3"), ("q4", "")):
+            record = kept[item, "first"]
+            assert (record.text, record.attempts, record.attempts_billed) == (text, 2, 2)
+        figures = read_figures(here.home, None)
+        assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept.values()))
+
+
+def test_a_batch_that_bills_more_than_was_asked_for_stops_the_model_and_its_answers_are_kept(
+    world: World, tmp_path: Path
+) -> None:
+    def dear(model: str, request: ChatRequest) -> str | Completion:
+        words = request.messages[-1].content
+        text = f"re: {words}"
+        return Completion(Status.OK, text, usage=Usage(10, 90_000)) if words == "first q3" else text
+
+    with ServerThread(dear) as server:
+        here = World(server, tmp_path, world.provider)
+        partition = here.partition(price_in=1.0, price_out=2.0)
+        outcome = here.ask(partition, TASKS)
+        assert outcome.stopped is not None and "90,000 output tokens" in outcome.stopped
+        first = {item for item, step, status, _ in table(partition) if step == "first" and status == "ok"}
+        assert "q3" in first
+        sent = len(here.taken)
+        assert not here.ask(partition, TASKS).complete and len(here.taken) == sent
 
 
 @pytest.mark.parametrize("fault", ["duplicates", "garbage", "unknown_id"])

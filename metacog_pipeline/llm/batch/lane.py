@@ -26,7 +26,7 @@ from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import billed_cost, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
 TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
@@ -34,6 +34,7 @@ MOST_BATCHES = 3  # one request is put into, before it counts as failed
 LOOKED_FOR_TIMES = 4  # in the provider's list, before a batch counts as never submitted
 MOST_FAILURES = 20  # of looking at one batch in a row: hours, with the pauses between them
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
+EMPTY = "empty"  # a whole answer that says nothing: billed, and asked for once more
 
 _online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
 _logger = logging.getLogger(__name__)
@@ -119,7 +120,8 @@ class BatchModel:
         self._unpaid: set[str] = set()  # in parts the budget has not allowed yet
         self._watched: dict[str, _Watched] = {}
         self._under_way: dict[str, Batch] = {}
-        self._places: dict[str, tuple[collecting.Place, Batch]] = {}
+        # What batches brought for a request, oldest first: one that came to nothing was put into the next.
+        self._places: dict[str, list[tuple[collecting.Place, Batch]]] = {}
         self._tried: dict[str, _Tried] = {}
 
     @property
@@ -135,6 +137,11 @@ class BatchModel:
     def announced_limits(self) -> Any:
         """The limits the provider has announced."""
         return self._model.announced_limits
+
+    @property
+    def overbilled(self) -> int | None:
+        """The output tokens of a bill above what its request allowed, after which nothing more is sent."""
+        return self._model.overbilled
 
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
@@ -152,11 +159,16 @@ class BatchModel:
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request`` with what a batch brought; raises `Parked` where it is not there yet."""
         answer = self._identify(request)
-        if (found := self._places.pop(answer, None)) is not None:
+        for found in self._places.pop(answer, []):
             completion = self._read(request, *found)
-            if completion is not None and completion.error_kind not in AGAIN:
+            if completion is None:
+                self._note(answer, "unreadable", 0.0)
+            elif completion.error_kind in AGAIN:
+                self._note(answer, "error", 0.0)
+            elif _says_nothing(completion) and not self._was_empty(answer):
+                self._note(answer, EMPTY, completion.cost_usd)
+            else:
                 return _with(completion, self._tried.pop(answer, None))
-            self._note(answer, "error" if completion is not None else "unreadable", 0.0)
         if not self.there(answer):
             raise Parked(answer)
         tried = self._tried.get(answer)
@@ -164,6 +176,8 @@ class BatchModel:
             return _with(collecting.unanswered(tried.why), self._tried.pop(answer))
         if _online.get() or (tried is not None and self.spec.batch_rest == "online"):
             return _with(await self._model.complete(request), self._tried.pop(answer, None))
+        if (refusal := self._model.refusal()) is not None:
+            return refusal
         try:
             self._add(answer, request)
         except UnsupportedConstraint:
@@ -214,8 +228,13 @@ class BatchModel:
             return None
         completion = collecting.completion_of(line, batch, self._desk.read)
         billed = 1 if line.status == 200 else 0
+        if billed:
+            self._model.note_bill(request, completion.usage)
         cost = billed_cost(self.spec, request, completion.usage, self.known, batch=True) if billed else 0.0
         return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed)
+
+    def _was_empty(self, answer: str) -> bool:
+        return answer in self._tried and self._tried[answer].why == EMPTY
 
     def _note(self, answer: str, why: str, cost: float | None) -> None:
         """Note that a batch did not answer a request."""
@@ -234,7 +253,7 @@ class BatchModel:
         elif state == "collected":
             for answer, place in collecting.index(batch, self._desk.way).places.items():
                 if not self._kept(answer):
-                    self._places.setdefault(answer, (place, batch))
+                    self._places.setdefault(answer, []).append((place, batch))
             self._watched[batch.record.mark] = _Watched(batch, due=float("inf"))  # put away in the end
 
     def _watch(self, batch: Batch, due: float) -> None:
@@ -314,7 +333,7 @@ class BatchModel:
         for answer, worst in batch.answers():
             self._under_way.pop(answer, None)
             if (place := found.places.get(answer)) is not None:
-                self._places[answer] = (place, batch)
+                self._places.setdefault(answer, []).append((place, batch))
                 continue
             why = found.why.get(answer)
             self._note(answer, why or "error", self._desk.dollars(worst) if why is None else 0.0)
@@ -332,6 +351,10 @@ class BatchModel:
 
     def _tell(self, batch: Batch, what: str) -> None:
         self._say(f"{self.spec.name}: batch {batch.record.mark} of {batch.record.n} requests {what}")
+
+
+def _says_nothing(completion: Completion) -> bool:
+    return completion.status is Status.OK and not completion.text.strip()
 
 
 def _with(completion: Completion, tried: _Tried | None) -> Completion:
