@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.llm.batch import desk, records
+from metacog_pipeline.llm.batch import desk, lane, records
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
@@ -181,6 +181,32 @@ def test_what_a_batch_did_not_answer_is_asked_again(fault: str, rest: str, world
     again = Counter(world.ids.values())
     assert again[2] == (0 if rest == "online" else again[2])
     assert max(world.ids.values()) <= 2
+
+
+def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = world.partition()
+    world.plan(script=["line_errors", None])
+    with monkeypatch.context() as crash:
+        delivered: list[str] = []
+        whole = lane.BatchModel._deliver
+
+        def dies_the_second_time(model: Any, batch: Any, found: Any) -> None:
+            delivered.append(batch.record.mark)
+            if len(delivered) == 2:
+                raise KeyboardInterrupt
+            whole(model, batch, found)
+
+        crash.setattr(lane.BatchModel, "_deliver", dies_the_second_time)
+        with pytest.raises(KeyboardInterrupt):
+            world.ask(partition, TASKS)
+    submitted = len(world.taken)
+    assert submitted == 2 and {record["state"] for record in read_records(world)} == {"collected"}
+    assert world.ask(partition, TASKS).complete and table(partition) == expected()
+    assert max(world.ids.values()) == 2 and len(world.taken) == submitted + 1, (
+        "only the second steps went out"
+    )
 
 
 def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(
