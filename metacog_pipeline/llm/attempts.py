@@ -26,11 +26,6 @@ class Attempt:
     retry_after: float | None = None
     first_byte_at: float | None = None
 
-    @property
-    def empty(self) -> bool:
-        """Whether a whole answer says nothing: billed, of no use, and worth asking for once more."""
-        return self.completion.status is Status.OK and not self.completion.text.strip()
-
 
 def may_be_billed(status: int) -> bool:
     """Return whether an attempt that was answered with this HTTP status was or may have been billed."""

@@ -271,7 +271,7 @@ class HttpChatModel:
 
 def _pause(retries: Retries, attempt: Attempt, now: float) -> float | None:
     """Return the seconds until the next attempt, ``None`` when there is to be none."""
-    if attempt.empty:
+    if attempt.completion.empty:
         return retries.pause(ErrorKind.TRANSIENT, None, now, billed=True)
     if attempt.completion.status is not Status.FAILED:
         return None

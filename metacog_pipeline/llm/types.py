@@ -187,6 +187,11 @@ class Completion:
     error_param: str | None = None
     error_message: str | None = None
 
+    @property
+    def empty(self) -> bool:
+        """Whether it is a whole answer that says nothing: billed, of no use, and worth asking for once more."""
+        return self.status is Status.OK and not self.text.strip()
+
 
 class ChatModel(Protocol):
     """Anything that answers: a provider over HTTP, a replayed file, a simulated observer."""

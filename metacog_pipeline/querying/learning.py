@@ -112,7 +112,7 @@ def _reasons(known: Capabilities, request: types.ChatRequest, completion: types.
     """
     if known.reasons or completion.reasoning_text or completion.usage.reasoning_tokens:
         return True
-    whole = completion.status is types.Status.OK and completion.text.strip() != ""
+    whole = completion.status is types.Status.OK and not completion.empty
     if completion.status is types.Status.TRUNCATED and not completion.text.strip():
         return True
     took, may = completion.usage.output_tokens, request.sampling.max_tokens

@@ -26,7 +26,7 @@ from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import billed_cost, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
 TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
@@ -165,7 +165,7 @@ class BatchModel:
                 self._note(answer, "unreadable", 0.0)
             elif completion.error_kind in AGAIN:
                 self._note(answer, "error", 0.0)
-            elif _says_nothing(completion) and not self._was_empty(answer):
+            elif completion.empty and not self._was_empty(answer):
                 self._note(answer, EMPTY, completion.cost_usd)
             else:
                 return _with(completion, self._tried.pop(answer, None))
@@ -351,10 +351,6 @@ class BatchModel:
 
     def _tell(self, batch: Batch, what: str) -> None:
         self._say(f"{self.spec.name}: batch {batch.record.mark} of {batch.record.n} requests {what}")
-
-
-def _says_nothing(completion: Completion) -> bool:
-    return completion.status is Status.OK and not completion.text.strip()
 
 
 def _with(completion: Completion, tried: _Tried | None) -> Completion:
