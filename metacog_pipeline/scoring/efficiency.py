@@ -83,12 +83,13 @@ def _of(group: Choices) -> dict[str, Estimate]:
         return dict.fromkeys(
             MEASURES, unavailable(0, method, NO_ALTERNATIVES if not len(group.m) else NO_ITEMS)
         )
-    found = fit.fit(group.right[None], group.wrong[None], group.m[None])
+    cell = intervals.Cell(group.right, group.wrong, group.m)
+    found = cell.found
     status = str(found.status[0])
     reason = fit.REASONS[status] or "ok"
     d = _sensitivity(group, found, n, method)
-    ratio = _ratio(group, found, n, method)
-    meta = _bounded(intervals.meta_d_interval(group.right, group.wrong, group.m), n, method, reason)
+    ratio = _ratio(cell, n, method)
+    meta = _bounded(cell.meta_d_interval(), n, method, reason)
     made = {"d_mafc": d, "meta_d_mafc": meta, "m_ratio_mafc": ratio, **_without_fit(group, found, n, d)}
     return made if group.draws is None else _clustered(made, group)
 
@@ -110,9 +111,9 @@ def _sensitivity(group: Choices, found: fit.Efficiency, n: int, method: str) -> 
     return Estimate(value, float(ends[0]), float(ends[1]), n, method, "ok", error)
 
 
-def _ratio(group: Choices, found: fit.Efficiency, n: int, method: str) -> Estimate:
-    status = str(found.status[0])
-    around = intervals.m_ratio_interval(group.right, group.wrong, group.m)
+def _ratio(cell: intervals.Cell, n: int, method: str) -> Estimate:
+    found, status = cell.found, cell.status
+    around = cell.m_ratio_interval()
     reason = fit.REASONS[status]
     if not reason and found.few_errors[0]:
         reason = TOO_FEW

@@ -41,15 +41,7 @@ def m_ratio_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interv
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
     (0.55, 0.28, 0.8)
     """
-    cell = _Cell(right, wrong, m)
-    if cell.curve is None or not cell.d > 0:
-        return Interval(math.nan, math.nan, math.nan)
-    share = cell.type1_likelihood()
-
-    def height(ratio: float) -> float:
-        return float((share[1] + cell.profile(ratio * share[0])).max())
-
-    return _interval(height, cell.ratio, cell.status)
+    return Cell(right, wrong, m).m_ratio_interval()
 
 
 def meta_d_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
@@ -59,18 +51,15 @@ def meta_d_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interva
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
     (1.02, 0.53, 1.47)
     """
-    cell = _Cell(right, wrong, m)
-    if cell.curve is None:
-        return Interval(math.nan, math.nan, math.nan)
-    return _interval(lambda d: float(cell.profile(np.array([d]))[0]), cell.meta_d, cell.status, HIGHEST + 0.1)
+    return Cell(right, wrong, m).meta_d_interval()
 
 
-class _Cell:
-    """The fit of one cell and its profile over meta-d'."""
+class Cell:
+    """The fit of one cell and its profile over meta-d', which both intervals read."""
 
     def __init__(self, right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> None:
         self.right, self.wrong, self.m = one_cell(right, wrong, m)
-        found = fit(self.right, self.wrong, self.m)
+        self.found = found = fit(self.right, self.wrong, self.m)
         self.status = str(found.status[0])
         self.d, self.se_d = float(found.d[0]), float(found.se_d[0])
         self.meta_d, self.ratio = float(found.meta_d[0]), float(found.m_ratio[0])
@@ -78,11 +67,29 @@ class _Cell:
         if np.isfinite(found.d[0]) and not math.isnan(self.meta_d):
             self.curve = _profile_curve(pack(self.right, self.wrong, self.m))
 
-    def profile(self, d: Floats) -> Floats:
+    def m_ratio_interval(self) -> Interval:
+        """Return the M-ratio with its profile interval, as `m_ratio_interval`."""
+        if self.curve is None or not self.d > 0:
+            return Interval(math.nan, math.nan, math.nan)
+        share = self._type1_likelihood()
+
+        def height(ratio: float) -> float:
+            return float((share[1] + self._profile(ratio * share[0])).max())
+
+        return _interval(height, self.ratio, self.status)
+
+    def meta_d_interval(self) -> Interval:
+        """Return meta-d' with its profile interval, as `meta_d_interval`."""
+        if self.curve is None:
+            return Interval(math.nan, math.nan, math.nan)
+        height = self._profile
+        return _interval(lambda d: float(height(np.array([d]))[0]), self.meta_d, self.status, HIGHEST + 0.1)
+
+    def _profile(self, d: Floats) -> Floats:
         assert self.curve is not None
         return np.asarray(self.curve(np.clip(d, LOWEST, HIGHEST)))
 
-    def type1_likelihood(self) -> tuple[Floats, Floats]:
+    def _type1_likelihood(self) -> tuple[Floats, Floats]:
         """Return values of d' above 0 and the likelihood of the accuracy at each."""
         low = max(self.d - WIDTH * self.se_d, 1e-3)
         d = np.linspace(low, max(self.d + WIDTH * self.se_d, 2 * low), D_POINTS)
