@@ -26,8 +26,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.scoring.efficiency import Choices, choices
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import Counts, counts, counts_from_trials
-from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ONE_LEVEL, Estimate, unavailable
-from metacog_pipeline.stats.mafc.companions import auroc2_interval
+from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.type2 import bin_confidence
@@ -205,24 +204,10 @@ def _choices(
         rows = usable & (group == cell)
         right = correct[rows].astype(np.int64)
         made.append(_chosen(stated[rows], right, m[rows]))
-        areas.append(_area(confidence[rows], right))
+        areas.append(auroc(confidence[rows], right))
     dropped = np.bincount(group[~usable], minlength=len(names))
     table = _plain_counts(group[usable], correct[usable], len(names), dropped)
     return CountTable(names, table, tuple(made), tuple(areas), f"{note}; {told}")
-
-
-def _area(confidence: Floats, correct: NDArray[np.int64]) -> Estimate:
-    """Return AUROC2 with the scaled score interval."""
-    method = "scaled score"
-    levels, place = np.unique(confidence, return_inverse=True)
-    if not len(levels) or correct.min() == correct.max():
-        reason = NO_ITEMS if not len(levels) else ALL_CORRECT if correct[0] else ALL_WRONG
-        return unavailable(len(correct), method, reason)
-    right = np.bincount(place, correct, len(levels))
-    found = auroc2_interval(right, np.bincount(place, 1 - correct, len(levels)))
-    if len(levels) == 1:
-        return unavailable(len(correct), method, ONE_LEVEL)
-    return Estimate(found.value, found.low, found.high, len(correct), method)
 
 
 def _chosen(stated: Floats, correct: NDArray[np.int64], m: Floats) -> Choices:
