@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message
 
 JsonDict = dict[str, object]
 Frame = tuple[str | None, JsonDict | str]  # one server-sent event: its name, where it has one, and its data
@@ -228,3 +228,17 @@ def joined_text(value: object, param: str) -> str:
     if not all(isinstance(text, str) for text in texts):
         raise BadRequest(f"{param}: only text parts are understood", param)
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def turn(fields: JsonDict, param: str, roles: str) -> Message:
+    """Return one turn of a conversation in OpenAI's words; ``roles`` is what an unknown role is answered with."""
+    content = joined_text(fields.get("content"), param)
+    match fields.get("role"):
+        case "system" | "developer":
+            return Message("system", content)
+        case "user":
+            return Message("user", content)
+        case "assistant":
+            return Message("assistant", content)
+        case _:
+            raise BadRequest(f"{param}: role must be {roles}", param)

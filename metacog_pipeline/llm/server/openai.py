@@ -11,16 +11,7 @@ from metacog_pipeline.llm.server import dialects
 
 def _message(entry: object) -> types.Message:
     fields = dialects.as_dict(entry, "messages")
-    content = dialects.joined_text(fields.get("content"), "messages")
-    match fields.get("role"):
-        case "system" | "developer":
-            return types.Message("system", content)
-        case "user":
-            return types.Message("user", content)
-        case "assistant":
-            return types.Message("assistant", content)
-        case _:
-            raise dialects.BadRequest("messages: role must be system, user or assistant", "messages")
+    return dialects.turn(fields, "messages", "system, user or assistant")
 
 
 def _constraint(body: dialects.JsonDict) -> types.Constraint | None:

@@ -16,16 +16,7 @@ def _message(entry: object) -> types.Message | None:
     fields = dialects.as_dict(entry, "input")
     if fields.get("type", "message") != "message":
         return None  # reasoning of an earlier turn, given back
-    content = dialects.joined_text(fields.get("content"), "input")
-    match fields.get("role"):
-        case "system" | "developer":
-            return types.Message("system", content)
-        case "user":
-            return types.Message("user", content)
-        case "assistant":
-            return types.Message("assistant", content)
-        case _:
-            raise dialects.BadRequest("input: role must be system, developer, user or assistant", "input")
+    return dialects.turn(fields, "input", "system, developer, user or assistant")
 
 
 def _messages(fields: dialects.JsonDict) -> tuple[types.Message, ...]:
