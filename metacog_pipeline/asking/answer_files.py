@@ -29,6 +29,24 @@ _DELIMITERS = ",;\t|"
 _TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
 
 
+#: How files begin that are not what a text ending says, and what to do with them.
+_MAGIC = (
+    (b"PAR1", "is Parquet; name it .parquet"),
+    (b"\x1f\x8b", "is compressed; end its name with .gz"),
+    (b"PK\x03\x04", "is a zip archive or a spreadsheet; export it as CSV"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHead:
+    """What the first lines of a CSV file say: separator, names, and where the rows begin (byte, lines before it)."""
+
+    delimiter: str
+    names: list[str]
+    start: int
+    lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class FileRow:
     """One row: its number in the file (line for CSV and JSON Lines, 1-based place otherwise), and its cells.
@@ -55,7 +73,7 @@ class AnswerFile:
     def __init__(self, path: Path, shape: named.Shape) -> None:
         self.path = path
         self._kind = kind_of(path)
-        self._content = b"" if self._kind == ".parquet" else _content(path)
+        self._content = b"" if self._kind == ".parquet" else content(path)
         self._wide: dict[str, dict[str, str]] = {}
         there: dict[str, None] = {}
         rows = 0
@@ -94,20 +112,18 @@ class AnswerFile:
                 yield from _parquet_rows(self.path)
             elif self._kind in (".csv", ".tsv"):
                 yield from _csv_rows(self.path, self._content)
-            elif self._kind == ".json":
-                yield from _json_rows(self.path, self._content.decode())
             else:
-                yield from _json_line_rows(self._content.decode())
+                yield from json_rows(self.path, self._kind, self._content)
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 
 
-def kind_of(path: Path) -> str:
+def kind_of(path: Path, what: str = "answers") -> str:
     """Return what a file is by its name, ``.gz`` put aside; raise StudyError for an unknown kind."""
     names = [suffix.lower() for suffix in path.suffixes]
     kind = next(iter(names[-2:-1] if names[-1:] == [".gz"] else names[-1:]), "")
     if kind not in KINDS:
-        raise StudyError(f"{path}: answers are read from {', '.join(KINDS)}; rename or convert the file")
+        raise StudyError(f"{path}: {what} are read from {', '.join(KINDS)}; rename or convert the file")
     return kind
 
 
@@ -116,21 +132,27 @@ def _unreadable(path: Path, error: Exception) -> StudyError:
     return StudyError(f"{path}: cannot be read: {reason}; check the path and the file")
 
 
-def _content(path: Path) -> bytes:
-    """Return the bytes of a text file without a byte order mark, after a check that they are text."""
+def content(path: Path) -> bytes:
+    """Return the bytes of a text file without a byte order mark, after a check that they are text.
+
+    Raises StudyError for a file that is missing, empty, not UTF-8, or of another kind than its name says.
+    """
     try:
-        content = path.read_bytes()
+        found = path.read_bytes()
         if path.suffix.lower() == ".gz":
-            content = gzip.decompress(content)
-        content = content.removeprefix(codecs.BOM_UTF8)
-        blank = not content.decode().strip()
+            found = gzip.decompress(found)
+        for magic, advice in _MAGIC:
+            if found.startswith(magic):
+                raise StudyError(f"{path}: the content {advice}")
+        found = found.removeprefix(codecs.BOM_UTF8)
+        blank = not found.decode().strip()
     except UnicodeDecodeError as error:
         raise StudyError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
     if blank:
         raise StudyError(f"{path}: the file is empty; it needs one row per answer")
-    return content
+    return found
 
 
 def read_rows(path: Path, shape: named.Shape | None = None) -> AnswerFile:
@@ -144,41 +166,65 @@ def read_rows(path: Path, shape: named.Shape | None = None) -> AnswerFile:
     return AnswerFile(path, shape or named.Shape())
 
 
-def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
+def csv_head(path: Path, content: bytes) -> CsvHead:
+    """Return the separator and the header of a CSV file; raise StudyError for one that is JSON or names a column twice."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
     header_line = content.lstrip(b"\r\n").split(b"\n", 1)[0]
     first = header_line.decode()
+    if first.lstrip()[:2] in ('{"', "[{") or first.strip() == "[":
+        raise StudyError(f"{path}: the content is JSON; name it .json, or .jsonl with one object a line")
     told = _TOLD.match(first)
     delimiter = max(_DELIMITERS, key=first.count) if told is None else told[1]
-    before = content.index(header_line) + len(header_line) if told else 0
-    skipped = content.count(b"\n", 0, before)
+    start = content.index(header_line) + len(header_line) if told else 0
+    before = content.count(b"\n", 0, start)
+    reader = _csv_reader(content, start, delimiter)
+    try:
+        names = next((cells for cells in reader if any(cell.strip() for cell in cells)), [])
+    except csv.Error as error:
+        raise StudyError(f"{path}: line {before + reader.line_num}: {error}; check the quotes") from None
+    for _ in range(reader.line_num):
+        start = content.find(b"\n", start) + 1 or len(content)
+    names = [name.strip() for name in names]
+    _check_header(path, names)
+    return CsvHead(delimiter, names, start, before + reader.line_num)
+
+
+def _csv_reader(content: bytes, start: int, delimiter: str) -> Any:
     raw = io.BytesIO(content)
-    raw.seek(before)
-    reader = csv.reader(io.TextIOWrapper(raw, encoding="utf-8", newline=""), delimiter=delimiter)
-    header: list[str] | None = None
+    raw.seek(start)
+    return csv.reader(io.TextIOWrapper(raw, encoding="utf-8", newline=""), delimiter=delimiter)
+
+
+def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
+    head = csv_head(path, content)
+    reader = _csv_reader(content, head.start, head.delimiter)
     while True:
-        started = skipped + reader.line_num + 1
+        started = head.lines + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise StudyError(f"{path}: line {skipped + reader.line_num}: {error}; check the quotes") from None
+            raise StudyError(
+                f"{path}: line {head.lines + reader.line_num}: {error}; check the quotes"
+            ) from None
         if not any(cell.strip() for cell in cells):
             continue
-        if header is None:
-            header = [cell.strip() for cell in cells]
-            _check_header(path, header)
-        elif len(cells) != len(header):
-            yield FileRow(started, {}, f"the row has {len(cells)} cells, the header {len(header)}")
+        if len(cells) != len(head.names):
+            yield FileRow(started, {}, f"the row has {len(cells)} cells, the header {len(head.names)}")
         else:
-            yield FileRow(started, dict(zip(header, cells, strict=True)))
+            yield FileRow(started, dict(zip(head.names, cells, strict=True)))
 
 
 def _check_header(path: Path, header: list[str]) -> None:
     for place, name in enumerate(header):
         if name and name in header[:place]:
             raise StudyError(f"{path}: column {name!r} is there twice; rename one")
+
+
+def json_rows(path: Path, kind: str, content: bytes) -> Iterator[FileRow]:
+    """Yield the rows of a JSON file (``.json``) or of JSON Lines."""
+    return _json_rows(path, content.decode()) if kind == ".json" else _json_line_rows(content.decode())
 
 
 def _json_line_rows(text: str) -> Iterator[FileRow]:

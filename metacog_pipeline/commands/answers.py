@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from metacog_pipeline import columns
+from metacog_pipeline.commands import rejected
 from metacog_pipeline.commands.options import (
     FoldingCommand,
     quiet_option,
@@ -20,14 +18,9 @@ from metacog_pipeline.commands.options import (
     words_option,
 )
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import write_text
 from metacog_pipeline.study import load_study
 
-if TYPE_CHECKING:
-    from metacog_pipeline.asking.importing import Imported
-
 SOME_UNREADABLE = 8
-_SHOWN = 3
 
 
 @click.command("import", cls=FoldingCommand)
@@ -121,19 +114,15 @@ def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -
     from metacog_pipeline.asking.importing import Imported
 
     assert isinstance(done, Imported)
-    lines = [f"row {each.row}: not taken: {each.reason}" for each in done.rejected]
-    some = [*lines[:_SHOWN], *done.warnings[:_SHOWN]]
-    beside = file.with_name(f"{file.name}.rejected.csv")
-    if lines or done.warnings or beside.is_file():
-        try:
-            write_text(beside, _listed(done))
-        except OSError as error:
-            some = [*lines, *done.warnings]
-            click.echo(f"{beside}: cannot be written ({error.strerror}); every row is listed here", err=True)
-    for line in some:
-        click.echo(f"{file.name}{' ' if line in lines[:_SHOWN] else ': '}{line}", err=True)
-    if len(some) < len(lines) + len(done.warnings):
-        click.echo(f"{file.name}: the others are in {beside.name}", err=True)
+    rejected.report(
+        file,
+        [f" row {each.row}: not taken: {each.reason}" for each in done.rejected],
+        [f": {warning}" for warning in done.warnings],
+        listed=[
+            *((each.row, "not taken", each.reason) for each in done.rejected),
+            *(("", "not readable", warning) for warning in done.warnings),
+        ],
+    )
     if not quiet:
         kept = f"{len(done.records)} answers kept for {model}, run {run}"
         click.echo(
@@ -141,13 +130,3 @@ def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -
         )
     if done.rejected or done.warnings:
         sys.exit(SOME_UNREADABLE)
-
-
-def _listed(done: Imported) -> str:
-    """Return every row not taken and every answer not readable as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["row", "what", "reason"])
-    writer.writerows((each.row, "not taken", each.reason) for each in done.rejected)
-    writer.writerows(("", "not readable", warning) for warning in done.warnings)
-    return out.getvalue()
