@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     "import": ("answers", "import_command", "Keep answers somebody already paid for."),
+    "init": ("starting", "init", "Write a study file to begin with."),
     "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
     "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -154,3 +155,13 @@ def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Pat
     )
     assert loaded.returncode == 0, loaded.stdout + loaded.stderr
     assert "Validation successful" in loaded.stdout + loaded.stderr
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    said = dict(
+        line.split(": ", 1)
+        for line in (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+        if re.match(r"\w+: ", line)
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert (said["version"], said["license"]) == (project["version"], project["license"])

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.session import LANE, LEAVE_BATCHES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.sections import suggestion
 
 if TYPE_CHECKING:
     from metacog_pipeline.querying.pricing import Price
@@ -101,17 +103,7 @@ def run(
     study = load_study(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
-    for name in models:
-        study.model(name)
-    known = study.enabled
-    for name in benchmarks:
-        if name not in known:
-            raise StudyError(
-                f'--benchmark "{name}": not enabled in {study_file.name}; it has: {", ".join(known)}'
-            )
-    for number in runs:
-        if number not in study.runs:
-            raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+    refuse_unknown(study, benchmarks, models, runs)
     for line in () if quiet else unpriced(study):
         click.echo(f"metacog: {line}", err=True)
     again = reask is not None
@@ -203,6 +195,24 @@ def _dollars(price: Price | None, none: str) -> str:
         return none
     expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
     return most if expected == most else f"{expected} to {most}"
+
+
+def refuse_unknown(
+    study: Study, benchmarks: Sequence[str], models: Sequence[str], runs: Sequence[int]
+) -> None:
+    """Raise StudyError with the first benchmark, model or run that the study does not have."""
+    for name in models:
+        study.model(name)
+    known = study.enabled
+    for name in benchmarks:
+        if name not in known:
+            raise StudyError(
+                f'--benchmark "{name}": not enabled in {study.path.name}{suggestion(name, known)}; '
+                f"it has: {', '.join(known)}"
+            )
+    for number in runs:
+        if number not in study.runs:
+            raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
 
 
 def launch(

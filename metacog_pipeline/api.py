@@ -1,0 +1,187 @@
+"""A study from Python: every answer is a Polars frame, every mistake a `MetacogError` of one line.
+
+Start with `open_study`. Nothing is asked and nothing is spent before `OpenStudy.run` is called. What one method needs is
+imported when it is called, so that to read a board costs no Dagster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from metacog_pipeline.study import Study
+
+#: Ways a run may end that leave boards behind: all done, some partitions failed, rows not readable, batches under way.
+_WITH_BOARDS = (0, 7, 8, 9)
+
+
+def open_study(path: str | Path) -> OpenStudy:
+    """Open the study file at ``path``; it is read and checked, nothing is written.
+
+    Raises
+    ------
+    StudyError
+        With file, key, value and what is allowed, on one line.
+    """
+    from metacog_pipeline.study import load_study
+
+    return OpenStudy(load_study(Path(path)))
+
+
+class OpenStudy:
+    """A study file with the answers and boards in its home."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __repr__(self) -> str:
+        models = ", ".join(spec.name for spec in self.study.models)
+        return f"<study {self.study.study.name}: {', '.join(self.study.enabled)}; models {models}>"
+
+    def plan(self) -> pl.DataFrame:
+        """Return calls, tokens and dollars of what is left to ask: one row per model and benchmark. Asks nobody.
+
+        Dollars are null where a model has no price.
+        """
+        import polars as pl
+
+        from metacog_pipeline.asking.planning import plan_study
+
+        rows = [
+            {
+                **{name: getattr(row, name) for name in _PLANNED},
+                **{
+                    f"{lane}_{name}_usd": getattr(price, name, None)
+                    for lane, price in (("online", row.online), ("batch", row.batch))
+                    for name in ("expected", "at_most")
+                },
+            }
+            for row in plan_study(self.study).rows
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def run(
+        self,
+        *,
+        benchmarks: Sequence[str] = (),
+        models: Sequence[str] = (),
+        runs: Sequence[int] = (),
+        quiet: bool = True,
+    ) -> pl.DataFrame:
+        """Ask what is missing, score it, rebuild the boards, as ``metacog run`` does; return the table ``progress``.
+
+        Models that have a price cost money. A partition that failed is a row of the table that says why.
+
+        Raises
+        ------
+        StudyError
+            A benchmark, model or run the study does not have.
+        MetacogError
+            The run ended without boards; its own message stands on standard error.
+        """
+        from metacog_pipeline.commands.running import launch, refuse_unknown
+
+        refuse_unknown(self.study, benchmarks, models, runs)
+        code = launch(
+            self.study,
+            benchmarks=tuple(benchmarks),
+            models=tuple(models),
+            runs=tuple(runs),
+            quiet=quiet,
+        )
+        if code not in _WITH_BOARDS:
+            raise MetacogError(f"run: ended with exit code {code}; its message stands on standard error")
+        return self.sql("from progress")
+
+    def board(self, benchmark: str | None = None, *, official: bool = False) -> pl.DataFrame:
+        """Return the table ``leaderboard``: a row per benchmark, condition, model, measure and source.
+
+        ``official`` takes the last board at a moment when nothing was missing.
+        """
+        import polars as pl
+
+        from metacog_pipeline.leaderboard import read
+
+        rows = read.board(self.study.home.path, benchmark, official=official)
+        return pl.DataFrame(
+            list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
+        )
+
+    def observations(self, benchmark: str) -> pl.DataFrame:
+        """Return every scored response of a benchmark, all columns: a row per model, run, condition and item.
+
+        Raises
+        ------
+        StudyError
+            The study does not run this benchmark.
+        StoreError
+            Nothing is scored yet.
+        """
+        import polars as pl
+
+        from metacog_pipeline.asking import tasks
+        from metacog_pipeline.benchmark.bound import bound
+        from metacog_pipeline.scoring.files import scored_path
+        from metacog_pipeline.study.frames import read_frame
+
+        self._refuse_unknown(benchmark)
+        scored = [scored_path(each) for each in tasks.partitions(bound(self.study, benchmark))]
+        found = [read_frame(path) for path in scored if path.exists()]
+        if not found:
+            raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
+        return pl.concat(found, how="diagonal_relaxed")
+
+    def transcripts(self, benchmark: str) -> pl.DataFrame:
+        """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.
+
+        Raises
+        ------
+        StudyError
+            The study does not run this benchmark.
+        StoreError
+            There is no leaderboard yet.
+        """
+        self._refuse_unknown(benchmark)
+        return self.sql(
+            "select calls.*, prompts.request, answers.text, answers.reasoning from calls "
+            "left join texts.answers as answers using (answer_id) "
+            "left join texts.prompts as prompts on prompts.prompt = answers.prompt "
+            f"where calls.benchmark = '{benchmark}'"
+        )
+
+    def compare(self, a: str, b: str) -> pl.DataFrame:
+        """Return models ``a`` and ``b`` on the items both answered: paired differences, intervals, corrected p."""
+        from metacog_pipeline.scoring.cross_benchmark import compare
+
+        return compare(self.study, a, b)
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``."""
+        import polars as pl
+
+        from metacog_pipeline.leaderboard.read import query_table
+
+        found = pl.from_arrow(query_table(self.study.home.path, query))
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def _refuse_unknown(self, benchmark: str) -> None:
+        if benchmark not in self.study.enabled:
+            from metacog_pipeline.study.sections import suggestion
+
+            known = self.study.enabled
+            raise StudyError(
+                f'"{benchmark}": no benchmark of this study{suggestion(benchmark, known)}; it runs: {", ".join(known)}'
+            )
+
+
+_PLANNED = (
+    *("model", "benchmark", "runs", "calls", "answered", "to_ask", "tokens_in", "tokens_out", "lane"),
+    *("tokens_repeated", "cache_saves"),
+)

@@ -1,0 +1,223 @@
+"""``init``: a study file to begin with, from three questions or as many options."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from metacog_pipeline import registry
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
+from metacog_pipeline.study import load_study
+from metacog_pipeline.study.sections import suggestion
+
+PROVIDERS = (*PAID, "transformers", "replay", "simulated")
+WITH_MODEL = (*PAID, "transformers")
+_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
+_BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One ``[[models]]`` row: PROVIDER:MODEL@ADDRESS taken apart, with the price of a million tokens in and out."""
+
+    provider: str
+    model: str | None
+    base_url: str | None
+    price: tuple[float, float] | None
+
+    @property
+    def billed(self) -> bool:
+        """Whether answers may cost money: a provider's own address, or one on another machine."""
+        host = None if self.base_url is None else urlsplit(self.base_url).hostname
+        return self.provider in PAID and host not in _OWN_HOSTS
+
+    @property
+    def name(self) -> str:
+        """A name the study may use: of the model as the provider calls it."""
+        said = (self.model or self.provider).rstrip("/").rsplit("/", 1)[-1].lower()
+        return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:64] or self.provider
+
+    def lines(self) -> list[str]:
+        """The row as TOML."""
+        found = ["[[models]]", f"name = {_quoted(self.name)}", f"provider = {_quoted(self.provider)}"]
+        if self.model is not None:
+            found.append(f"model = {_quoted(self.model)}")
+        if self.base_url is not None:
+            found.append(f"base_url = {_quoted(self.base_url)}")
+        if self.billed and self.base_url is None:
+            found.append(
+                f"# api_key_env = {_quoted(PAID[self.provider])}   # the variable that holds the key; never the key"
+            )
+        elif self.billed:
+            found.append(
+                '# api_key_env = "MY_KEY"   # the variable that holds the key, where the server wants one'
+            )
+        if self.provider in PAID:
+            price = self.price or (0.0, 0.0)
+            found += [f"price_in = {price[0]!r}    # dollars per million tokens", f"price_out = {price[1]!r}"]
+        if self.provider == "replay":
+            found.append("# answers somebody already has: metacog import FILE --help")
+        return found
+
+
+@click.command()
+@click.argument("study_file", metavar="[STUDY]", type=click.Path(path_type=Path), default=Path("study.toml"))
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="PROVIDER:MODEL",
+    help="Whom to ask: openai:ID, anthropic:ID, gemini:ID, transformers:FOLDER, replay, simulated. "
+    "With @ADDRESS for a server of your own (repeatable).",
+)
+@click.option(
+    "--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable); all by default."
+)
+@click.option(
+    "--price",
+    nargs=2,
+    type=click.FloatRange(min=0),
+    help="Dollars per million tokens in and out, of every model.",
+)
+@click.option("--budget", type=click.FloatRange(min=0), help="The most the study may ever spend, in dollars.")
+def init(
+    study_file: Path,
+    models: tuple[str, ...],
+    benchmarks: tuple[str, ...],
+    price: tuple[float, float] | None,
+    budget: float | None,
+) -> None:
+    """Write a study file to begin with: what is not given as an option is asked on a terminal.
+
+    Benchmarks begin with their sample items, where they have some, so that a first run costs little. An existing file is
+    never overwritten. Check the study with `metacog doctor`, price it with `metacog plan`, start it with `metacog run`.
+    """
+    if study_file.exists():
+        raise StudyError(f"{study_file}: is there already; give another name, or remove it")
+    asking = sys.stdin.isatty()
+    if not models and asking:
+        models = tuple(
+            click.prompt("Which model? (provider:model, several with spaces)", default="simulated").split()
+        )
+    if not benchmarks and asking:
+        benchmarks = tuple(
+            click.prompt(f"Which benchmarks? ({', '.join(registry.names())}, or all)", default="all").split()
+        )
+    rows = [row_of(each, price) for each in models or ("simulated",)]
+    billed = [row for row in rows if row.billed]
+    if billed and price is None:
+        if not asking:
+            raise StudyError(
+                f"--price: {billed[0].name} is billed; give dollars per million tokens in and out, as --price 2.5 10"
+            )
+        said = click.prompt("Dollars per million tokens, in and out? (as in 2.5 10)").split()
+        rows = [row_of(each, _price(said)) for each in models]
+    if billed and budget is None:
+        budget = (
+            click.prompt("The most to spend, in dollars?", default=_BUDGET, type=float) if asking else _BUDGET
+        )
+    text = study_text(study_file, rows, chosen_benchmarks(benchmarks), budget)
+    try:
+        write_text(study_file, text)
+    except OSError as error:
+        raise StudyError(f"{study_file}: cannot be written ({error.strerror}); give another place") from None
+    try:
+        load_study(study_file)
+    except StudyError:
+        study_file.unlink()
+        raise
+    click.echo(
+        f"Wrote {study_file}. Next: metacog doctor {study_file}, metacog plan {study_file}, metacog run {study_file}"
+    )
+
+
+def row_of(said: str, price: tuple[float, float] | None) -> Row:
+    """Return the row that PROVIDER:MODEL@ADDRESS stands for; a StudyError says what is wrong with it."""
+    provider, _, rest = said.partition(":")
+    if provider not in PROVIDERS:
+        raise StudyError(
+            f'--model "{said}": no provider "{provider}"{suggestion(provider, PROVIDERS)}; '
+            f"give one of {', '.join(PROVIDERS)}, as openai:MODEL"
+        )
+    model, at, address = rest.rpartition("@") if "@http" in rest else (rest, "", "")
+    if (provider in WITH_MODEL) != bool(model):
+        wanted = f"give its name, as {provider}:MODEL" if provider in WITH_MODEL else f"give {provider} alone"
+        raise StudyError(f'--model "{said}": {wanted}')
+    if at and (provider not in PAID or urlsplit(address).hostname is None):
+        raise StudyError(
+            f'--model "{said}": "{address}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
+        )
+    return Row(provider, model or None, address or None, price)
+
+
+def chosen_benchmarks(said: Sequence[str]) -> list[str]:
+    """Return the benchmarks named, all installed ones for none or ``all``; a StudyError names an unknown one."""
+    named = [name for each in said for name in each.replace(",", " ").split()]
+    if not named or named == ["all"]:
+        return list(registry.names())
+    for name in named:
+        if name not in registry.names():
+            raise StudyError(
+                f'--benchmark "{name}": no such benchmark{suggestion(name, registry.names())}; '
+                f"installed are: {', '.join(registry.names())}"
+            )
+    return list(dict.fromkeys(named))
+
+
+def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
+    """Return the study file."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
+    lines = [
+        "# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.",
+        "",
+        "[study]",
+        f"name = {_quoted(name)}",
+        "runs = 1            # repeats of everything; 3 show how much answers vary",
+        "seed = 0            # decides every draw",
+        f"budget_usd = {budget!r}    # the most this study may ever spend"
+        if budget is not None
+        else "# budget_usd = 5.0   # the most this study may ever spend; models then need a price",
+    ]
+    for row in rows:
+        lines += ["", *row.lines()]
+    for benchmark in benchmarks:
+        lines += ["", f"[benchmarks.{benchmark}]", *_start_of(benchmark)]
+    return "\n".join([*lines, ""])
+
+
+def _start_of(benchmark: str) -> list[str]:
+    """The keys a benchmark begins with: its sample items where it has some, else a few of its published ones."""
+    fields = registry.load(benchmark).Settings.model_fields
+    sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
+    if "sample" in sets:
+        others = ", ".join(str(each) for each in sets if each != "sample")
+        return [f'dataset = "sample"   # items that come with the program; there are also: {others}']
+    if "limit" in fields:
+        return ["limit = 20            # so many items; remove the line for all"]
+    return []
+
+
+def _price(said: Sequence[str]) -> tuple[float, float]:
+    try:
+        first, second = (float(each) for each in said)
+    except ValueError:
+        raise StudyError(
+            f'price "{" ".join(said)}": give two numbers, dollars per million tokens in and out'
+        ) from None
+    if not (0 <= first < float("inf") and 0 <= second < float("inf")):
+        raise StudyError(f'price "{" ".join(said)}": must be 0 or more')
+    return first, second
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string: the escapes of JSON are a subset of TOML's."""
+    return json.dumps(text)

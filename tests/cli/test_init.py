@@ -1,0 +1,81 @@
+"""``metacog init`` writes a study file that loads, is checked by ``doctor``, and never takes the place of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline import registry
+from metacog_pipeline.study import load_study
+
+
+@pytest.fixture(autouse=True)
+def nobody_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+
+
+def test_without_options_every_benchmark_is_measured_with_a_simulated_model(metacog, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    assert metacog("init", path).code == 0
+    assert load_study(path).enabled == registry.names()
+    assert metacog("doctor", path, "--offline").code == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "billed"),
+    [
+        ("openai:gpt-4.1-mini", "gpt-4.1-mini", True),
+        ("anthropic:Claude Sonnet", "claude-sonnet", True),
+        ("openai:org/Model-7B@http://127.0.0.1:8000/v1", "model-7b", False),
+        ("openai:m@https://elsewhere.example/v1", "m", True),
+        ("transformers:models/tiny", "tiny", False),
+        ("replay", "replay", False),
+    ],
+)
+def test_each_way_to_name_a_model_is_a_row_that_loads(metacog, tmp_path, model, name, billed) -> None:
+    path = tmp_path / "mine.toml"
+    asked = metacog("init", path, "--model", model, "--benchmark", "metamedqa")
+    if billed:
+        asked.refused_in_one_line("--price", name)
+        asked = metacog("init", path, "--model", model, "--benchmark", "metamedqa", "--price", "2.5", "10")
+    assert asked.code == 0, asked.err
+    study = load_study(path)
+    assert [spec.name for spec in study.models] == [name]
+    assert (study.study.budget_usd is not None) == billed
+
+
+def test_on_a_terminal_what_is_not_given_is_asked(
+    metacog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(["openai:gpt-4.1", "metamedqa, selfknowledge", "2.5 10", 7.5])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
+    path = tmp_path / "mine.toml"
+    assert metacog("init", path).code == 0
+    study = load_study(path)
+    assert study.enabled == ("metamedqa", "selfknowledge")
+    assert (study.models[0].price_in, study.models[0].price_out, study.study.budget_usd) == (2.5, 10.0, 7.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--model", "opnai:x"), ("opnai", 'did you mean "openai"')),
+        (("--model", "openai"), ("openai:MODEL",)),
+        (("--model", "simulated:x"), ("give simulated alone",)),
+        (("--model", "gemini:x@http://"), ("no address",)),
+        (("--benchmark", "metamedq"), ('did you mean "metamedqa"',)),
+        (("--model", "simulated", "--model", "simulated"), ("repeats", "choose another")),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, parts) -> None:
+    path = tmp_path / "mine.toml"
+    metacog("init", path, *options).refused_in_one_line(*parts)
+    assert not path.exists()
+
+
+def test_an_existing_file_stays_as_it_is(metacog, study: Path) -> None:
+    before = study.read_bytes()
+    metacog("init", study).refused_in_one_line("is there already")
+    assert study.read_bytes() == before

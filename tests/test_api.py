@@ -1,0 +1,105 @@
+"""What ``import metacog_pipeline`` gives to Python: frames for answers, one line for mistakes, nothing loaded unasked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import metacog_pipeline as mp
+
+STUDY = """
+[study]
+name = "api"
+home = "home"
+
+[[models]]
+name = "one"
+provider = "simulated"
+
+[[models]]
+name = "two"
+provider = "simulated"
+[models.observer]
+seed = 7
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 6
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> mp.OpenStudy:
+    path = tmp_path_factory.mktemp("api") / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    opened = mp.open_study(path)
+    opened.run()
+    return opened
+
+
+def test_the_exported_names_are_these() -> None:
+    assert mp.__all__ == ["MetacogError", "OpenStudy", "open_study", "stats"]
+    assert [name for name in dir(mp.OpenStudy) if not name.startswith("_")] == [
+        *("board", "compare", "observations", "plan", "run", "sql", "transcripts")
+    ]
+    for name in mp.__all__:
+        assert getattr(mp, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'open_studdy'"):
+        _ = mp.open_studdy
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "polars", "duckdb", "pydantic", "dagster", "httpx")
+    code = f"import sys, metacog_pipeline as mp; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(mp.__file__).parent / "py.typed").is_file()
+
+
+def test_a_run_leaves_nothing_to_plan(study: mp.OpenStudy) -> None:
+    plan = study.plan()
+    assert plan["model"].to_list() == ["one", "two"]
+    assert plan["to_ask"].to_list() == [0, 0]
+    assert (plan["answered"] == plan["calls"]).all()
+
+
+def test_the_board_is_the_table_of_the_file(study: mp.OpenStudy) -> None:
+    board = study.board("metamedqa").filter(pl.col("source") == "simulated")
+    assert set(board["model"]) == {"one", "two"}
+    asked = study.sql("select count(*) as n from leaderboard where source = 'simulated'")
+    assert asked["n"].item() == board.height
+
+
+def test_observations_and_transcripts_are_whole(study: mp.OpenStudy) -> None:
+    seen, calls = study.observations("metamedqa"), study.transcripts("metamedqa")
+    assert seen.height == 12  # 2 models x 6 items, one condition
+    answers = set(seen["answer_ids"].explode().drop_nulls())
+    assert answers <= set(calls["answer_id"])
+    assert calls["request"].null_count() == calls["text"].null_count() == 0
+
+
+def test_two_models_are_compared_on_what_both_answered(study: mp.OpenStudy) -> None:
+    compared = study.compare("one", "two")
+    assert set(compared["n_items"]) == {6}
+    with pytest.raises(mp.MetacogError, match='no "three"; there are: one, two'):
+        study.compare("one", "three")
+
+
+def test_a_mistake_is_one_line(study: mp.OpenStudy, tmp_path: Path) -> None:
+    with pytest.raises(mp.MetacogError, match='did you mean "metamedqa"'):
+        study.observations("metamedq")
+    with pytest.raises(mp.MetacogError, match="medley"):
+        study.transcripts("medley")
+    with pytest.raises(mp.MetacogError, match='no model "tow"'):
+        study.run(models=["tow"])
+    with pytest.raises(mp.MetacogError, match="only read here"):
+        study.sql("drop table leaderboard")
+    with pytest.raises(mp.MetacogError, match="no such study file"):
+        mp.open_study(tmp_path / "none.toml")
