@@ -6,6 +6,7 @@ second, not the two that the statistics, the databases and the HTTP clients take
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -39,6 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
+    "status": ("status", "status", "Say how far a study is, and what is missing."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
 }
 
@@ -63,7 +65,7 @@ class Commands(click.Group):
         elif cmd_name in registry.commands():
             command = registry.load_command(cmd_name)
         else:
-            _refuse_command_of_a_benchmark(cmd_name)
+            _refuse_misplaced(cmd_name)
             return None
         assert isinstance(command, click.Command)
         return command
@@ -76,12 +78,15 @@ class Commands(click.Group):
             formatter.write_dl([(name, f"See metacog {name} --help.") for name in registry.commands()])
 
 
-def _refuse_command_of_a_benchmark(name: str) -> None:
-    """Raise UsageError where ``name`` is what a benchmark's own command calls a command of its."""
+def _refuse_misplaced(name: str) -> None:
+    """Raise UsageError where ``name`` is a command of a benchmark's own, or nearly the name of a command."""
     for benchmark in registry.commands():
         group = registry.load_command(benchmark)
         if isinstance(group, click.Group) and name in group.commands:
             raise click.UsageError(f"`{name}` is a command of a benchmark: metacog {benchmark} {name}")
+    close = difflib.get_close_matches(name, [*COMMANDS, *registry.commands()], n=1)
+    if close:
+        raise click.UsageError(f'no command "{name}"; did you mean "{close[0]}"?')
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

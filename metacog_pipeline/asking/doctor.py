@@ -10,12 +10,11 @@ import asyncio
 import importlib.util
 import os
 import shutil
-import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline.asking import before_spending
+from metacog_pipeline.asking import before_spending, ports
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
 from metacog_pipeline.llm.budget import read_figures
@@ -31,7 +30,6 @@ from metacog_pipeline.study import Study
 MIB = 2**20
 DISK_NEEDED = 256 * MIB  # below it a journal or a board may not be written to its end
 DISK_WANTED = 2048 * MIB  # answers, boards and Dagster's events of a large study
-UI_HOST, UI_PORT = "127.0.0.1", 3000
 LOCAL_EXTRA = ("torch", "transformers")
 
 # A model gets two calls: what it answers with the options of the study, and without. Nobody waits for a doctor.
@@ -65,7 +63,7 @@ def examine(
     study: Study,
     *,
     offline: bool = False,
-    port: int = UI_PORT,
+    port: int = ports.UI_PORT,
     environment: Mapping[str, str] | None = None,
     probe: Probe | None = None,
     reach: Reach = unreachable,
@@ -196,13 +194,12 @@ def _budget(study: Study) -> Iterator[Finding]:
 
 
 def _port(port: int) -> Finding:
-    try:
-        with socket.socket() as listening:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind((UI_HOST, port))
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        return _warn("ui", f"port {port} cannot be used ({why}): give metacog ui another --port")
+    why = ports.in_use(ports.UI_HOST, port)
+    if why is not None:
+        return _warn(
+            "ui",
+            f"port {port} cannot be used ({why}): give metacog ui another --port, or 0 for the next free one",
+        )
     return _ok("ui", f"port {port} is free")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
 from metacog_pipeline.leaderboard.dictionary import saved_queries
@@ -18,13 +19,6 @@ from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.study import load_study
 
-# What stands in the file, what most people need first.
-_TABLES = """
-select if(schema_name = 'main', '', schema_name || '.') || table_name as "table", estimated_size as rows, comment as meaning
-from duckdb_tables()
-where database_name = 'leaderboard'
-order by schema_name desc, table_name
-"""
 format_option = click.option(
     "--format",
     "form",
@@ -73,8 +67,8 @@ def sql(
 ) -> None:
     """Ask the leaderboard's DuckDB file one read-only query.
 
-    Without a query it is read from standard input; on a terminal the tables are listed instead. Texts of prompts and
-    replies stand in the attached file `texts`: join texts.answers by answer_id.
+    Without a query it is read from standard input; on a terminal a prompt with a history takes one after another. Texts of
+    prompts and replies stand in the attached file `texts`: join texts.answers by answer_id.
     """
     home = load_study(study_file).home.path
     if dictionary:
@@ -85,8 +79,11 @@ def sql(
         if saved not in known:
             raise StudyError(f'--saved: "{saved}" is not known; there are: {", ".join(sorted(known))}')
         query = known[saved]
+    if query is None and output is None and sys.stdin.isatty():
+        prompt(home, lambda said: render(run_query(home, said), form))
+        return
     if query is None:
-        query = _TABLES if sys.stdin.isatty() else sys.stdin.read()
+        query = sys.stdin.read()
     if not query.strip():
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
     if output is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, port_for
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import to_table
@@ -119,12 +120,17 @@ def run(
 @click.command()
 @study_argument
 @click.option(
-    "--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="Port of the web server."
+    "--port",
+    default=UI_PORT,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port of the web server; 0 takes the next free one.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address the web server listens on.")
+@click.option("--host", default=UI_HOST, show_default=True, help="Address the web server listens on.")
 def ui(study_file: Path, port: int, host: str) -> None:
     """Open the Dagster UI on a study; stop it with Ctrl-C."""
     study = load_study(study_file)
+    port = port_for(host, port)
     study.home.prepare()
     command = [
         sys.executable,

@@ -1,0 +1,50 @@
+"""Which port of this machine a server may listen on."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from metacog_pipeline.errors import StudyError
+
+UI_HOST, UI_PORT = "127.0.0.1", 3000
+_TRIED = 100  # ports; a machine with so many in a row in use has another problem
+
+
+def in_use(host: str, port: int) -> str | None:
+    """Return why nothing can listen on ``port`` of ``host``; None where it is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as listening:
+            # As web servers do: a port whose last connections still fade is free.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind((host, port))
+            listening.listen(1)
+    except (OSError, OverflowError) as error:
+        code = getattr(error, "errno", None)
+        return os.strerror(code).lower() if isinstance(code, int) and code > 0 else str(error)
+    return None
+
+
+def port_for(host: str, port: int, *, first: int = UI_PORT) -> int:
+    """Return ``port`` where it is free; for 0 the next free one from ``first`` on.
+
+    Raises
+    ------
+    StudyError
+        The port is in use: what listens there may be the UI of another study.
+    """
+    if port:
+        why = in_use(host, port)
+        if why is not None:
+            raise StudyError(
+                f"--port {port}: cannot be used ({why}); what answers there is another server, perhaps the UI of another "
+                "study: give another port, or --port 0 for the next free one"
+            )
+        return port
+    for each in range(first, first + _TRIED):
+        if in_use(host, each) is None:
+            return each
+    raise StudyError(
+        f"--port 0: none of the ports {first} to {first + _TRIED - 1} of {host} is free; give one"
+    )
