@@ -1,4 +1,4 @@
-"""The prompt of ``metacog sql``: one statement after another, each ended by a semicolon, with the history of the last ones."""
+"""The prompt of ``metacog sql``: one statement after another, each ended by a semicolon, with a history."""
 
 from __future__ import annotations
 
