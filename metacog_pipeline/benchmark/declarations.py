@@ -401,10 +401,17 @@ class Contrast:
     between_models, under
         Whether models are compared with each other, and under which conditions (empty: all): a model that lacks answers and
         stands in no row then has one with the reason.
+    pairs
+        Whether a row rests on the models a and b alone: ``compute(benchmark, groups, pairs)`` then yields the rows of these
+        pairs of models, whose results are kept, so that another model costs its own pairs only.
+    rope
+        Regions of practical equivalence, half width by measure: they decide the verdict of corrected rows.
+    version
+        Raised when the same responses would give other rows.
     """
 
     family: str
-    compute: Callable[[Any, Sequence[Group]], Iterable[Comparison]]
+    compute: Callable[..., Iterable[Comparison]]
     correction: Literal["holm", "bonferroni"] | None = "holm"
     within: tuple[str, ...] = ("family", "measure")
     paper: str = ""
@@ -412,6 +419,9 @@ class Contrast:
     unit: Literal["items", "models"] = "items"
     between_models: bool = False
     under: tuple[str, ...] = ()
+    pairs: bool = False
+    rope: Mapping[str, float] = field(default_factory=dict)
+    version: str = "1"
 
 
 @dataclass(frozen=True, slots=True)

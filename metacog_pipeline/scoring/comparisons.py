@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Scored, Table
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.scoring import kept_pairs
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
+from metacog_pipeline.stats.decisions.verdicts import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "3"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "4"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 _ADJUST = {"holm": holm, "bonferroni": bonferroni}
 
 
-def comparisons(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> pl.DataFrame:
+def comparisons(
+    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], kept: kept_pairs.Kept | None = None
+) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
-    A contrast that fails leaves one row of its family with the reason, per data set and source.
+    A contrast that fails leaves one row of its family with the reason, per data set and source. Results of pairs of models
+    are taken from ``kept`` and added to it; the correction for many tests is made over all of them every time.
     """
-    rows: list[Comparison] = []
-    for contrast in benchmark.contrasts:
-        try:
-            made = [
-                without_few(row, contrast.unit)
-                for row in adjusted(contrast, contrast.compute(benchmark, groups))
-            ]
-            rows += [*made, *not_compared(contrast, groups, made)]
-        except Exception as error:  # one family that fails leaves its own row
-            kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
-            rows += [_failed(contrast.family, error, *kind) for kind in kinds]
-    return as_table(benchmark, rows)
+    made = [_tested(benchmark, contrast, groups, kept) for contrast in benchmark.contrasts]
+    return pl.concat(made) if made else COMPARISON.to_frame()
+
+
+def _tested(
+    benchmark: Benchmark[Any, Any, Any],
+    contrast: Contrast,
+    groups: Sequence[Group],
+    kept: kept_pairs.Kept | None,
+) -> pl.DataFrame:
+    try:
+        if contrast.pairs:
+            rows = kept_pairs.of_pairs(benchmark, contrast, groups, kept)
+        else:
+            rows = as_table(benchmark, contrast.compute(benchmark, groups))
+        rows = without_few(adjusted(contrast, rows), contrast.unit)
+        return pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
+    except Exception as error:  # one family that fails leaves its own row
+        kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
+        return as_table(benchmark, [_failed(contrast.family, error, *kind) for kind in kinds])
 
 
 def as_table(benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison]) -> pl.DataFrame:
@@ -50,31 +63,34 @@ def as_table(benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison]) ->
     return pl.DataFrame(values, schema=COMPARISON, orient="row")
 
 
-def adjusted(contrast: Contrast, rows: Iterable[Comparison]) -> Iterator[Comparison]:
-    """Yield the rows with p adjusted within their family and a verdict at 0.05; as they are without a correction."""
-    if contrast.correction is None:
-        yield from rows
-        return
-    families: dict[tuple[object, ...], list[Comparison]] = {}
-    for row in rows:
-        families.setdefault(tuple(getattr(row, name) for name in contrast.within), []).append(row)
-    for own in families.values():
-        for row, p in zip(own, _ADJUST[contrast.correction]([each.p for each in own]), strict=True):
-            verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
-            yield replace(row, p_adjusted=p, verdict=verdict)
+def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with p adjusted within their family and a verdict at 0.05; as they are without a correction."""
+    if contrast.correction is None or rows.is_empty():
+        return rows
+    p = np.full(rows.height, np.nan)
+    places = rows.select(*contrast.within, _place=pl.int_range(pl.len()), _p="p")
+    for own in places.partition_by(*contrast.within, maintain_order=True):
+        found = _ADJUST[contrast.correction](own["_p"].to_list())
+        p[own["_place"].to_numpy()] = [np.nan if each is None else each for each in found]
+    verdict = np.where(p < LEVEL, "significant", "not_significant").astype(object)
+    low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
+    for measure, half_width in contrast.rope.items():
+        own_rows = (rows["measure"] == measure).to_numpy()
+        verdict[own_rows] = verdicts(low[own_rows], high[own_rows], half_width, p[own_rows] < LEVEL)
+        verdict[own_rows & np.isnan(low)] = None
+    verdict[np.isnan(p)] = None
+    return rows.with_columns(
+        p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None),
+        verdict=pl.Series(verdict.tolist(), dtype=pl.String),
+    )
 
 
-def not_compared(
-    contrast: Contrast, groups: Iterable[Group], rows: Iterable[Comparison]
-) -> Iterator[Comparison]:
+def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:
     """Yield a row with the reason for each model that lacks answers and was compared with no other."""
     if not contrast.between_models:
         return
-    named = {
-        (row.dataset, row.source, row.task, row.condition, row.scoring, model)
-        for row in rows
-        for model in (row.a, row.b)
-    }
+    where = ("dataset", "source", "task", "condition", "scoring")
+    named = {place for side in ("a", "b") for place in rows.select(*where, side).unique().iter_rows()}
     for group in groups:
         place = (group.dataset, group.source, group.task, group.condition, group.scoring)
         wanted = not contrast.under or group.condition in contrast.under
@@ -87,12 +103,16 @@ def not_compared(
         )  # fmt: skip
 
 
-def without_few(row: Comparison, unit: str = "items") -> Comparison:
-    """Return the row without its verdict where it rests on too few items or models for any; p stays."""
-    why = exact.few_models(row.n) if unit == "models" else exact.few_items(row.n)
-    if why is None or row.verdict not in VERDICTS:
-        return row
-    return replace(row, verdict=None, status=why if row.status == "ok" else row.status)
+def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
+    """Return the rows without a verdict where it rests on too few items or models for any; p stays."""
+    of = exact.few_models if unit == "models" else exact.few_items
+    known = rows["n"].unique().to_list()
+    why = pl.col("n").replace_strict(known, [of(n) for n in known], return_dtype=pl.String)
+    few = pl.col("verdict").is_in(VERDICTS) & why.is_not_null()
+    return rows.with_columns(
+        verdict=pl.when(~few.fill_null(False)).then("verdict"),
+        status=pl.when(few & (pl.col("status") == "ok")).then(why).otherwise("status"),
+    )
 
 
 def table(

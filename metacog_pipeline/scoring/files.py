@@ -22,6 +22,7 @@ from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.planning import identities
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import comparisons as comparing
+from metacog_pipeline.scoring import kept_pairs
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
@@ -43,10 +44,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Comparisons and tables of all models: rows by file, and what could not be computed, one line each."""
+    """Comparisons and tables of all models: rows by file, what could not be computed, one line each, and how many pairs of
+    models were computed, and how many read."""
 
     rows: dict[str, int]
     failures: tuple[str, ...]
+    pairs_computed: int = 0
+    pairs_read: int = 0
 
 
 # --- where ------------------------------------------------------------------------------------------------------------
@@ -216,7 +220,8 @@ def compare(benchmark: Bound) -> Compared:
         for name in names:
             table_path(benchmark, name).unlink(missing_ok=True)
         return Compared(dict.fromkeys(names, 0), ())
-    mark = _digest([comparing.VERSION, _made_of(benchmark, [scored_path(each) for each in present])])
+    rules = [comparing.VERSION, *([each.family, each.version] for each in benchmark.contrasts)]
+    mark = _digest([rules, _made_of(benchmark, [scored_path(each) for each in present])])
     paths = {name: table_path(benchmark, name) for name in names}
     if all(mark_of(path) == mark for path in paths.values()):
         kept = {name: read_frame(path) for name, path in paths.items()}
@@ -235,7 +240,12 @@ def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Comp
         pl.concat(judged) if judged else None,
         pl.concat([read_frame(path) for path in pooled]) if pooled else pl.DataFrame(),
     )
-    tests = comparisons(benchmark, groups)
+    made_from = {
+        name: _made_of(benchmark, [scored_path(each) for each in present if each.spec.name == name])
+        for name in dict.fromkeys(each.spec.name for each in present)
+    }
+    kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
+    tests = comparisons(benchmark, groups, kept)
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     for each in benchmark.tables:
@@ -244,7 +254,8 @@ def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Comp
     for name, frame in made.items():
         # What failed is not taken for current, so that the next run tries it again.
         write_frame(frame, table_path(benchmark, name), "" if failures else mark)
-    return Compared({name: frame.height for name, frame in made.items()}, tuple(failures))
+    rows = {name: frame.height for name, frame in made.items()}
+    return Compared(rows, tuple(failures), kept.computed, kept.read)
 
 
 def marks(benchmark: Bound) -> list[str | None]:

@@ -6,9 +6,8 @@ never meet measured ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -141,17 +140,23 @@ def _shared(first: Tiers, second: Tiers) -> tuple[Tiers, Tiers] | None:
     return {name: a for name, (a, _) in kept.items()}, {name: b for name, (_, b) in kept.items()}
 
 
-def _between_models(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+def _between_models(
+    benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
+) -> Iterator[Comparison]:
     for world in worlds(groups):
-        rows: dict[str, list[Comparison]] = {name: [] for name in HEADLINES}
-        for (one, first), (two, second) in combinations(world.free.items(), 2):
-            shared = _shared(finished(first), finished(second))
-            own, other = map(headlines, shared) if shared else (_scored(first), _scored(second))
-            for name in HEADLINES:
-                if name in own and name in other:
-                    base = world.base("models_paired", name, condition=FREE, a=one, b=two)
-                    rows[name].append(difference(base, own[name], other[name]))
-        yield from (row for own_rows in rows.values() for row in own_rows)
+        free = world.free
+        for one, two in wanted:
+            if one in free and two in free:
+                yield from _of_two(world, free[one], free[two])
+
+
+def _of_two(world: World, first: Group, second: Group) -> Iterator[Comparison]:
+    shared = _shared(finished(first), finished(second))
+    own, other = map(headlines, shared) if shared else (_scored(first), _scored(second))
+    for name in HEADLINES:
+        if name in own and name in other:
+            base = world.base("models_paired", name, condition=FREE, a=first.model, b=second.model)
+            yield difference(base, own[name], other[name])
 
 
 def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -245,7 +250,7 @@ def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,),
+        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True,
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(

@@ -17,7 +17,7 @@ meet measured ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -62,10 +62,12 @@ def _base(family: str, a: Group, b: Group, **held: Any) -> Comparison:
     return Comparison(family, "", *names, dataset=a.dataset, source=a.source, **held)
 
 
-def between_models(groups: Sequence[Group]) -> Iterator[Pairs]:
-    """Yield the pairs of models of each data set and condition."""
+def between_models(groups: Sequence[Group], wanted: Collection[tuple[str, str]]) -> Iterator[Pairs]:
+    """Yield the wanted pairs of models of each data set and condition."""
     for own in _together(groups, "dataset", "condition", whole=False):
-        yield [(_base("models_paired", a, b, condition=a.condition), a, b) for a, b in combinations(own, 2)]
+        named = {group.model: group for group in own}
+        both = [(named[a], named[b]) for a, b in wanted if a in named and b in named]
+        yield [(_base("models_paired", a, b, condition=a.condition), a, b) for a, b in both]
 
 
 def between_languages(groups: Sequence[Group]) -> Iterator[Pairs]:
@@ -86,9 +88,9 @@ def twice_or_once(groups: Sequence[Group]) -> Iterator[Pairs]:
         ]
 
 
-def _contrast(family: str, pairs: Callable[[Sequence[Group]], Iterator[Pairs]], words: str) -> Contrast:
-    def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for own in pairs(groups):
+def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) -> Contrast:
+    def compute(benchmark: Any, groups: Sequence[Group], *wanted: Any) -> Iterator[Comparison]:
+        for own in pairs(groups, *wanted):
             for base, a, b in own:
                 yield from _with_lost(compared(base, a, b), a, b)
 
@@ -99,7 +101,8 @@ def _contrast(family: str, pairs: Callable[[Sequence[Group]], Iterator[Pairs]], 
         if family == "languages_paired"
         else (*held, "family", "measure")
     )
-    return Contrast(family, compute, "holm", within, words=words, between_models=family == "models_paired")
+    models = family == "models_paired"
+    return Contrast(family, compute, "holm", within, words=words, between_models=models, pairs=models)
 
 
 def _with_lost(rows: Iterable[Comparison], a: Group, b: Group) -> Iterator[Comparison]:

@@ -1,0 +1,136 @@
+"""Results of pairs are kept by what they were computed from: a model more costs its own pairs, and no number changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.benchmark.contract import Comparison, Contrast
+from metacog_pipeline.scoring import comparisons as comparing
+from metacog_pipeline.scoring.kept_pairs import Kept
+from metacog_pipeline.scoring.schemas import COMPARISON
+
+
+class Study:
+    """Models with one number each, and the pairs whose difference was asked for."""
+
+    def __init__(self, folder: Path, **values: float) -> None:
+        self.folder, self.values, self.asked = folder, values, []
+        self.failing: set[str] = set()
+
+    def compute(self, benchmark: Any, groups: Any, pairs: list[tuple[str, str]]) -> Iterator[Comparison]:
+        self.asked += pairs
+        there = {group.model for group in groups}
+        for a, b in pairs:
+            assert {a, b} <= there
+            if {a, b} & self.failing:
+                raise ZeroDivisionError(a)
+            if "mute" in (a, b):
+                continue
+            gap = self.values[a] - self.values[b]
+            for measure in ("later", "earlier"):
+                p = min(1.0, 0.001 / abs(gap) if gap else 1.0)
+                yield Comparison("pairs", measure, a, b, dataset="d", source="s", value=gap, p=p, n=40)
+
+    def tests(self, kept: Kept | None) -> pl.DataFrame:
+        contrast = Contrast("pairs", self.compute, within=("measure",), pairs=True)
+        bench: Any = SimpleNamespace(name="bench", contrasts=(contrast,))
+        groups: Any = [SimpleNamespace(model=name, dataset="d", source="s") for name in self.values]
+        self.asked.clear()
+        return comparing.comparisons(bench, groups, kept)
+
+    def kept(self) -> Kept:
+        return Kept(self.folder, {name: f"{name} {value}" for name, value in self.values.items()})
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return Study(tmp_path, **{f"m{place}": place * place / 7 for place in range(5)})
+
+
+def written(frame: pl.DataFrame) -> bytes:
+    file = BytesIO()
+    frame.rechunk().write_parquet(file)
+    return file.getvalue()
+
+
+def test_a_model_more_costs_its_own_pairs_and_the_table_is_that_of_all_computed_anew(study: Study) -> None:
+    first = study.kept()
+    study.tests(first)
+    assert (first.computed, first.read) == (10, 0)
+    study.values["between"] = 0.3
+    second = study.kept()
+    found = study.tests(second)
+    assert (second.computed, second.read) == (5, 10)
+    assert len(study.asked) == 5 and all("between" in pair for pair in study.asked)
+    assert written(found) == written(study.tests(None)) and found.schema == COMPARISON
+    assert len(study.asked) == 15
+
+
+def test_the_correction_counts_kept_and_new_pairs(study: Study) -> None:
+    alone = study.tests(study.kept()).filter(a="m3", b="m4", measure="later")["p_adjusted"][0]
+    study.values["between"] = 0.3
+    assert study.tests(study.kept()).filter(a="m3", b="m4", measure="later")["p_adjusted"][0] > alone
+
+
+def test_a_model_that_changed_costs_its_own_pairs(study: Study) -> None:
+    study.tests(study.kept())
+    study.values["m2"] = 9.0
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 4
+
+
+def test_a_model_that_went_takes_its_pairs_with_it(study: Study) -> None:
+    study.tests(study.kept())
+    del study.values["m2"]
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 0
+
+
+def test_a_pair_without_rows_is_not_computed_again(study: Study) -> None:
+    study.values["mute"] = 1.0
+    study.tests(study.kept())
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 0
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "text", "a number", "another study", "other columns"])
+def test_what_was_damaged_or_comes_from_elsewhere_is_computed_anew(study: Study, harm: str) -> None:
+    whole = study.tests(study.kept())
+    path = study.folder / "bench" / "pairs.parquet"
+    if harm == "cut":
+        path.write_bytes(path.read_bytes()[:-100])
+    elif harm in ("empty", "text"):
+        path.write_text("" if harm == "empty" else "model,p\n")
+    elif harm == "a number":
+        mark = pl.read_parquet_metadata(path)
+        changed = pl.read_parquet(path).with_columns(p=pl.lit(0.001))
+        changed.write_parquet(path, metadata=mark)
+    elif harm == "other columns":
+        pl.DataFrame({"p": [0.1]}).write_parquet(path, metadata=pl.read_parquet_metadata(path))
+    else:
+        other = Study(study.folder, **{name: value + 1 / 3 for name, value in study.values.items()})
+        other.tests(other.kept())
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(whole) and kept.computed == 10
+    again = study.kept()
+    study.tests(again)
+    assert again.computed == 0
+
+
+def test_a_pair_that_fails_leaves_its_own_row_and_is_tried_again(study: Study) -> None:
+    study.failing = {"m2"}
+    found = study.tests(study.kept())
+    failed = found.filter(pl.col("status") != "ok")
+    assert failed.height == 4 and failed["status"].str.starts_with("failed: ZeroDivisionError").all()
+    assert all("m2" in (row["a"], row["b"]) for row in failed.iter_rows(named=True))
+    assert comparing.failures_in(found)
+    study.failing = set()
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 4
