@@ -3,7 +3,9 @@
 A benchmark declares its settings in the study file, its items and how they are made, the calls an item takes, how a
 reply is read, what is measured and what is compared. From these the pipeline makes the assets, asks, keeps answers,
 scores, and fills the tables, the boards and the report. An installed package registers its class under the entry-point
-group ``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds the class to what is written here.
+group ``metacog.benchmarks``; no other file names it. ``check_benchmark`` holds the class to what is written here. Where
+its module has ``PARTS`` = {"Settings": "module:Name", "board": "module:NAME"}, a study file is validated and a board
+printed without importing the class.
 
 :class:`Benchmark` is below; the classes it declares things with are in ``declarations`` and ``display`` and can be
 imported from here.

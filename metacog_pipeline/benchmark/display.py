@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
-from metacog_pipeline.benchmark.declarations import Comparison
+    from metacog_pipeline.benchmark.declarations import Comparison
 
 
 @dataclass(frozen=True, slots=True)

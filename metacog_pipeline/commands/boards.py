@@ -10,9 +10,6 @@ import click
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
-from metacog_pipeline.leaderboard.dictionary import saved_queries
-from metacog_pipeline.leaderboard.export import export_query
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
@@ -72,9 +69,13 @@ def sql(
     """
     home = load_study(study_file).home.path
     if dictionary:
+        from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
+
         click.echo(data_dictionary(home), nl=False)
         return
     if saved is not None:
+        from metacog_pipeline.leaderboard.dictionary import saved_queries
+
         known = saved_queries()
         if saved not in known:
             raise StudyError(f'--saved: "{saved}" is not known; there are: {", ".join(sorted(known))}')
@@ -87,6 +88,8 @@ def sql(
     if not query.strip():
         raise StudyError("query: empty; give one SELECT as an argument or on standard input")
     if output is not None:
+        from metacog_pipeline.leaderboard.export import export_query
+
         click.echo(f"{export_query(home, query, output)} rows: {output}")
         return
     click.echo(render(run_query(home, query), form), nl=False)

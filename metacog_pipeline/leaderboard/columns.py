@@ -8,5 +8,5 @@ from metacog_pipeline.benchmark.display import PLAIN, Board
 
 def board_of(benchmark: str) -> Board:
     """Return how ``benchmark`` is printed; a plain board for one whose package is not installed any more."""
-    found: Board = registry.load(benchmark).board if benchmark in registry.names() else PLAIN
+    found: Board = registry.part(benchmark, "board") if benchmark in registry.names() else PLAIN
     return found

@@ -16,6 +16,7 @@ from metacog_pipeline.files import replacing
 
 LEADERBOARD = "leaderboard.duckdb"
 TEXTS = "transcripts.duckdb"
+OFFICIAL = "leaderboard_official"  # the table no SQL file makes and every rebuild carries over
 _LOCK_WAIT_S = 60.0
 
 

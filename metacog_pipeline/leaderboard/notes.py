@@ -14,9 +14,10 @@ from metacog_pipeline.leaderboard.read import question_sets, read_table
 
 def notes(home: Path, benchmark: str | None = None) -> str:
     """Return the notes below the board of ``benchmark``, or of all."""
+    found = question_sets(home, benchmark)
     lines = [
-        *_question_sets(home, benchmark),
-        *_own(home, benchmark),
+        *_question_sets(found),
+        *_own(home, [name for name, _ in found]),
         *_progress(home, benchmark),
     ]
     return "\n".join(lines) + "\n" if lines else ""
@@ -26,22 +27,20 @@ def _only(benchmark: str | None) -> str:
     return "" if benchmark is None else f" where benchmark = {text(benchmark)}"
 
 
-def _question_sets(home: Path, benchmark: str | None) -> Iterator[str]:
-    found = question_sets(home, benchmark)
+def _question_sets(found: Sequence[tuple[str, str]]) -> Iterator[str]:
     several = len({name for name, _ in found}) > 1
     for name, dataset in found:
         whose = f" of {name}" if several else ""
         yield one_line(f"Question set{whose}: {dataset}{board_of(name).about.get(dataset, '')}")
 
 
-def _own(home: Path, benchmark: str | None) -> Iterator[str]:
+def _own(home: Path, benchmarks: Sequence[str]) -> Iterator[str]:
     """Yield the lines a benchmark adds of its own, of each that stands on the board."""
 
     def read(sql: str) -> Sequence[tuple[Any, ...]]:
         return read_table(home, sql).rows
 
-    names = dict.fromkeys(name for name, _ in question_sets(home, benchmark))
-    for name in names:
+    for name in dict.fromkeys(benchmarks):
         own = board_of(name).notes
         try:
             yield from own(read) if own is not None else ()

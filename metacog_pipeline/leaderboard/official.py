@@ -9,13 +9,13 @@ import duckdb
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.database import (
     LEADERBOARD,
+    OFFICIAL,
     attach,
     building,
     new_database,
     open_database,
     text,
 )
-from metacog_pipeline.leaderboard.snapshot import OFFICIAL
 
 _NAMED = 3
 

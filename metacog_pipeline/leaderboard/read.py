@@ -8,16 +8,17 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
-import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import FOLDERS
-from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS, attach, open_database, text
-from metacog_pipeline.leaderboard.snapshot import OFFICIAL
+from metacog_pipeline.leaderboard.database import LEADERBOARD, OFFICIAL, TEXTS, attach, open_database, text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
 T = TypeVar("T")
@@ -90,7 +91,11 @@ def query_table(home: Path, sql: str) -> pa.Table:
 
     def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
         relation = connection.sql(statement)
-        return pa.table({}) if relation is None else relation.to_arrow_table()
+        if relation is None:
+            import pyarrow as pa
+
+            return pa.table({})
+        return relation.to_arrow_table()
 
     return _queried(home, sql, table)
 

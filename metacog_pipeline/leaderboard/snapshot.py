@@ -13,14 +13,12 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.leaderboard.database import attach, open_database, text
+from metacog_pipeline.leaderboard.database import OFFICIAL, attach, open_database, text
 from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.leaderboard.models import Project, SqlModel
 
 #: Raised when a file of another make cannot be built on.
 FORMAT = "2"
-#: The table no SQL file makes and every rebuild carries over.
-OFFICIAL = "leaderboard_official"
 LENGTH = 12
 _COMMENTS = {
     "snapshot": "One row: the build. Its id is told wherever numbers leave the file.",

@@ -20,9 +20,8 @@ from metacog_pipeline.stats._arrays import Floats, floats, whole
 
 _WIDEST = 50.0  # beyond, the range of normals has a tail below 1e-250
 _STEP = 0.025
-# Nodes of the two quadratures: over the smallest of k normals, and over the standard deviation.
-_Z_NODES, _Z_WEIGHTS = np.polynomial.legendre.leggauss(160)
-_S_NODES, _S_WEIGHTS = np.polynomial.legendre.leggauss(256)
+# Numbers of nodes of the two quadratures: over the smallest of k normals, and over the standard deviation.
+_Z_NODES, _S_NODES = 160, 256
 _NEGLIGIBLE = 1e-16
 
 
@@ -59,14 +58,22 @@ def studentized_range_sf(q: ArrayLike, k: int, df: int) -> Floats:
     low = 0.5 * (np.log(least) - np.log(df + values**2 / 2))
     high = 0.5 * (np.log(most) - np.log(df))
     half = (high - low)[:, None] / 2
-    u = low[:, None] + half * (_S_NODES + 1)
+    nodes, weights = _legendre(_S_NODES)
+    u = low[:, None] + half * (nodes + 1)
     x = df * np.exp(2 * u)
     log_density = np.log(2.0) + df / 2 * np.log(x / 2) - x / 2 - gammaln(df / 2)
     w = values[:, None] * np.exp(u)
     log_tail = np.where(w < _WIDEST, tail(np.minimum(w, _WIDEST)), -np.inf)
-    result: Floats = np.clip((half * _S_WEIGHTS * np.exp(log_density + log_tail)).sum(axis=1), 0.0, 1.0)
+    result: Floats = np.clip((half * weights * np.exp(log_density + log_tail)).sum(axis=1), 0.0, 1.0)
     result[values == 0] = 1.0
     return result
+
+
+@lru_cache(maxsize=2)
+def _legendre(n: int) -> tuple[Floats, Floats]:
+    """Return the nodes and weights of a quadrature, made at the first use: they take longer than all other imports."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return nodes, weights
 
 
 @lru_cache(maxsize=64)
@@ -78,10 +85,11 @@ def _range_log_sf(k: int) -> CubicSpline:
     w = np.arange(0.0, _WIDEST + _STEP, _STEP)[:, None]
     lowest, highest = -9.5 - w / 2, 8.0
     half = (highest - lowest) / 2
-    z = lowest + half * (_Z_NODES + 1)
+    nodes, weights = _legendre(_Z_NODES)
+    z = lowest + half * (nodes + 1)
     log_a = log_ndtr(-z)
     share = np.minimum(np.exp(log_ndtr(-z - w) - log_a), 1 - 1e-16)
     log_rest = (k - 1) * np.log1p(-share)
     density = k * np.exp(-z * z / 2 + (k - 1) * log_a) / np.sqrt(2 * np.pi)
-    tail = (half * _Z_WEIGHTS * density * -np.expm1(log_rest)).sum(axis=1)
+    tail = (half * weights * density * -np.expm1(log_rest)).sum(axis=1)
     return CubicSpline(w[:, 0], np.log(np.clip(tail, 1e-300, 1.0)))

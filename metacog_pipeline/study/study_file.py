@@ -142,7 +142,7 @@ def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
     found: dict[str, Settings] = {}
     for name, table in tables.items():
         try:
-            settings: type[Settings] = registry.load(name).Settings
+            settings: type[Settings] = registry.part(name, "Settings")
         except StudyError as error:
             raise StudyError(f"{shown}: benchmarks.{name}: {error}") from None
         try:

@@ -1,12 +1,16 @@
 """The list of commands is quick: no command is imported to print it, and it says what there is."""
 
+import json
 import subprocess
 import sys
+from importlib import import_module
 
 import click
 import pytest
 
+from metacog_pipeline import registry
 from metacog_pipeline.cli import COMMANDS, cli
+from metacog_pipeline.errors import StudyError
 
 HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
 
@@ -33,3 +37,89 @@ def test_every_listed_command_is_there_under_its_name(name):
 
 def test_a_command_there_is_not_is_none():
     assert cli.get_command(click.Context(cli), "xylophone") is None
+
+
+#: All of our own that printing a board may import.
+FOR_A_BOARD = (
+    *(
+        "cli",
+        "columns",
+        "commands",
+        "commands.boards",
+        "commands.options",
+        "commands.prompting",
+        "errors",
+        "files",
+        "home",
+        "registry",
+    ),
+    *("study", "study.sections", "study.study_file", "benchmark", "benchmark.display", "benchmarks"),
+    *("llm", "llm.local", "llm.local.weights", "llm.provider_keys", "llm.spec"),
+    *(
+        "leaderboard",
+        *(f"leaderboard.{each}" for each in ("columns", "database", "notes", "output", "printing", "read")),
+    ),
+)
+TOO_MUCH = ("dagster", "scipy", "numpy", "polars", "pyarrow", "httpx", "aiohttp", "torch", "ray")
+STUDY = """
+[study]
+name = "t"
+[[models]]
+name = "sim"
+provider = "simulated"
+[benchmarks.medley]
+[benchmarks.metacogbench]
+[benchmarks.metamedqa]
+[benchmarks.selfknowledge]
+[benchmarks.signaldetection]
+"""
+
+
+def loaded_by(code):
+    code += "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    loaded = loaded_by(
+        "from pathlib import Path\n"
+        "import metacog_pipeline.cli, metacog_pipeline.commands.boards\n"
+        "from metacog_pipeline.leaderboard.columns import board_of\n"
+        f"study = metacog_pipeline.commands.boards.load_study(Path({str(file)!r}))\n"
+        "assert len(study.enabled) == 5 and all(board_of(name).legend for name in study.enabled)"
+    )
+    assert not set(TOO_MUCH) & set(loaded)
+    own = {name.partition(".")[2] for name in loaded if name.startswith("metacog_pipeline.")}
+    for name in registry.names():
+        own -= {f"benchmarks.{name}", f"benchmarks.{name}.settings", f"benchmarks.{name}.board"}
+    assert own <= set(FOR_A_BOARD)
+
+
+def test_a_package_of_a_benchmark_that_names_no_parts_is_loaded_whole(monkeypatch):
+    from importlib.metadata import EntryPoint
+    from types import ModuleType, SimpleNamespace
+
+    package = ModuleType("somebody_elses")
+    package.Theirs = SimpleNamespace(Settings="settings", board="board")  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "somebody_elses", package)
+    entry = EntryPoint("theirs", "somebody_elses:Theirs", registry.GROUP)
+    monkeypatch.setattr(registry, "_found", lambda group=registry.GROUP: {"theirs": entry})
+    registry.load.cache_clear()
+    assert registry.part("theirs", "Settings") == "settings"
+    package.PARTS = {"board": "somebody_elses:lost"}  # type: ignore[attr-defined]
+    with pytest.raises(StudyError, match=r"benchmark theirs .* cannot be imported"):
+        registry.part("theirs", "board")
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_the_parts_a_package_names_are_those_of_its_class(name):
+    found = registry.load(name)
+    assert registry.part(name, "Settings") is found.Settings
+    assert registry.part(name, "board") is found.board
+    package = import_module(found.__module__.rpartition(".")[0])
+    assert getattr(package, found.__name__) is found
+    assert not hasattr(package, "nothing_of_the_kind")

@@ -11,8 +11,10 @@ import duckdb
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard import build, publish_official, run_query
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.official import publish_official
+from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import MakeHome, write_model, write_study
 

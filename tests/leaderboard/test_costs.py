@@ -10,7 +10,8 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Usage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 
 ROOT = Path(__file__).resolve().parents[2]

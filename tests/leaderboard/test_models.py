@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.dictionary import undescribed
 from metacog_pipeline.leaderboard.glossary import terms
 from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.read import run_query
 from tests.leaderboard.conftest import MakeHome
 
 FOLDER = Path(__file__).parents[2] / "dbt_like_sql"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.leaderboard import build, run_query
-from metacog_pipeline.leaderboard.read import query_table
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import query_table, run_query
 from tests.leaderboard.conftest import MakeHome
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "frozen"))

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard import FORMATS, Rows, render, render_board
+from metacog_pipeline.leaderboard.output import FORMATS, render
+from metacog_pipeline.leaderboard.printing import render_board
+from metacog_pipeline.leaderboard.read import Rows
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
-from metacog_pipeline.leaderboard import board, build, connect, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import board, connect, run_query
 
 MakeHome = Callable[..., Path]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
 from tests.homes import write

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import MakeHome, write_study
 

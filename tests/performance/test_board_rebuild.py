@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.leaderboard import build, run_query
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 
 pytestmark = pytest.mark.bench

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
 pytestmark = pytest.mark.bench

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from tests import homes
 
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.confidence import reliability_line, roc_line
 from metacog_pipeline.report.figures import Point, lines
 from metacog_pipeline.report.page import build_report

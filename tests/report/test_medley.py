@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.maps import heat_map, plane
 from metacog_pipeline.report.page import build_report

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from metacog_pipeline.leaderboard import build
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.page import build_report
 from tests import homes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metacog_pipeline.benchmark.contract import Board, Column
+from metacog_pipeline.benchmark.display import Board, Column
 
 BOARD = Board(
     columns=(

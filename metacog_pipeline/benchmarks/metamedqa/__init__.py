@@ -4,146 +4,25 @@ Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel: "Large Languag
 for reliable medical reasoning", Nature Communications 16:642 (2025). doi:10.1038/s41467-024-55628-6.
 Reproduces Table 3 (accuracy by confidence) and Table 4 (prompt conditions).
 
-Read in this order: the class below, ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in which calls),
-``parsing`` (what a reply says), ``measures``, ``contrasts`` (between models and conditions). ``simulated`` answers instead
-of a model, ``importing`` reads answers collected elsewhere, ``construction`` builds the set from its sources.
+Read in this order: ``benchmark`` (the class), ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in
+which calls), ``parsing`` (what a reply says), ``measures``, ``contrasts`` (between models and conditions).
+``simulated`` answers instead of a model, ``importing`` reads answers collected elsewhere, ``construction`` builds the
+set from its sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
-import polars as pl
+from metacog_pipeline import registry
 
-from metacog_pipeline.benchmark.contract import Benchmark, Calls, Chat, Condition, Paper, Stage, Step
-from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.metamedqa import settings as settings_of
-from metacog_pipeline.benchmarks.metamedqa.asking import MODES, ask_item, steps
-from metacog_pipeline.benchmarks.metamedqa.board import BOARD
-from metacog_pipeline.benchmarks.metamedqa.construction.build import limit_items
-from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED, Dataset
-from metacog_pipeline.benchmarks.metamedqa.construction.steps import STEPS
-from metacog_pipeline.benchmarks.metamedqa.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
-from metacog_pipeline.benchmarks.metamedqa.items import NAME
-from metacog_pipeline.benchmarks.metamedqa.items import Item as Question
-from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_ALTERNATIVES, N_LEVELS, F, coded
-from metacog_pipeline.benchmarks.metamedqa.parsing import response
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
-from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
-from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
-from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.stats import resampling
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.metamedqa.benchmark import MetaMedQA as MetaMedQA
 
-
-class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
-    """Six options each: four listed answers, none of the above, and "I don't know or cannot answer"."""
-
-    name, title = NAME, "MetaMedQA"
-    paper = Paper(
-        title="Large Language Models lack essential metacognition for reliable medical reasoning",
-        authors="Griot, Hemptinne, Vanderdonckt, Yuksel",
-        year=2025,
-        where="Nature Communications 16:642",
-        url="https://doi.org/10.1038/s41467-024-55628-6",
-    )
-    Settings, Item, Response = settings_of.Settings, Question, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
-    answer_modes = MODES
-    unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
-    sources = tuple(source.declared for source in SOURCES.values())
-    measures, contrasts, board, coded = MEASURES, CONTRASTS, BOARD, CODED
-    published, importer, monitored_under = PUBLISHED, IMPORTER, (BASELINE,)
-    trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
-    preview = ("item_id", "condition", "kind", "target", "answer", "confidence", "correct", "status")
-
-    def construction(self) -> tuple[Step, ...]:
-        """Return the steps from the sources to the items."""
-        return STEPS
-
-    def needed_sources(self) -> tuple[str, ...]:
-        """Return the names of all sources; none for a set that ships with the package or is the user's own."""
-        return tuple(SOURCES) if self.settings.dataset in FETCHED else ()
-
-    @property
-    def built(self) -> Sequence[Question]:
-        """The whole question set; raises SourceError before it is built."""
-        return super().items
-
-    @property
-    def items(self) -> Sequence[Question]:
-        """The items of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
-        return limit_items(self.built, self.settings.limit, self.context.seed)
-
-    @property
-    def files(self) -> tuple[Path, Dataset, Path | None]:
-        """Home, data set, and the folder of a custom one: where the files of the data set are."""
-        folder = self.settings.folder
-        return (
-            self.context.home,
-            self.settings.dataset,
-            None if folder is None else self.context.beside(folder),
-        )
-
-    @property
-    def wording(self) -> Wording:
-        """The words of the prompts; raises StudyError for an unreadable file."""
-        return words_of(self.context.study, self.settings.wording, load_wording)
-
-    def conditions(self) -> tuple[Condition, ...]:
-        """Return one arm per system message; raises StudyError for one without words."""
-        names = dict.fromkeys(self.wording.condition(name) for name in self.settings.conditions)
-        return tuple(Condition(name) for name in names)
-
-    def modes(self, spec: ModelSpec) -> tuple[str, ...]:
-        """Return the answer modes to try, best first; a bias needs the ids of the letters' tokens."""
-        if spec.answer_mode != "auto":
-            return (spec.answer_mode,)
-        if spec.provider == "simulated":
-            return ("text",)
-        return tuple(mode for mode in MODES if mode != "logit_bias" or spec.token_ids)
-
-    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the names of the calls one item takes."""
-        return steps(mode)
-
-    def worded_by(self, condition: str) -> Any:
-        """Return every text of a prompt that is not the item's."""
-        words = self.wording
-        return [words.instructions, words.confidence_request, words.system_message(condition)]
-
-    async def ask(self, item: Question, condition: str, chat: Chat) -> None:
-        """Ask letter and confidence of one item."""
-        await ask_item(item, condition, chat, self.wording)
-
-    def observer(self, parameters: ObserverSpec) -> SimulatedRespondent:
-        """Return the simulated observer with these parameters."""
-        return SimulatedRespondent(self.items, parameters)
-
-    def parse(self, item: Question, condition: str, calls: Calls) -> response.Response:
-        """Read letter and confidence, or why there is none."""
-        return response.read_response(item, calls)
-
-    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the responses with what is counted."""
-        return coded(responses)
-
-    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the responses with letter and confidence; the ratings 1 to 5 become 0 to 1.
-
-        An item has alternatives where one of A to D is right and the answer is no "I do not know" (see ``measures``).
-        """
-        chosen = (pl.col("_ordinary") == 1) & (pl.col("_letter") != F)
-        return responses.filter(status="ok").with_columns(
-            correct=pl.col("correct").cast(pl.Float64),
-            confidence=(pl.col("confidence") - 1) / (N_LEVELS - 1),
-            n_alternatives=pl.when(chosen).then(N_ALTERNATIVES).cast(pl.Int32),
-            response=pl.col("answer"),
-        )
-
-    def stream(self, *names: object) -> int:
-        """Return the seed of the random numbers that belong to ``names``."""
-        return resampling.stream(self.context.seed, [self.name, *names])
+#: Imported when asked for: a command that reads the study file or prints a board loads no statistics.
+PARTS = {
+    "MetaMedQA": f"{__name__}.benchmark:MetaMedQA",
+    "Settings": f"{__name__}.settings:Settings",
+    "board": f"{__name__}.board:BOARD",
+}
+__getattr__ = registry.lazily(__name__, "MetaMedQA", PARTS)

@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
-from metacog_pipeline.benchmarks.metamedqa.measures import E_SHARE_FLAG
+from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.stats import exact, paired
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.scoring import efficiency
@@ -30,7 +31,6 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, unavailable
 
 N_LEVELS = 5
 N_BOOT = 1000
-E_SHARE_FLAG = 0.20  # above this share of E the missing-answer recall says little (base rate 8.4 %)
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 MEDIA_ABSENT = "media_absent_but_answerable"
 E, F = 5, 6  # letters are counted as 1 to 6, 0 is none

@@ -4,7 +4,7 @@ Richard Servajean, Philippe Servajean: "Measuring the metacognition of AI" (2026
 Reproduces Table S1 (d′, meta-d′ and M-ratio of three models on three tasks) and Table S2 (criteria under three risk
 configurations).
 
-Start with :class:`SignalDetection`, which names everything: ``construction`` builds the three tasks from published
+Start with ``benchmark``, which names everything: ``construction`` builds the three tasks from published
 sentences, ``prompts`` and ``asking`` say how they are asked, ``parsing`` what a reply says, ``grid`` how responses are
 counted, ``measures`` and ``contrasts`` what is computed from the counts, ``published`` what the printed numbers come to
 when computed again. ``simulated`` answers instead of a model.
@@ -12,108 +12,17 @@ when computed again. ``simulated`` answers instead of a model.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING
 
-import polars as pl
+from metacog_pipeline import registry
 
-from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Step
-from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
-from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
-from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
-from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
-from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
-from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
-from metacog_pipeline.benchmarks.signaldetection.settings import Settings
-from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
-from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.stats import resampling
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.signaldetection.benchmark import SignalDetection as SignalDetection
 
-
-class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
-    """Two labels, a decision, a confidence; and the same decision when one of the errors is said to be costly."""
-
-    name = "signaldetection"
-    title = "Signal detection"
-    paper = Paper(
-        "Measuring the metacognition of AI", "Richard Servajean, Philippe Servajean", 2026, "arXiv:2603.29693",
-        "https://arxiv.org/abs/2603.29693",
-    )  # fmt: skip
-    Settings, Item, Response = Settings, Trial, parsing.Response
-    answer_modes = asking.MODES
-    unreadable = ("answer_unparsed", "confidence_unparsed", "refused")
-    grouped_by = ("task",)
-    sources = sources.declared()
-    measures = MEASURES
-    contrasts = CONTRASTS
-    published = published.PUBLISHED
-    board = board.BOARD
-    trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
-    preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
-
-    def construction(self) -> tuple[Step, ...]:
-        """Return the two steps: sources, items."""
-        return STEPS
-
-    def needed_sources(self) -> tuple[str, ...]:
-        """Return the sources of the study's tasks; none for the sample."""
-        return wanted(self.settings.tasks) if self.settings.dataset == "published" else ()
-
-    @cached_property
-    def wording(self) -> Wording:
-        """The words of the prompts; raises StudyError where a task or condition of the study has none."""
-        found = words_of(self.context.study, self.settings.wording, load_wording)
-        for task in self.settings.tasks:
-            for condition in self.settings.conditions:
-                found.text(task, condition)
-        return found
-
-    def conditions(self) -> tuple[Condition, ...]:
-        """Return the study's conditions; each asks every item."""
-        return tuple(Condition(name) for name in self.settings.conditions)
-
-    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
-        """Return the one call an item takes: decision and confidence in one object."""
-        return (asking.STEP,)
-
-    def worded_by(self, condition: str) -> Any:
-        """Return the texts of the condition."""
-        words = self.wording
-        return [
-            words.system,
-            words.ratings,
-            *(words.text(task, condition) for task in sorted(self.settings.tasks)),
-        ]
-
-    async def ask(self, item: Trial, condition: str, chat: Chat) -> None:
-        """Ask one call."""
-        await asking.ask(item, condition, chat, self.wording)
-
-    def observer(self, parameters: ObserverSpec) -> Respondent:
-        """Return an observer of known sensitivity, metacognitive efficiency and criteria."""
-        return SimulatedRespondent(self.items, parameters, self.wording)
-
-    def parse(self, item: Trial, condition: str, calls: Calls) -> parsing.Response:
-        """Read the one call; a confidence counts only where it was asked for."""
-        return parsing.read(item, calls.get(asking.STEP), self.wording.ratings if rated(condition) else None)
-
-    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the rated responses; k of K is the probability 0.5 + (k-1)/(2(K-1)) of two alternatives."""
-        steps = self.wording.ratings - 1
-        return responses.filter(status="ok", condition=CONFIDENCE).with_columns(
-            condition=pl.col("task") + f" {CONFIDENCE}",
-            response=pl.col("response").cast(pl.String),
-            correct=pl.col("correct").cast(pl.Float64),
-            confidence=0.5 + (pl.col("confidence") - 1) / (2 * steps),
-            n_alternatives=pl.lit(2, pl.Int32),
-        )
-
-    def stream(self, *names: object) -> int:
-        """Return the seed of the random numbers that belong to ``names``: the study's seed comes first."""
-        return resampling.stream(self.context.seed, *names)
-
-    def scored_by(self) -> Any:
-        """Return K, which the counts are made over."""
-        return self.wording.ratings
+#: Imported when asked for: a command that reads the study file or prints a board loads no statistics.
+PARTS = {
+    "SignalDetection": f"{__name__}.benchmark:SignalDetection",
+    "Settings": f"{__name__}.settings:Settings",
+    "board": f"{__name__}.board:BOARD",
+}
+__getattr__ = registry.lazily(__name__, "SignalDetection", PARTS)

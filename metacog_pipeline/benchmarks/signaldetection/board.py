@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from metacog_pipeline.benchmark.contract import Board, Column
+from metacog_pipeline.benchmark.display import Board, Column
 from metacog_pipeline.errors import one_line
 
 

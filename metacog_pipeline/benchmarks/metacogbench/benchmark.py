@@ -1,0 +1,161 @@
+"""The benchmark MetaCog-Bench: what it declares to the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import (
+    Benchmark,
+    Calls,
+    Chat,
+    Condition,
+    Paper,
+    Respondent,
+    Stage,
+    Step,
+    Table,
+)
+from metacog_pipeline.benchmark.wording import words_of
+from metacog_pipeline.benchmarks.metacogbench import asking, items, prompts
+from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
+from metacog_pipeline.benchmarks.metacogbench.board import BOARD
+from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
+from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS
+from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
+from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
+from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
+from metacog_pipeline.benchmarks.metacogbench.parsing import response
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
+from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, reliability
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, sensitivity
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+
+
+class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response]):
+    """The benchmark bound to one study."""
+
+    name = items.BENCHMARK
+    title = "MetaCog-Bench"
+    paper = Paper(
+        "MetaCog-Bench: A Process-Based Benchmark for Evaluating Metacognitive Monitoring and Control in Large "
+        "Language Models",
+        "anonymous",
+        2026,
+        "under review",
+        "https://openreview.net/forum?id=ayRu5RL4Hb",
+    )
+    Settings, Item, Response = settings_of.Settings, items.Item, response.Response
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "2"}
+    answer_modes = asking.MODES
+    unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
+    monitored_under = ("1b free",)
+    measures = (MEASURES,)
+    contrasts = CONTRASTS
+    tables = (
+        Table(
+            "sensitivity", SensitivityRow, sensitivity,
+            "One tier of a model under one setting of one threshold; what was read is not read again.",
+            ("dataset", "condition", "model", "tier", "threshold", "setting"),
+        ),
+        Table(
+            "reliability", ReliabilityBin, reliability,
+            "One bin of a reliability diagram: how often answers stated with about the same confidence are right.",
+            ("dataset", "condition", "model", "moment", "bin"),
+        ),
+        Table(
+            "lengths", LengthRate, lengths,
+            "A model's pass rate among replies of about the same length, or over all and at matched length.",
+            ("dataset", "condition", "model", "measure", "words"),
+        ),
+        Table(
+            "judges", Agreement, agreement,
+            "How far a judge and a rule agree on the same replies, of a model or of all.",
+            ("dataset", "source", "tier", "condition", "judge", "relation", "model", "rule"),
+        ),
+    )  # fmt: skip
+    judging = JUDGING
+    published = PUBLISHED
+    board = BOARD
+    trial_settings: ClassVar = {
+        "dataset": "metacog41",
+        "limit": 4,
+        "conditions": ["free", "json", "two_turn"],
+    }
+    preview = ("item_id", "tier", "condition", "passed", "bet", "pre", "answer", "status")
+
+    @cached_property
+    def wording(self) -> Wording:
+        """The words of the prompts; raises StudyError for a file that cannot be used."""
+        return words_of(self.context.study, self.settings.wording, load_wording)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The cues replies are read with; raises StudyError for a file that cannot be used."""
+        given = self.settings.lexicon
+        if given is None:
+            return shipped_lexicon()
+        path = self.context.beside(given)
+        if path.is_dir() and not any(path.glob("*.toml")) and not any(path.glob("*.json")):
+            raise StudyError(
+                f"lexicon {path}: a folder without a list of cues; give a TOML or JSON file, or a folder of them"
+            )
+        return words_of(self.context.study, given, load_lexicon)
+
+    def construction(self) -> tuple[Step, ...]:
+        """Return the one step."""
+        return STEPS
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the formats the study asks in, each with the tiers it is put to."""
+        return tuple(
+            Condition(name, lambda items, name=name: prompts.applicable(items, name))  # type: ignore[misc]
+            for name in self.settings.conditions
+        )
+
+    def modes(self, spec: ModelSpec) -> tuple[str, ...]:
+        """Return text, unless the model's row asks for a mode: the form of a reply is part of what is measured."""
+        return (spec.answer_mode,) if spec.answer_mode in asking.MODES else asking.MODES[:1]
+
+    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
+        """Return the calls every item takes at least; a second turn follows in 2b."""
+        return (prompts.TURN_1, prompts.TURN_2) if condition == prompts.TWO_TURN else (prompts.ANSWER,)
+
+    def worded_by(self, condition: str) -> str:
+        """Return the digests of the prompts' words and of the cues, so that answers are read again with other cues."""
+        return f"{self.wording.digest} {self.lexicon.digest}"
+
+    async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
+        """Ask one item: one call, or two turns in one conversation."""
+        _ = self.lexicon  # cues that cannot be used stop a study before a cent is spent
+        await asking.ask_item(item, condition, chat, self.wording)
+
+    def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
+        """Read one item's calls."""
+        return response.parse(item, condition, calls, self.lexicon)
+
+    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+        """Return the responses with what judges said of them; no score rests on it."""
+        return with_judgements(responses, judgements)
+
+    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
+        """Return the predictions of tier 1b: confidence is what was stated before answering."""
+        return responses.filter(tier="1b").with_columns(
+            condition=pl.lit("1b ") + pl.col("condition"),
+            correct=pl.col("passed").cast(pl.Float64),
+            confidence=pl.col("pre") / 100,
+            response=pl.col("answer"),
+            n_alternatives=pl.lit(None, pl.Int32),
+        )
+
+    def observer(self, parameters: ObserverSpec) -> Respondent:
+        """Return the simulated respondent with these parameters."""
+        return SimulatedRespondent(self.items, parameters, self.wording)
