@@ -18,6 +18,11 @@ proportions        means and shares of independent items: Wilson, SEM
 resampling         clusters as the unit of chance: draws, intervals, shares and ratios, pairs, p values
 calibration        the expected calibration error, Brier score, reliability
 auroc              area under the type-2 ROC curve
+trials             answers as counts with their resamples and folds: what the next four share
+selective          risk against coverage: AURC, its excess, the prediction-rejection ratio, the curve
+calibration_line   calibration in the large, calibration slope, the error over bins of equal mass
+recalibration      calibration error and Brier score after cross-fitted Platt and isotonic maps
+confidence_measures  all of these in one call
 agreement_many     Fleiss' kappa, Krippendorff's alpha, kappa of pairs
 anova              one-way ANOVA, Tukey-Kramer, Fisher's LSD
 studentized_range  the distribution behind Tukey-Kramer, for thousands of pairs at once

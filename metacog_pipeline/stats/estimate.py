@@ -12,6 +12,7 @@ ONE_LEVEL = "one confidence level"
 ALL_CORRECT = "all correct"
 ALL_WRONG = "all wrong"
 NO_WEIGHT = "no weight"
+PERFECT = "perfect separation"
 MOSTLY_UNDEFINED = "undefined in most resamples"
 
 

@@ -1,0 +1,219 @@
+"""Is confidence too high as a whole, and too extreme: calibration in the large, calibration slope, equal-mass error.
+
+Calibration in the large is mean confidence minus the share correct; above 0: over-confident. The slope is that of the
+logistic regression of correctness on the logit of confidence (Cox 1958, *Biometrika* 45; Van Calster et al. 2019, *BMC
+Medicine* 17): 1 where log odds are right up to a shift, below 1 where they are too extreme, 0 where confidence says
+nothing. Confidences are cut at `CLIP` and 1 - `CLIP`, since 0 and 1 have no logit. The equal-mass error, called
+adaptive (Nguyen & O'Connor 2015, EMNLP; Nixon et al. 2019, CVPR workshops): bins that hold the same number of answers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, stdtrit
+
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
+from metacog_pipeline.stats.estimate import (
+    NO_ITEMS,
+    OK,
+    ONE_LEVEL,
+    PERFECT,
+    SINGLE_ITEM,
+    Estimate,
+    unavailable,
+)
+from metacog_pipeline.stats.trials import Trials
+
+CLIP = 0.005  # half of a percent: the largest odds a whole percent below 1 can round to
+_STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
+
+
+def logistic(x: Floats, totals: Floats) -> tuple[Floats, Floats]:
+    """Return intercept and slope ``(B,)`` of the logistic regression of each row of totals ``(B, 2 L)`` on ``x`` ``(L,)``.
+
+    Newton's method with halved steps. Where answers are separated without an overlap, or one ``x`` alone is used, there
+    is no slope: NaN.
+
+    Examples
+    --------
+    >>> a, b = logistic(np.array([-1.0, 1.0]), np.array([[3.0, 1.0, 1.0, 3.0], [4.0, 0.0, 0.0, 4.0]]))
+    >>> b.round(4), np.log(3).round(4)
+    (array([1.0986,    nan]), np.float64(1.0986))
+    """
+    wrong, right = totals[:, 0::2], totals[:, 1::2]
+    n = wrong + right
+    some = ~_separated(x, wrong, right)
+    a = np.where(some, logit(np.where(some, ratio(right.sum(axis=1), n.sum(axis=1)), 0.5)), np.nan)
+    b = np.where(some, 0.0, np.nan)
+    rows = np.flatnonzero(some)
+    for _ in range(_STEPS):
+        if not len(rows):
+            return a, b
+        z = a[rows, None] + b[rows, None] * x
+        p = expit(z)
+        residual, weight = right[rows] - n[rows] * p, n[rows] * p * (1 - p)
+        g0, g1 = residual.sum(axis=1), residual @ x
+        h0, h1, h2 = weight.sum(axis=1), weight @ x, weight @ (x * x)
+        det = h0 * h2 - h1 * h1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.stack([(h2 * g0 - h1 * g1) / det, (h0 * g1 - h1 * g0) / det])
+        a[rows], b[rows] = _climbed(x, right[rows], n[rows], np.stack([a[rows], b[rows]]), step)
+        moved = np.abs(step).max(axis=0) > _NEAR * (1 + np.abs(b[rows]))
+        rows = rows[moved & np.isfinite(b[rows])]
+    a[rows], b[rows] = np.nan, np.nan
+    return a, b
+
+
+def _climbed(x: Floats, right: Floats, n: Floats, at: Floats, step: Floats) -> Floats:
+    """Return ``at`` + ``step`` ``(2, B)``, steps halved where the likelihood falls."""
+    start, size = _log_likelihood(x, right, n, at), np.ones(at.shape[1])
+    for _ in range(_HALVINGS):
+        falls = _log_likelihood(x, right, n, at + size * step) < start - 1e-9 * np.abs(start)
+        if not falls.any():
+            break
+        size[falls] /= 2
+    return at + size * step
+
+
+def _log_likelihood(x: Floats, right: Floats, n: Floats, at: Floats) -> Floats:
+    z = at[0][:, None] + at[1][:, None] * x
+    found: Floats = (right * z - n * np.logaddexp(0.0, z)).sum(axis=1)
+    return found
+
+
+def _separated(x: Floats, wrong: Floats, right: Floats) -> NDArray[np.bool_]:
+    """Whether no ``x`` of one kind lies beyond one of the other, shared edges aside; or one kind lacks."""
+    low_w, low_r = (np.where(each > 0, x, np.inf).min(axis=1, initial=np.inf) for each in (wrong, right))
+    high_w, high_r = (np.where(each > 0, x, -np.inf).max(axis=1, initial=-np.inf) for each in (wrong, right))
+    return np.asarray((high_w <= low_r) | (high_r <= low_w))
+
+
+def in_the_large(made: Trials) -> Estimate:
+    """Return mean confidence minus the share correct, -1..1; confidences are 0..1.
+
+    Interval: that of the difference of two estimates (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27), Wilson's
+    for the share and the mean's own, with their correlation over items; so it holds where few answers are wrong.
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.trials import trials
+    >>> found = in_the_large(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]))
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (0.0, -0.175, 0.378)
+    """
+    method, items = "mover of sem and wilson", made.patterns
+    if made.n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    one = np.ones(items.counts.shape[1])
+    stated, right = np.tile(np.repeat(made.grouped, 2), made.folds), np.tile([0.0, 1.0], len(one) // 2)
+    mean, share = resampling.ratio(items, stated, one), resampling.share(items, right, one)
+    if None in (mean.value, mean.low, mean.high, share.value, share.low, share.high):
+        value = float((stated - right) @ items.totals) / made.n
+        return Estimate(value, None, None, made.n, method, SINGLE_ITEM)
+    m, p = float(mean.value or 0.0), float(share.value or 0.0)
+    below, above = m - float(mean.low or 0.0), float(mean.high or 0.0) - m
+    under, over = p - float(share.low or 0.0), float(share.high or 0.0) - p
+    u, v = (items.matrix @ (each - centre) for each, centre in ((stated, m), (right, p)))
+    uu, uv, vv = (float(items.weights @ (x * y)) for x, y in ((u, u), (u, v), (v, v)))
+    r = uv / math.sqrt(uu * vv) if uu > 0 and vv > 0 else 0.0
+    k = made.n_items
+    low = m - p - math.sqrt(max(below**2 - 2 * r * below * over + over**2, 0.0))
+    high = m - p + math.sqrt(max(above**2 - 2 * r * above * under + under**2, 0.0))
+    sem = math.sqrt(max(uu - 2 * uv + vv, 0.0) * k / (k - 1)) / made.n
+    return Estimate(m - p, max(low, -1.0), min(high, 1.0), made.n, method, OK, sem)
+
+
+def slope(made: Trials) -> Estimate:
+    """Return the calibration slope; confidences are 0..1.
+
+    Interval: ± t standard errors, the sandwich's over items (Liang & Zeger 1986, *Biometrika* 73), t with one degree of
+    freedom less than items that hold an answer of the rarer kind.
+
+    Returns
+    -------
+    Estimate
+        Any number; 1 is best. Without a value, and with the status, where all answers are correct, all are wrong, one
+        confidence alone was used, or correct and wrong answers are separated without an overlap: the slope is infinite
+        then.
+
+    Examples
+    --------
+    >>> from metacog_pipeline.stats.trials import trials
+    >>> found = slope(trials([0.9, 0.9, 0.9, 0.6, 0.6, 0.6], [1, 1, 0, 1, 0, 0]))
+    >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
+    (0.774, -3.78, 5.33)
+    """
+    method = "logistic, sandwich, t"
+    if made.why_not is not None:
+        return unavailable(made.n, method, made.why_not)
+    totals = made.totals.astype(np.float64)
+    a, b = (float(each[0]) for each in logistic(_logit(made.stated), totals[None]))
+    if not math.isfinite(b):
+        cut = len(np.unique(_logit(made.stated))) == 1
+        return unavailable(made.n, method, ONE_LEVEL if cut else PERFECT)
+    if made.rarer < 2:
+        return Estimate(b, None, None, made.n, method, made.few or SINGLE_ITEM)
+    x = np.tile(np.repeat(_logit(made.grouped), 2), made.folds)
+    p = expit(a + b * x)
+    scores = (np.tile([0.0, 1.0], len(x) // 2) - p)[:, None] * np.column_stack([np.ones_like(x), x])
+    weight = made.patterns.totals * p * (1 - p)
+    bread = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ (x * x)]])
+    by_item = made.patterns.matrix @ scores
+    meat = (by_item * made.patterns.weights[:, None]).T @ by_item * made.n_items / (made.n_items - 1)
+    half = np.linalg.solve(bread, meat)
+    error = math.sqrt(max(float(np.linalg.solve(bread, half.T)[1, 1]), 0.0))
+    far = float(stdtrit(made.rarer - 1, 0.975)) * error
+    return Estimate(b, b - far, b + far, made.n, method, made.few or OK, error)
+
+
+def _logit(stated: Floats) -> Floats:
+    found: Floats = logit(np.clip(stated, CLIP, 1 - CLIP))
+    return found
+
+
+def mass_ece_statistic(stated: ArrayLike, bins: int = 10) -> resampling.Statistic:
+    """Return the function ``(B, 2 L) -> (B,)`` of the calibration error over bins of equal mass, 0..1.
+
+    The sorted answers are cut into ``bins`` parts of equal number. Equal confidences have no order: where a cut falls
+    among them, both sides get their share, wrong and correct alike. NaN for a row without answers.
+
+    Examples
+    --------
+    >>> mass_ece_statistic([0.5, 0.9], 2)(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 0.0, 0.0]]))
+    array([0.2, 0. ])
+    """
+    probability, bins = floats("stated", stated), whole("bins", bins, 1)
+
+    def statistic(totals: Floats) -> Floats:
+        n = totals[:, 0::2] + totals[:, 1::2]
+        full = n.sum(axis=1, keepdims=True)
+        mass = np.pad(np.cumsum(n, axis=1), ((0, 0), (1, 0))) / np.where(full > 0, full, 1.0)
+        gap = np.pad(np.cumsum(totals[:, 1::2] - n * probability, axis=1), ((0, 0), (1, 0)))
+        # One interpolation for all rows: row b lies between 2 b and 2 b + 1.
+        shift = 2.0 * np.arange(len(totals))[:, None]
+        at = np.interp((np.arange(bins + 1) / bins + shift).ravel(), (mass + shift).ravel(), gap.ravel())
+        return ratio(np.abs(np.diff(at.reshape(len(totals), bins + 1), axis=1)).sum(axis=1), full[:, 0])
+
+    return statistic
+
+
+def mass_ece(made: Trials, bins: int = 10) -> Estimate:
+    """Return the calibration error over bins of equal mass; interval of resampled items, moved back as that of the ECE is.
+
+    >>> from metacog_pipeline.stats.trials import trials
+    >>> round(mass_ece(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], stream=1), 2).value, 3)
+    0.1
+    """
+    method = f"ece, {bins} bins of equal mass, item bootstrap, recentred"
+    if made.n == 0:
+        return unavailable(0, method, NO_ITEMS)
+    value = float(mass_ece_statistic(made.stated, bins)(made.totals[None].astype(np.float64))[0])
+    if made.n_items < 2:
+        return Estimate(value, None, None, made.n, method, SINGLE_ITEM)
+    return resampling.from_draws(
+        value, mass_ece_statistic(made.grouped, bins)(made.draws), made.n, method, kind="recentred"
+    )

@@ -1,0 +1,117 @@
+"""How much of the miscalibration is only a scale: calibration error and Brier score after confidence is recalibrated.
+
+Two maps from confidence to probability. Platt (1999), "Probabilistic outputs for support vector machines": a logistic
+curve of the logit of confidence (cut at `CLIP` and 1 - `CLIP`), fitted to his smoothed targets (n₊ + 1) / (n₊ + 2) and
+1 / (n₋ + 2), so that it exists for any answers. Isotonic (Zadrozny & Elkan 2002, KDD): the rising steps nearest to the
+shares correct, straight lines between the confidences of the training answers.
+
+A map is fitted to four folds of the items and used on the fifth: all answers to an item are in one fold, so that no
+answer is judged by a map that has seen its item. Intervals are those of the evaluation with the maps as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+from scipy.special import expit, logit
+
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats.calibration import ece_statistic
+from metacog_pipeline.stats.calibration_line import CLIP, logistic
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.trials import Trials, positive_interval
+
+BINS = 10
+LEAST_PER_FOLD = 2  # items: with fewer there is nothing to fit a curve to
+
+
+def platt(stated: Floats, training: Floats) -> Floats:
+    """Return the probability ``(K, L)`` of each of ``stated`` ``(L,)`` by Platt's map of each training table ``(K, 2 L)``.
+
+    >>> platt(np.array([0.5, 0.9]), np.array([[3.0, 3.0, 2.0, 4.0]])).round(3)
+    array([[0.516, 0.64 ]])
+    """
+    wrong, right = training[:, 0::2], training[:, 1::2]
+    n_wrong, n_right = (each.sum(axis=1, keepdims=True) for each in (wrong, right))
+    high, low = (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2)
+    smoothed = np.empty_like(training)
+    smoothed[:, 1::2] = right * high + wrong * low
+    smoothed[:, 0::2] = right * (1 - high) + wrong * (1 - low)
+    x = logit(np.clip(stated, CLIP, 1 - CLIP))
+    a, b = logistic(x, smoothed)
+    share = smoothed[:, 1::2].sum(axis=1) / smoothed.sum(axis=1)
+    level = np.where(
+        np.isfinite(b), a, logit(share)
+    )  # one confidence in training: its share, for every confidence
+    found: Floats = expit(level[:, None] + np.where(np.isfinite(b), b, 0.0)[:, None] * x)
+    return found
+
+
+def isotonic(stated: Floats, training: Floats) -> Floats:
+    """Return the probability that isotonic regression gives each of ``stated``, shapes as those of `platt`.
+
+    >>> isotonic(np.array([0.5, 0.7, 0.9]), np.array([[1.0, 1.0, 1.0, 0.0, 0.0, 2.0]])).round(3)
+    array([[0.333, 0.333, 1.   ]])
+    """
+    found = np.empty((len(training), len(stated)))
+    for row, table in zip(found, training, strict=True):
+        n = table[0::2] + table[1::2]
+        used = n > 0
+        fitted = isotonic_regression(table[1::2][used] / n[used], weights=n[used]).x
+        row[:] = np.interp(stated, stated[used], fitted)
+    return found
+
+
+MAPS = {"platt": platt, "isotonic": isotonic}
+
+
+def recalibrated(made: Trials) -> Mapping[str, Estimate]:
+    """Return ECE and Brier score, 0..1 and 0 is best, after either map; confidences are 0..1.
+
+    Returns
+    -------
+    Mapping
+        ``ece_platt``, ``brier_platt``, ``ece_isotonic``, ``brier_isotonic``. Without a value, and with the status,
+        where all answers are correct, all are wrong, one confidence alone was used, or there are fewer than two items
+        for each fold.
+
+    Examples
+    --------
+    >>> sure = [0.9, 0.8, 0.7, 0.6] * 10
+    >>> from metacog_pipeline.stats.trials import trials
+    >>> found = recalibrated(trials(sure, [1, 0, 0, 0] * 10, stream=1))
+    >>> round(found["ece_isotonic"].value, 3), round(found["brier_isotonic"].value, 3)
+    (0.0, 0.0)
+    """
+    folds, few = f"cross-fitted in {made.folds} folds of items", made.few
+    methods = {
+        "ece": f"ece, {BINS} bins, {folds}, item bootstrap, recentred",
+        "brier": f"brier, {folds}, t of the logarithm",
+    }
+    status = made.why_not
+    if status is None and made.n_items < LEAST_PER_FOLD * made.folds:
+        status = f"few items: {made.n_items}"
+    if status is not None:
+        return {
+            f"{score}_{name}": unavailable(made.n, methods[score], status)
+            for name in MAPS
+            for score in methods
+        }
+    by_fold, found = made.folded, {}
+    for name, mapped in MAPS.items():
+        probability = mapped(made.grouped, by_fold.sum(axis=0) - by_fold).ravel()
+        statistic = ece_statistic(probability, BINS, "equal")
+        value = float(statistic(by_fold.reshape(1, -1))[0])
+        found[f"ece_{name}"] = resampling.from_draws(
+            value, statistic(made.drawn), made.n, methods["ece"], few or "ok", "recentred"
+        )
+        loss = np.column_stack([probability**2, (1 - probability) ** 2]).ravel()
+        score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
+        low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)
+        found[f"brier_{name}"] = Estimate(
+            score.value, low, high, made.n, methods["brier"], few or score.status, score.sem
+        )
+    return found

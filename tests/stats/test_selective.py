@@ -1,0 +1,164 @@
+"""Risk against coverage: held against every order of tied answers and rejection curves integrated by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.selective import aurc_statistic, curve, excess_aurc_statistic, selective
+from metacog_pipeline.stats.trials import trials
+
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=60)
+FEW = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6)
+
+
+def table(rows, levels=5):
+    return np.bincount([2 * level + right for level, right in rows], minlength=2 * levels).astype(float)[None]
+
+
+def orders(rows):
+    """Yield whether each answer is wrong, surest first, in every order that the confidences allow."""
+    for order in permutations(rows):
+        if all(a[0] >= b[0] for a, b in pairwise(order)):
+            yield np.array([1 - right for _, right in order])
+
+
+@given(FEW)
+@settings(max_examples=60, deadline=None)
+def test_the_area_is_the_mean_over_every_order_of_tied_answers(rows):
+    risks = [np.cumsum(wrong) / np.arange(1, len(rows) + 1) for wrong in orders(rows)]
+    assert aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks), abs=1e-12)
+    best = np.sort([1 - right for _, right in rows])
+    least = (np.cumsum(best) / np.arange(1, len(rows) + 1)).mean()
+    assert excess_aurc_statistic(table(rows, 3))[0] == pytest.approx(np.mean(risks) - least, abs=1e-12)
+
+
+@given(FEW)
+@settings(max_examples=60, deadline=None)
+def test_the_curve_is_the_mean_risk_over_every_order_of_tied_answers(rows):
+    risks = np.mean([np.cumsum(w) / np.arange(1, len(rows) + 1) for w in orders(rows)], axis=0)
+    found = curve(trials(*zip(*rows, strict=True), stream=1, n_draws=20))
+    assert found.risk == pytest.approx(risks, abs=1e-12)
+    assert found.coverage == pytest.approx(np.arange(1, len(rows) + 1) / len(rows))
+
+
+def rejection_area(wrong):
+    """Return the area under the share of all answers that is wrong and kept, against the share rejected, surest last."""
+    kept = np.r_[0, np.cumsum(wrong)][::-1] / len(wrong)
+    return np.trapezoid(kept, dx=1 / len(wrong))
+
+
+@given(ROWS)
+@settings(max_examples=40, deadline=None)
+def test_the_ratio_is_that_of_the_areas_between_rejection_curves(rows):
+    right = np.array([right for _, right in rows])
+    found = selective(*zip(*rows, strict=True), n_draws=20).prr
+    if found.value is None:
+        assert right.all() or not right.any() or len({level for level, _ in rows}) == 1
+        return
+    share = (1 - right).mean()
+    at_random = share / 2
+    best = rejection_area(np.sort(1 - right))
+    # Within a tie every order is as likely: the curve is straight, which equal fractions of an error draw.
+    level = np.array([level for level, _ in rows])
+    spread = np.concatenate(
+        [np.full((level == each).sum(), 1 - right[level == each].mean()) for each in sorted(set(level))[::-1]]
+    )
+    assert found.value == pytest.approx((at_random - rejection_area(spread)) / (at_random - best), abs=1e-9)
+    assert found.value == pytest.approx(2 * auroc(level, right).value - 1, abs=1e-12)
+
+
+@given(ROWS, st.floats(0.01, 50), st.floats(-5, 5))
+@settings(max_examples=40, deadline=None)
+def test_only_the_order_of_confidences_counts(rows, scale, shift):
+    level, right = map(np.array, zip(*rows, strict=True))
+    first = selective(level, right, stream=1, n_draws=30)
+    for other in (scale * level + shift, np.exp(level / 3), level**3.0):
+        again = selective(other, right, stream=1, n_draws=30)
+        assert (again.aurc, again.excess_aurc, again.prr) == (first.aurc, first.excess_aurc, first.prr)
+        assert again.curve.risk.tolist() == first.curve.risk.tolist()
+
+
+@given(ROWS)
+@settings(max_examples=40, deadline=None)
+def test_the_areas_lie_between_those_of_the_best_and_the_worst_order(rows):
+    wrong = np.sort([1 - right for _, right in rows])
+    number = np.arange(1, len(rows) + 1)
+    least, most = ((np.cumsum(order) / number).mean() for order in (wrong, wrong[::-1]))
+    area = aurc_statistic(table(rows))[0]
+    assert least - 1e-12 <= area <= most + 1e-12
+    assert 0 <= excess_aurc_statistic(table(rows))[0] <= 1
+
+
+def test_a_resample_is_counted_as_the_answers_it_holds():
+    rng = np.random.default_rng(1)
+    level, right = rng.integers(0, 5, 40), rng.integers(0, 2, 40)
+    drawn = rng.integers(0, 40, (20, 40))
+    many = np.concatenate([table(list(zip(level[each], right[each], strict=True))) for each in drawn])
+    alone = [selective(level[each], right[each], n_draws=1).aurc.value for each in drawn]
+    assert aurc_statistic(many) == pytest.approx(alone, abs=1e-12)
+    assert np.isnan(aurc_statistic(np.zeros((1, 10)))[0])
+
+
+def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_interval():
+    found = selective([5, 4, 3, 2, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0, 0, 0], stream=1)
+    assert (found.excess_aurc.value, found.excess_aurc.low) == (0.0, None)
+    assert found.excess_aurc.status == "few correct: 4"
+    perfect = selective(np.repeat([2, 1], 10), np.repeat([1, 0], 10), stream=1)
+    assert (perfect.excess_aurc.value, perfect.excess_aurc.status) == (0.0, "perfect separation")
+    assert perfect.prr.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "status"),
+    [
+        ([], [], "no items"),
+        ([1, 2, 3], [1, 1, 1], "all correct"),
+        ([1, 2, 3], [0, 0, 0], "all wrong"),
+        ([2, 2, 2], [0, 1, 0], "one confidence level"),
+        ([0.5], [1], "all correct"),
+    ],
+)
+def test_without_an_order_to_judge_there_is_a_reason_and_no_number(confidence, correct, status):
+    found = selective(confidence, correct, stream=1, n_draws=20)
+    for each in (found.aurc, found.excess_aurc, found.prr):
+        assert (each.value, each.low, each.status) == (None, None, status)
+
+
+def test_repeating_every_run_narrows_no_interval_and_counts_no_error_twice():
+    rng = np.random.default_rng(2)
+    level = rng.integers(0, 6, 200)
+    right = rng.random(200) < 0.4 + 0.1 * level
+    once = selective(level, right, stream=1).aurc
+    thrice = selective(np.tile(level, 3), np.tile(right, 3), np.tile(np.arange(200), 3), stream=1).aurc
+    assert thrice.value == pytest.approx(once.value, abs=0.002)
+    assert thrice.sem == pytest.approx(once.sem, rel=0.1)
+    few = selective(np.tile([3, 2, 1], 9), np.tile([1, 1, 0], 9), np.tile([0, 1, 2], 9), stream=1).aurc
+    assert few.status == "few errors: 1"
+
+
+def test_a_curve_has_at_most_100_points_and_its_last_is_the_share_of_wrong_answers():
+    rng = np.random.default_rng(3)
+    confidence, correct = rng.random(1234), rng.random(1234) < 0.8
+    found = curve(trials(confidence, correct, stream=1))
+    assert len(found.risk) == 100 and found.coverage[-1] == 1 and found.kept[-1] == 1234
+    assert found.risk[-1] == pytest.approx(1 - correct.mean())
+    assert (found.low <= found.risk).all() and (found.risk <= found.high).all()
+    assert (np.diff(found.threshold) <= 0).all() and found.threshold[-1] == confidence.min()
+    sure = np.sort(confidence)[::-1][found.kept - 1]
+    assert found.threshold == pytest.approx(sure)
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1e200, 1], [[1, 2]]])
+def test_a_confidence_that_is_no_number_is_refused(bad):
+    with pytest.raises(ValueError, match="confidence"):
+        selective(bad, [0, 1])
+    with pytest.raises(ValueError, match="lengths differ"):
+        selective([1, 2, 3], [0, 1])
+    with pytest.raises(ValueError, match="only 0 and 1"):
+        selective([1, 2], [0, 2])
