@@ -1,34 +1,57 @@
-"""``fit``: meta-d' of any table of counts or trials."""
+"""``fit``: measures of any table of counts or trials."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
+import polars as pl
 
-from metacog_pipeline.commands.options import quiet_option
+from metacog_pipeline import columns as named
+from metacog_pipeline.commands import rejected
+from metacog_pipeline.commands.options import FoldingCommand, quiet_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import write_text
-from metacog_pipeline.fitting.fits import Options, fit_file
-from metacog_pipeline.fitting.tables import Columns
+from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
+from metacog_pipeline.fitting.trials import Columns
 from metacog_pipeline.leaderboard.output import render
 from metacog_pipeline.leaderboard.read import Rows
 
 FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
+#: What is written where --out has this ending, whatever --format says of the terminal.
+ENDINGS: dict[str, Literal["csv", "json", "parquet"]] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+}
 
 
-@click.command()
+@click.command(cls=FoldingCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--stimulus", metavar="COL", help="Trials: what was shown, 0 (S1) or 1 (S2).")
-@click.option("--correct", metavar="COL", help="Trials: 0 or 1, instead of the stimulus.")
+@click.option(
+    "--correct", metavar="COL", help="Trials: right or wrong (1/0, yes/no), instead of the stimulus."
+)
 @click.option("--response", metavar="COL", help="Trials: what was answered, 0 (S1) or 1 (S2).")
 @click.option("--confidence", metavar="COL", help="Trials: confidence, ratings or any numbers.")
+@click.option("--keep", metavar="COL", help="Trials known as right or wrong: kept (yes, I know) or not.")
 @click.option(
     "--group", "groups", metavar="COL", multiple=True, help="Trials: fit each value apart; repeatable."
 )
+@click.option(
+    "--item", metavar="COL", help="Trials: which item; where one has several, intervals are over items."
+)
+@click.option(
+    "--run", metavar="COL", help="With --item: which run; an item that is twice in a run is rejected."
+)
 @click.option("--labels", metavar="S1,S2", help="Trials: what S1 and S2 are called in the file.")
+@words_option
+@wide_option
+@click.option(
+    "--scale", metavar="LOW..HIGH", help="Confidence lies on 0..1, 0..10, 0..100, 1..5 or another scale."
+)
 @click.option(
     "--ratings", type=click.IntRange(1, 1000), help="Trials: confidence is a rating 1..K, this is K."
 )
@@ -48,7 +71,7 @@ FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
     type=click.IntRange(0, 100_000),
     default=0,
     show_default=True,
-    help="Resamples for intervals of meta-d'.",
+    help="Resamples for intervals of fitted measures.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples and posterior."
@@ -62,93 +85,118 @@ FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
     show_default=True,
     help="How to print it.",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="Write here instead; must not exist yet.")
+@click.option(
+    "--out",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    help="Write here instead, .parquet, .csv or .json by its ending; must not exist yet.",
+)
 @quiet_option
 def fit(
-    file: Path,
-    stimulus: str | None,
-    correct: str | None,
-    response: str | None,
-    confidence: str | None,
-    groups: tuple[str, ...],
-    labels: str | None,
-    ratings: int | None,
-    bins: int | None,
-    alternatives: str | None,
-    padding: str,
-    slope: str,
-    conditional: bool,
-    bootstrap: int,
-    seed: int,
-    bayes: bool,
-    form: Literal["table", "csv", "json"],
-    output: Path | None,
-    quiet: bool,
+    file: Path, form: Literal["table", "csv", "json"], output: Path | None, quiet: bool, **given: Any
 ) -> None:
-    """Fit sensitivity, criterion, type-2 area and meta-d' to FILE (CSV, TSV, JSON Lines, JSON, Parquet).
+    """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration, d'type2.
 
-    FILE is a table of counts, columns nR_S1 and nR_S2 with 2K numbers joined by ";" (S1 with highest confidence first,
-    S2 with highest confidence last) or wide as nR_S1_1, nR_S1_2, …; other columns name the cell. Or it is a table of
-    trials: --confidence with --stimulus and --response, or with --correct. Where the response is not binary, what is
-    fitted is the efficiency of a choice among --alternatives, a number or a column, and confidence may have any scale.
+    FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: --correct with --confidence, with --keep
+    or with both, or --stimulus and --response with --confidence. COL is a column or a path such as answers[0].p. Of
+    answers among several options say how many with --alternatives. Or FILE is a table of counts, columns nR_S1 and nR_S2
+    with 2K numbers joined by ";" (S1 with highest confidence first, S2 with highest confidence last) or wide as nR_S1_1,
+    nR_S1_2, …; other columns name the cell.
 
-    Every number has an interval and n, or a status that says why not.
+    Every number has an interval and n, or a status that says why not. What was read, used and left out is said; rows that
+    cannot be read are listed in FILE.rejected.csv.
     """
-    columns = _columns(confidence, stimulus, correct, response, groups, labels, ratings, bins, alternatives)
+    columns = _columns(given)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    options = Options(_padding(padding), _slope(slope), conditional, bootstrap, seed, bayes)
+    options = Options(
+        _padding(given["padding"]),
+        _slope(given["slope"]),
+        given["conditional"],
+        given["bootstrap"],
+        given["seed"],
+        given["bayes"],
+    )
     fitted = fit_file(file, columns, options)
-    text = render(Rows(fitted.columns, fitted.rows), form)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
     else:
-        _write(output, text)
+        _write(output, fitted, form)
+    rejected.report(
+        file,
+        [f" {each.where}: not used: {each.reason}" for each in fitted.rejected],
+        listed=[(each.row, "not used", each.reason) for each in fitted.rejected],
+    )
     if not quiet:
         for note in fitted.notes:
             click.echo(f"{file.name}: {note}", err=True)
 
 
-def _columns(
-    confidence: str | None,
-    stimulus: str | None,
-    correct: str | None,
-    response: str | None,
-    groups: tuple[str, ...],
-    labels: str | None,
-    ratings: int | None,
-    bins: int | None,
-    alternatives: str | None,
-) -> Columns | None:
+def _columns(given: dict[str, Any]) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
-    given: dict[str, object] = {
-        "--stimulus": stimulus,
-        "--correct": correct,
-        "--response": response,
-        "--labels": labels,
-    }
-    given |= {"--group": groups or None, "--ratings": ratings, "--bins": bins, "--alternatives": alternatives}
-    if confidence is not None:
-        if stimulus is None and correct is None:
-            raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
-        if ratings is not None and bins is not None:
-            raise StudyError(
-                "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
-            )
-        return Columns(
-            confidence, stimulus, correct, response, groups, ratings, bins, _labels(labels), alternatives
+    only = (
+        "stimulus",
+        "correct",
+        "response",
+        "item",
+        "run",
+        "labels",
+        "groups",
+        "ratings",
+        "bins",
+        "alternatives",
+    )
+    told = [name for name in (*only, "words", "wide", "scale") if given[name] not in (None, ())]
+    confidence, keep = given["confidence"], given["keep"]
+    if confidence is None and keep is None:
+        if told:
+            names = ", ".join(f"--{_OPTION.get(name, name)}" for name in told)
+            raise StudyError(f"{names}: for trials give --confidence too, or --correct and --keep")
+        return None
+    if confidence is not None and given["stimulus"] is None and given["correct"] is None:
+        raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
+    if keep is not None and given["correct"] is None:
+        raise StudyError("--keep: give --correct beside it, to tell right from wrong")
+    if given["ratings"] is not None and given["bins"] is not None:
+        raise StudyError(
+            "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
         )
-    if any(value is not None for value in given.values()):
-        names = ", ".join(name for name, value in given.items() if value is not None)
-        raise StudyError(f"{names}: for trials give --confidence too")
-    return None
+    if given["run"] is not None and given["item"] is None:
+        raise StudyError("--run: give --item beside it, to tell which rows are runs of one item")
+    shape = named.Shape(given["wide"], named.parse_words(given["words"]))
+    same = {
+        name: given[name] for name in ("stimulus", "correct", "response", "keep", "groups", "item", "run")
+    }
+    cut = {name: given[name] for name in ("ratings", "bins", "alternatives")}
+    scale, labels = named.parse_scale(given["scale"]), _labels(given["labels"])
+    return Columns(confidence, **same, **cut, labels=labels, scale=scale, shape=shape)
 
 
-def _write(output: Path, text: str) -> None:
+_OPTION = {"groups": "group", "words": "map-values"}
+
+
+def _write(output: Path, fitted: Fitted, form: Literal["table", "csv", "json"]) -> None:
+    kind = ENDINGS.get(output.suffix.lower(), form)
+    if form != "table" and kind != form:
+        raise StudyError(f"{output}: --format {form} is not {output.suffix}; leave one of them out")
     try:
-        write_text(output, text)
+        if kind == "parquet":
+            frame = _frame(fitted)
+            with replacing(output) as unfinished:
+                frame.write_parquet(unfinished)
+        else:
+            write_text(output, render(Rows(fitted.columns, fitted.rows), kind))
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
+
+
+def _frame(fitted: Fitted) -> pl.DataFrame:
+    numbers = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64) | dict.fromkeys(
+        ("n", "dropped"), pl.Int64
+    )
+    schema = {name: numbers.get(name, pl.String) for name in fitted.columns}
+    return pl.DataFrame(fitted.rows, schema=schema, orient="row")
 
 
 def _labels(text: str | None) -> tuple[str, str] | None:

@@ -1,14 +1,15 @@
 """Fit any table of counts or trials: the analysis of the pipeline for data collected elsewhere.
 
 Every number leaves as one row with its interval and n, or with the reason it has none. Intervals of d', c, c' and ln beta
-are those of the delta method, of AUROC2 DeLong's, of meta-d' and its relatives those of the two-stage delta method or,
+are those of the delta method, of AUROC2 the scaled score's, of meta-d' and its relatives the two-stage delta method's or,
 on demand, percentiles of resampled trials; those of a choice among m alternatives are told in `scoring.efficiency`.
-Nothing is padded unless asked for, and the method says when it was.
+Where an item has several trials, whole items are resampled. Nothing is padded unless asked for, and the method says when
+it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,15 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.fitting.tables import (
-    Columns,
-    CountTable,
-    cells_from_counts,
-    cells_from_trials,
-    has_counts,
-    read_table,
-)
-from metacog_pipeline.scoring import efficiency
+from metacog_pipeline.fitting import answers, reading
+from metacog_pipeline.fitting.cells import Rejection
+from metacog_pipeline.fitting.counting import CountTable, cells_from_counts, has_counts
+from metacog_pipeline.fitting.trials import Answers, Columns, trials
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
@@ -43,6 +39,8 @@ NOT_BINARY = "no Bayesian model of answers known as right or wrong only"
 OUTPUT = ("measure", "value", "low", "high", "sem", "n", "dropped", "method", "status")
 # Resampled tables fitted together: bounds memory.
 _BATCH = 20_000
+# Resamples of items where nobody said how many.
+_CLUSTER_DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,12 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Rows of ``columns``: id columns, then ``OUTPUT``; and what was done, for people."""
+    """Rows of ``columns``: id columns, then ``OUTPUT``; what was done, for people; and the rows that were not used."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     notes: tuple[str, ...]
+    rejected: tuple[Rejection, ...] = ()
 
 
 def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
@@ -86,45 +85,65 @@ def fit_file(path: Path, columns: Columns | None, options: Options) -> Fitted:
 
     Raises StudyError for a file, column, value or combination of options that cannot be fitted: what to do, in one line.
     """
-    frame = read_table(path)
-    if columns is None:
-        if not has_counts(frame):
-            raise StudyError(
-                f"{path}: no columns nR_S1 and nR_S2 of counts; for trials give --confidence with --stimulus or --correct"
-            )
-        batches = cells_from_counts(path, frame)
-    else:
-        batches = [cells_from_trials(path, frame, columns)]
-    if any(batch.choices is not None for batch in batches) and (
-        options.s != 1 or options.conditional or options.padding or options.n_boot
-    ):
-        raise StudyError(
-            f"{path}: --s, --conditional, --padding and --bootstrap need a binary response; leave them out"
-        )
     if options.bayes and options.s != 1:
         raise StudyError("--bayes with --s: the Bayesian model has equal variances; leave one of them out")
-    return fit_cells(batches, options)
+    if columns is None:
+        return _fit_counts(path, options)
+    found = trials(path, columns)
+    if found.counts is None and (options.s != 1 or options.conditional or options.padding):
+        raise StudyError(f"{path}: --s, --conditional and --padding need a binary response; leave them out")
+    if found.counts is not None:
+        made = fit_batch(found.counts, options)
+    else:
+        made = [_of_answers(each, options) for each in found.answers]
+    keys = [tuple(name.get(column) for column in columns.grouping()) for name in found.names]
+    rows = _rows(keys, found.dropped, made)
+    account = found.account
+    notes = (account.told(), *found.notes)
+    rejected = tuple(sorted(account.rejected, key=lambda each: each.row))
+    return Fitted((*_shown(columns.grouping()), *OUTPUT), rows, notes, rejected)
 
 
-def fit_cells(batches: list[CountTable], options: Options) -> Fitted:
-    """Fit every batch of cells and return all rows, one per cell and measure."""
+def _fit_counts(path: Path, options: Options) -> Fitted:
+    table = reading.read(path)
+    if not has_counts(table.frame):
+        raise StudyError(
+            f"{path}: no columns nR_S1 and nR_S2 of counts; for trials give --confidence or --keep with --correct, or "
+            "--confidence with --stimulus"
+        )
+    if table.broken:
+        first = table.broken[0]
+        raise StudyError(f"{path}: row {first.row}: {first.reason}; correct it")
+    batches = cells_from_counts(path, table.frame)
     ids = list(dict.fromkeys(name for batch in batches for cell in batch.names for name in cell))
-    # An id column must not hide one of ours.
-    shown = [f"{name}_given" if name in OUTPUT else name for name in ids]
     rows: list[tuple[Any, ...]] = []
-    notes = []
     for batch in batches:
-        dropped = int(batch.table.dropped.sum())
-        if batch.note:
-            notes.append(batch.note)
-        if dropped:
-            notes.append(f"{dropped} trials dropped: a part of them missing, out of range or not readable")
-        for name, lost, estimates in zip(
-            batch.names, batch.table.dropped, fit_batch(batch, options), strict=True
-        ):
-            key = tuple(name.get(column, "") for column in ids)
-            rows += [(*key, measure, *_row(found, int(lost))) for measure, found in estimates.items()]
-    return Fitted((*shown, *OUTPUT), tuple(rows), tuple(notes))
+        keys = [tuple(name.get(column) for column in ids) for name in batch.names]
+        rows += _rows(keys, batch.table.dropped, fit_batch(batch, options))
+    return Fitted((*_shown(ids), *OUTPUT), tuple(rows), ())
+
+
+def _shown(ids: Sequence[str]) -> list[str]:
+    """Return names of id columns that hide none of ours."""
+    return [f"{name}_given" if name in OUTPUT else name for name in ids]
+
+
+def _rows(
+    keys: Sequence[tuple[Any, ...]], dropped: NDArray[Any], made: Sequence[dict[str, Estimate]]
+) -> tuple[tuple[Any, ...], ...]:
+    return tuple(
+        (*key, measure, *_row(found, int(lost)))
+        for key, lost, estimates in zip(keys, dropped, made, strict=True)
+        for measure, found in estimates.items()
+    )
+
+
+def _of_answers(found: Answers, options: Options) -> dict[str, Estimate]:
+    made = answers.estimates(found, options.n_boot, options.seed)
+    if options.bayes:
+        n = len(found.correct)
+        made |= {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_BINARY) for name in ("meta_d", "m_ratio")}
+    return made
 
 
 def fit_batch(cells: CountTable, options: Options) -> list[dict[str, Estimate]]:
@@ -135,49 +154,56 @@ def fit_batch(cells: CountTable, options: Options) -> list[dict[str, Estimate]]:
         table = padded(raw, amount) if amount else raw
     except ValueError as error:
         raise StudyError(f"--padding: {error}") from None
-    if cells.choices is not None:
-        return [_chosen(cells, cell, options) for cell in range(raw.cells)]
-    fits = _binary(raw, table, options)
+    fits = _binary(cells, table, options)
     area = auroc2(raw)
     found = []
     for cell in range(raw.cells):
         auroc = area.estimate(cell) if cells.areas is None else cells.areas[cell]
-        of_cell = {"accuracy": _accuracy(raw, cell), "auroc2": auroc, **fits[cell]}
+        of_cell = {"accuracy": _accuracy(cells, cell), "auroc2": auroc, **fits[cell]}
         if options.bayes:
             of_cell |= _posterior(cells, cell, options)
         found.append(of_cell)
     return found
 
 
-def _chosen(cells: CountTable, cell: int, options: Options) -> dict[str, Estimate]:
-    """Return the estimates of answers known as right or wrong only."""
-    assert cells.choices is not None and cells.areas is not None
-    (fitted,) = efficiency.estimates([cells.choices[cell]])
-    found = {"accuracy": _accuracy(cells.table, cell), "auroc2": cells.areas[cell], **fitted}
-    return found | (_posterior(cells, cell, options) if options.bayes else {})
-
-
-def _binary(raw: Counts, table: Counts, options: Options) -> list[dict[str, Estimate]]:
+def _binary(cells: CountTable, table: Counts, options: Options) -> list[dict[str, Estimate]]:
+    raw = cells.table
     s: float | Floats = zroc_slope(table).slope if options.s == "zroc" else float(options.s)
     first, fit = type1(table, s=s), fit_metad(table, s, conditional=options.conditional)
-    drawn = _resampled(raw, table.pad, s, options) if options.n_boot else None
+    clustered = cells.patterns is not None
+    drawn = _resampled(cells, table.pad, s, options) if options.n_boot or clustered else None
     numbers = _numbers(fit)
     label = (
         "ml"
         + (f" on counts + {table.pad:g}" if table.pad else "")
         + ("" if options.s == 1 else f", s {options.s}")
     )
-    type1_measures = ["d", "c", "c_prime", "ln_beta"] + ([] if options.s == 1 else ["da", "ca"])
     found = []
     for cell in range(raw.cells):
         n = round(float(raw.n[cell]))
-        of_cell = {name: first.estimate(name, cell) for name in type1_measures}
+        of_cell = {name: first.estimate(name, cell) for name in _type1_measures(options)}
+        if drawn is not None and clustered:
+            of_cell = {name: _over_items(one, drawn[name][:, cell]) for name, one in of_cell.items()}
         for name, (values, errors, status) in numbers.items():
             reason = REASONS.get(str(status[cell]), str(status[cell])) or OK
             draws = None if drawn is None else drawn[name][:, cell]
-            of_cell[name] = _estimate(float(values[cell]), float(errors[cell]), n, label, reason, draws)
+            of_cell[name] = _estimate(
+                float(values[cell]), float(errors[cell]), n, label, reason, draws, clustered
+            )
         found.append(of_cell)
     return found
+
+
+def _type1_measures(options: Options) -> list[str]:
+    return ["d", "c", "c_prime", "ln_beta"] + ([] if options.s == 1 else ["da", "ca"])
+
+
+def _over_items(one: Estimate, draws: Floats) -> Estimate:
+    """Return a sensitivity or criterion with the interval of resampled items in place of the delta method's."""
+    if one.value is None or one.low is None:
+        return one
+    method = one.method.replace("delta", f"bootstrap of {len(draws)} over items")
+    return resampling.from_draws(one.value, draws, one.n, method, one.status)
 
 
 def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
@@ -195,9 +221,12 @@ def _numbers(fit: MetaD) -> dict[str, tuple[Floats, Floats, NDArray[np.str_]]]:
     return numbers
 
 
-def _estimate(value: float, error: float, n: int, method: str, status: str, draws: Floats | None) -> Estimate:
+def _estimate(
+    value: float, error: float, n: int, method: str, status: str, draws: Floats | None, clustered: bool
+) -> Estimate:
     """Return a fitted number with the interval of its draws ``(B,)``, or else of its standard error."""
     name = f"{method}, delta" if draws is None else f"{method}, bootstrap of {len(draws)}"
+    name += " over items" if clustered else ""
     if not np.isfinite(value) or status != OK:
         return unavailable(n, name, status if status != OK else "no finite value")
     if draws is None:
@@ -214,36 +243,49 @@ def _estimate(value: float, error: float, n: int, method: str, status: str, draw
     return Estimate(value, low, high, n, name, OK, float(finite.std()))
 
 
-def _resampled(raw: Counts, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
-    """Return each fitted measure of resampled trials, ``(n_boot, cells)``, NaN where a resample has none."""
+def _resampled(cells: CountTable, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
+    """Return each measure of resampled trials or items, ``(n_boot, cells)``, NaN where a resample has none."""
+    raw = cells.table
     rng = resampling.generator(options.seed)
     flat, width = np.rint(np.hstack([raw.n_s1, raw.n_s2])), raw.n_s1.shape[1]
     found: dict[str, list[Floats]] = {}
-    for size in resampling.blocks(options.n_boot, raw.cells, _BATCH):
-        drawn = resampling.table(flat, size, rng).reshape(size * raw.cells, -1)
+    for size in resampling.blocks(options.n_boot or _CLUSTER_DRAWS, raw.cells, _BATCH):
+        if cells.patterns is None:
+            drawn = resampling.table(flat, size, rng)
+        else:
+            drawn = np.stack([resampling.patterns(each, size, rng) for each in cells.patterns], axis=1)
+        drawn = drawn.reshape(size * raw.cells, -1)
         table = Counts(drawn[:, :width], drawn[:, width:])
         table = padded(table, pad) if pad else table
         slope = zroc_slope(table).slope if options.s == "zroc" else s
         fit = fit_metad(table, slope, conditional=options.conditional)
-        for name, (values, _, status) in _numbers(fit).items():
-            usable = np.where(status == OK, values, np.nan).reshape(size, raw.cells)
+        values = {
+            name: np.where(status == OK, value, np.nan) for name, (value, _, status) in _numbers(fit).items()
+        }
+        if cells.patterns is not None:
+            first = type1(table, s=slope)
+            values |= {name: np.asarray(getattr(first, name)) for name in _type1_measures(options)}
+        for name, value in values.items():
+            usable = np.where(np.isfinite(value), value, np.nan).reshape(size, raw.cells)
             found.setdefault(name, []).append(usable)
     return {name: np.concatenate(blocks) for name, blocks in found.items()}
 
 
-def _accuracy(table: Counts, cell: int) -> Estimate:
+def _accuracy(cells: CountTable, cell: int) -> Estimate:
+    table = cells.table
     n = float(table.n[cell])
     if n <= 0:
         return unavailable(0, "wilson", NO_ITEMS)
+    if cells.patterns is not None:
+        k = table.ratings
+        right = np.concatenate([np.ones(k), np.zeros(2 * k), np.ones(k)])
+        return resampling.share(cells.patterns[cell], right, np.ones(4 * k))
     share = min(1.0, float(table.hits[cell] + table.correct_rejections[cell]) / n)
     return Estimate(share, *wilson_interval(share, n), round(n), "wilson")
 
 
 def _posterior(cells: CountTable, cell: int, options: Options) -> dict[str, Estimate]:
-    if cells.choices is not None:
-        n = round(float(cells.table.n[cell]))
-        return {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_BINARY) for name in ("meta_d", "m_ratio")}
-    label = repr(sorted(cells.names[cell].items()))
+    label = repr(sorted((name, value or "") for name, value in cells.names[cell].items()))
     one = cells.table.take(cell)
     try:
         fit = bayes_metad(one, conditional=options.conditional, seed=options.seed, label=label)

@@ -52,7 +52,13 @@ def estimates(groups: Sequence[Choices]) -> list[dict[str, Estimate]]:
 
 
 def choices(
-    level: Ints, correct: Ints, m: Ints, clusters: NDArray[np.generic], seed: int | None, n_levels: int
+    level: Ints,
+    correct: Ints,
+    m: Ints,
+    clusters: NDArray[np.generic],
+    seed: int | None,
+    n_levels: int,
+    n_draws: int = N_REFITTED,
 ) -> Choices:
     """Return answers as counts.
 
@@ -60,8 +66,8 @@ def choices(
     ----------
     level, correct, m, clusters
         One entry per answer: confidence 0 .. ``n_levels`` - 1, 0 or 1, its item's alternatives, its item.
-    seed
-        Of the resamples where a cluster has several answers; None where no cluster has.
+    seed, n_draws
+        Of the resamples where a cluster has several answers; None where there are to be none.
     """
     strata = np.unique(m)
     place = np.searchsorted(strata, m)
@@ -72,7 +78,7 @@ def choices(
     if seed is not None and len(cells):
         patterns = resampling.patterns_of(clusters, cells, size)
         if patterns.n_items > 1:
-            draws = resampling.patterns(patterns, N_REFITTED, seed).reshape(-1, *counts.shape)
+            draws = resampling.patterns(patterns, n_draws, seed).reshape(-1, *counts.shape)
     return Choices(counts[..., 1], counts[..., 0], strata, draws)
 
 

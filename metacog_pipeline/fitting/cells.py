@@ -1,0 +1,238 @@
+"""Cells of a table of trials as numbers, and an account of every row that is not used.
+
+A cell that says nothing is missing; one that says something else than what is needed is rejected, with its value. Where
+more than half of a column would be rejected, the column is the wrong one and the file is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from metacog_pipeline import columns as named
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.fitting.reading import Table, lowered, missing
+
+# Numbers no measurement gives; beyond them sums of squares overflow.
+LARGEST = 1e140
+YES = ("1", "true", "yes", "y", "t", "right", "correct")
+NO = ("0", "false", "no", "n", "f", "wrong", "incorrect")
+WORDS: Mapping[str, int] = {**dict.fromkeys(NO, 0), **dict.fromkeys(YES, 1)}
+_SHOWN = 40
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A row that is not used although nothing is missing in it: its number in the file, what people call it, and why."""
+
+    row: int
+    where: str
+    reason: str
+
+
+class Account:
+    """What became of every row: used, left out because something is missing, or rejected."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._code = np.zeros(table.frame.height, dtype=np.int64)
+        self._labels = ["used"]
+        self.rejected = [Rejection(each.row, f"line {each.row}", each.reason) for each in table.broken]
+
+    @property
+    def used(self) -> Rows:
+        """Return which rows nothing was found against."""
+        return np.asarray(self._code == 0)
+
+    def leave_out(self, rows: Rows, label: str, reason: Callable[[int], str] | None = None) -> None:
+        """Note ``rows`` under ``label`` unless something else was found before; ``reason`` makes them rejected ones."""
+        new = np.flatnonzero(rows & (self._code == 0))
+        if not len(new):
+            return
+        self._code[new] = len(self._labels)
+        self._labels.append(label)
+        if reason is not None:
+            self.rejected += [
+                Rejection(self.number(place), self.row(place), reason(place)) for place in new.tolist()
+            ]
+
+    def number(self, place: int) -> int:
+        """Return the number in the file of a row of the frame: the line where it is text."""
+        return self.table.number(int(self.table.place[place]))
+
+    def row(self, place: int) -> str:
+        """Return what people call a row of the frame: its number below the header, and its line where that differs."""
+        row, line = int(self.table.place[place]) + 1, self.number(place)
+        return f"row {row}" if row == line else f"row {row} (line {line})"
+
+    def told(self) -> str:
+        """Return how many rows were read, used and left out, and why."""
+        broken = len(self.table.broken)
+        number = np.bincount(self._code, minlength=len(self._labels))
+        out = [f"{label} {n:,}" for label, n in zip(self._labels[1:], number[1:], strict=True) if n]
+        out += [f"not readable {broken:,}"] if broken else []
+        total = len(self._code) + broken
+        left = total - int(number[0])
+        return f"{total:,} rows read, {int(number[0]):,} used, {left:,} left out" + (
+            f": {', '.join(out)}" if out else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column with what its words stand for."""
+
+    table: Table
+    name: str
+    words: Mapping[str, str]
+
+    @property
+    def cells(self) -> pl.Series:
+        """Return the cells, of a kind that holds one value each."""
+        found = self.table.frame[self.name]
+        if found.dtype.is_nested() or found.dtype in (pl.Object, pl.Binary) or found.dtype.is_temporal():
+            kind = (
+                "objects or lists"
+                if found.dtype == pl.Object or found.dtype.is_nested()
+                else f"{found.dtype} values"
+            )
+            raise StudyError(
+                f"{self.table.path}: column {self.name!r} holds {kind}; one number or label a row is needed, "
+                "of objects name a path such as answer.confidence or answers[0]"
+            )
+        return found
+
+    def text(self) -> pl.Series:
+        """Return the cells as lower-case text, words replaced by what they stand for."""
+        found = lowered(self.cells)
+        return found.replace(list(self.words), list(self.words.values())) if self.words else found
+
+    def absent(self) -> Rows:
+        """Return which cells say nothing; a word that was given a value says something."""
+        if self.plain:
+            found = self.cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+            return np.asarray(np.isnan(found), dtype=bool)
+        text = self.text()
+        return np.asarray((text.is_null() | text.is_in(list(named.MISSING))).to_numpy(), dtype=bool)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the cells are numbers already, of which no one stands for something else."""
+        return self.cells.dtype.is_numeric() and not self.words
+
+    def shown(self, place: int) -> str:
+        """Return a cell as it is shown to people."""
+        return repr(one_line(str(self.cells[place]), _SHOWN))
+
+
+def numbers(column: Column, account: Account, scale: named.Scale | None = None) -> Floats:
+    """Return a column as finite numbers, NaN where there is none; rows without one are noted in ``account``.
+
+    Raises StudyError where most of what is there is no number, lies outside ``scale``, or some are per cent and some not.
+    """
+    absent = column.absent()
+    found = _floats(column, absent)
+    unreadable = ~absent & np.isnan(found)
+    comma = np.zeros(len(found), dtype=bool)
+    if unreadable.any():
+        odd = lowered(column.cells.filter(pl.Series(unreadable)))
+        comma[unreadable] = odd.str.contains(named.COMMA_NUMBER).fill_null(False).to_numpy()
+    infinite = ~absent & ~unreadable & ~(np.abs(found) <= LARGEST)
+    outside = np.zeros(len(found), dtype=bool)
+    if scale is not None:
+        outside = ~absent & ~unreadable & ~infinite & ((found < scale.low) | (found > scale.high))
+    problems = (
+        (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
+        (unreadable & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
+        (infinite, "is not finite", f"is not a number up to {LARGEST:g}"),
+        (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
+    )
+    _refuse_most(column, account, absent, problems)
+    account.leave_out(absent, f"{column.name} missing")
+    for rows, label, reason in problems:
+        account.leave_out(rows, f"{column.name} {label}", _told(column, reason))
+        found = np.where(rows, np.nan, found)
+    return found
+
+
+def _floats(column: Column, absent: Rows) -> Floats:
+    """Return a column as numbers, NaN where a cell is none; two words such as yes and no are 1 and 0."""
+    if column.plain:
+        made = column.cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().astype(np.float64)
+        return np.where(absent, np.nan, made)
+    text = column.text()
+    if bool(text.filter(pl.Series(~absent)).is_in([*YES, *NO]).all()):
+        found = text.replace_strict(dict(WORDS), default=None, return_dtype=pl.Float64)
+    else:
+        found = text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False)
+    made = np.where(absent, np.nan, found.fill_null(np.nan).to_numpy().astype(np.float64))
+    percent = np.asarray(text.str.ends_with("%").fill_null(False).to_numpy(), dtype=bool)
+    bare = ~percent & ~np.isnan(made)
+    if percent.any() and bare.any():
+        one, other = (column.shown(int(np.flatnonzero(rows)[0])) for rows in (percent, bare))
+        raise StudyError(
+            f"{column.table.path}: column {column.name!r} holds per cent and plain numbers, {one} and {other}; "
+            "write all of them one way"
+        )
+    return made
+
+
+def binary(column: Column, account: Account, codes: Mapping[str, int] = WORDS, hint: str = "") -> Floats:
+    """Return a column of two words as 0 and 1, NaN where there is neither; rows without are noted in ``account``.
+
+    Raises StudyError where most of what is there is neither.
+    """
+    found, absent, odd = coded(column, codes)
+    known = " or ".join("/".join(word for word, code in codes.items() if code == side) for side in (0, 1))
+    advice = hint or "say what it stands for with --map-values, as in --map-values KEEP=1,WITHDRAW=0"
+    problems = ((odd, f"is neither {known}", f"is neither {known}; {advice}"),)
+    _refuse_most(column, account, absent, problems)
+    account.leave_out(absent, f"{column.name} missing")
+    account.leave_out(odd, f"{column.name} unknown", _told(column, problems[0][2]))
+    return found
+
+
+def coded(column: Column, codes: Mapping[str, int]) -> tuple[Floats, Rows, Rows]:
+    """Return 0, 1 or NaN by row, which rows say nothing, and which say something else."""
+    text = column.text().str.replace(r"^([-+]?\d+)\.0+$", "$1")  # a float column writes 1 as 1.0
+    found = text.replace_strict(dict(codes), default=None, return_dtype=pl.Float64).fill_null(np.nan)
+    values = found.to_numpy().astype(np.float64)
+    absent = column.absent() & np.isnan(values)
+    return values, absent, np.isnan(values) & ~absent
+
+
+def clusters(column: Column, account: Account) -> NDArray[np.int64]:
+    """Return a number for each distinct cell; rows without one are noted in ``account``."""
+    absent = missing(column.cells)
+    account.leave_out(absent, f"{column.name} missing")
+    return np.asarray(
+        column.cells.cast(pl.String, strict=False).fill_null("").rank("dense").to_numpy()
+    ).astype(np.int64)
+
+
+def _told(column: Column, reason: str) -> Callable[[int], str]:
+    return lambda place: f"{column.name} {column.shown(place)} {reason}"
+
+
+def _refuse_most(
+    column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]]
+) -> None:
+    """Refuse a column most of which is unusable, or that says nothing at all."""
+    path, there = column.table.path, int((~absent).sum())
+    if not there:
+        raise StudyError(f"{path}: column {column.name!r} holds nothing; name another column")
+    rows, _, reason = max(problems, key=lambda each: int(each[0].sum()))
+    bad = int(sum(each[0].sum() for each in problems))
+    if 2 * bad > there:
+        place = int(np.flatnonzero(rows)[0])
+        raise StudyError(
+            f"{path}: column {column.name!r} cannot be used in {bad:,} of {there:,} rows: {account.row(place)} holds "
+            f"{column.shown(place)}, which {reason}; or name another column"
+        )

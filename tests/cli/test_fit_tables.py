@@ -1,0 +1,294 @@
+"""``metacog fit`` of tables as other programs write them: columns, words, scales, wide tables, items, what is left out."""
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.type2_dprime import type2_dprime
+
+OK_CONF = ("--correct", "ok", "--confidence", "conf", "--format", "json")
+N = 240
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def answers(n=N, seed=0, **more):
+    """Return a frame of answers: model, item, confidence 0..1 in tenths, right or wrong."""
+    rng = np.random.default_rng(seed)
+    ok = (rng.random(n) < 0.7).astype(int)
+    conf = np.round(np.clip(rng.normal(0.5 + 0.2 * ok, 0.2), 0, 1), 1)
+    model = np.where(np.arange(n) % 2 == 0, "a", "b")
+    return pl.DataFrame({"model": model, "item": np.arange(n) // 2, "conf": conf, "ok": ok, **more})
+
+
+def found(result, **ids):
+    assert result.code == 0, result.err
+    rows = [row for row in json.loads(result.out) if all(row[k] == v for k, v in ids.items())]
+    return {row["measure"]: row for row in rows}
+
+
+def rejected(path):
+    with path.with_name(f"{path.name}.rejected.csv").open(newline="") as listed:
+        return list(csv.DictReader(listed))
+
+
+def written(tmp_path, frame, kind):
+    path = tmp_path / f"t{kind}"
+    text = (
+        frame.write_csv(separator="\t" if ".tsv" in kind else ",")
+        if "json" not in kind
+        else frame.write_ndjson()
+    )
+    if kind == ".parquet":
+        frame.write_parquet(path)
+    else:
+        path.write_bytes(gzip.compress(text.encode()) if kind.endswith(".gz") else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("kind", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".parquet"])
+def test_every_kind_of_file_gives_the_same_numbers(metacog, tmp_path, kind):
+    frame = answers()
+    made = found(metacog("fit", written(tmp_path, frame, kind), *OK_CONF, "--group", "model"), model="a")
+    of_a = frame.filter(pl.col("model") == "a")
+    assert made["auroc2"]["value"] == pytest.approx(
+        auroc(of_a["conf"].to_numpy(), of_a["ok"].to_numpy()).value
+    )
+    assert made["auroc2"]["n"] == N // 2
+
+
+def test_groups_by_several_columns_are_one_for_each_combination(metacog, tmp_path):
+    frame = answers(condition=["x", "x", "y", "y"] * (N // 4))
+    path = written(tmp_path, frame, ".csv")
+    rows = json.loads(metacog("fit", path, *OK_CONF, "--group", "model", "--group", "condition").out)
+    assert {(row["model"], row["condition"]) for row in rows} == {(m, c) for m in "ab" for c in "xy"}
+
+
+def test_a_group_without_a_name_is_a_group_of_its_own(metacog, tmp_path):
+    frame = answers().with_columns(
+        pl.when(pl.int_range(pl.len()) < 9).then(None).otherwise("model").alias("model")
+    )
+    result = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
+    assert found(result, model=None)["accuracy"]["n"] == 9
+    assert "9 rows without model: a group of their own" in result.err
+
+
+def test_nested_fields_are_named_by_path(metacog, file):
+    frame = answers()
+    lines = [
+        json.dumps({"doc": {"id": i}, "resps": [[{"p": conf}]], "metrics": {"acc": float(ok)}})
+        for i, (conf, ok) in enumerate(frame.select("conf", "ok").iter_rows())
+    ]
+    path = file("samples.jsonl", "\n".join(lines))
+    result = metacog(
+        "fit", path, "--correct", "metrics.acc", "--confidence", "resps[0][0].p", "--format", "json"
+    )
+    assert found(result)["auroc2"]["value"] == auroc(frame["conf"].to_numpy(), frame["ok"].to_numpy()).value
+    metacog(
+        "fit", path, "--correct", "metrics.accuracy", "--confidence", "resps[0][0].p"
+    ).refused_in_one_line("metrics.accuracy leads nowhere", "metrics holds")
+    metacog("fit", path, "--correct", "metrics", "--confidence", "resps").refused_in_one_line("name a path")
+
+
+def test_a_path_leads_into_structs_of_parquet_and_json_in_a_csv_cell(metacog, tmp_path):
+    frame = answers().with_columns(pl.struct(p=pl.col("conf")).alias("out"))
+    plain = found(metacog("fit", written(tmp_path, answers(), ".csv"), *OK_CONF))
+    nested = ("--correct", "ok", "--confidence", "out.p", "--format", "json")
+    frame.write_parquet(tmp_path / "n.parquet")
+    assert found(metacog("fit", tmp_path / "n.parquet", *nested)) == plain
+    text = frame.with_columns(pl.col("out").struct.json_encode())
+    text.write_csv(tmp_path / "n.csv")
+    assert found(metacog("fit", tmp_path / "n.csv", *nested)) == plain
+
+
+def test_wide_tables_have_a_group_for_each_name(metacog, tmp_path):
+    frame = answers()
+    a, b = (frame.filter(pl.col("model") == model) for model in "ab")
+    wide = pl.DataFrame(
+        {
+            "": range(N // 2),
+            "conf_a": a["conf"],
+            "correct_a": a["ok"],
+            "conf_b": b["conf"],
+            "correct_b": b["ok"],
+        }
+    )
+    wide.write_csv(tmp_path / "wide.csv")
+    result = metacog(
+        "fit", tmp_path / "wide.csv", "--wide", "conf_*", "correct_*", "--confidence", "conf", "--correct", "correct",
+        "--format", "json",
+    )  # fmt: skip
+    long = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF, "--group", "model")
+    for model in "ab":
+        assert found(result, wide=model)["auroc2"]["value"] == found(long, model=model)["auroc2"]["value"]
+
+
+def test_words_have_the_values_they_are_given(metacog, tmp_path):
+    frame = answers().with_columns(
+        pl.col("conf")
+        .replace_strict({0.0: "low", 1.0: "High"}, default="middle", return_dtype=pl.String)
+        .alias("word"),
+        pl.col("ok").replace_strict({0: "no", 1: "Yes"}, return_dtype=pl.String),
+    )
+    path = written(tmp_path, frame, ".csv")
+    options = ("--correct", "ok", "--confidence", "word", "--format", "json")
+    metacog("fit", path, *options).refused_in_one_line("'word'", "--map-values")
+    made = found(metacog("fit", path, *options, "--map-values", "low=1,middle=2,high=3"))
+    level = np.digitize(frame["conf"], [0.05, 0.95])
+    assert made["auroc2"]["value"] == auroc(level, answers()["ok"].to_numpy()).value
+
+
+def keep_table(right_kept, right_withdrawn, wrong_kept, wrong_withdrawn):
+    rows = ["ok,decision", *["1,KEEP"] * right_kept, *["1,WITHDRAW"] * right_withdrawn]
+    return "\n".join([*rows, *["0,KEEP"] * wrong_kept, *["0,WITHDRAW"] * wrong_withdrawn])
+
+
+KEEP = ("--correct", "ok", "--keep", "decision", "--map-values", "KEEP=1,WITHDRAW=0", "--format", "json")
+
+
+def test_d_type2_is_that_of_kept_and_right_against_kept_and_wrong(metacog, file):
+    made = found(metacog("fit", file("k.csv", keep_table(70, 10, 8, 12)), *KEEP))
+    for name, correction in (("d_type2", "loglinear"), ("d_type2_raw", "none")):
+        expected = type2_dprime([70], [8], [80], [20], correction).estimate("d")
+        row = made[name]
+        assert (row["value"], row["low"], row["high"]) == (expected.value, expected.low, expected.high)
+        assert row["status"] == "ok" and row["n"] == 100
+    assert made["hit_rate"]["value"] == 70 / 80 and made["hit_rate"]["n"] == 80
+    assert made["yfr"]["value"] == 8 / 78 and made["nfr"]["value"] == 10 / 22
+    assert made["raw_alignment"]["value"] == 0.82 and made["accuracy"]["value"] == 0.8
+    for row in made.values():
+        assert row["low"] <= row["value"] <= row["high"]
+
+
+@pytest.mark.parametrize(
+    ("table", "raw", "corrected"),
+    [
+        ((70, 0, 8, 12), "z is infinite", "the correction's"),
+        ((70, 10, 0, 0), "all correct", "all correct"),
+        ((0, 0, 8, 12), "all wrong", "all wrong"),
+        ((70, 0, 10, 0), "no value", "the correction's"),
+    ],
+)
+def test_a_d_type2_that_is_undefined_says_why(metacog, file, table, raw, corrected):
+    made = found(metacog("fit", file("k.csv", keep_table(*table)), *KEEP))
+    assert made["d_type2_raw"]["value"] is None and raw in made["d_type2_raw"]["status"]
+    assert corrected in made["d_type2"]["status"]
+
+
+def test_yes_no_self_knowledge_and_confidence_stand_side_by_side(metacog, tmp_path):
+    frame = answers().with_columns(
+        knows=pl.when(pl.col("conf") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("No"))
+    )
+    made = found(metacog("fit", written(tmp_path, frame, ".jsonl"), *OK_CONF, "--keep", "knows"))
+    assert {"auroc2", "d_type2", "accuracy"} <= set(made)
+
+
+def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
+    one = answers()
+    three = pl.concat([one.with_columns(run=pl.lit(run)) for run in (1, 2, 3)])
+    path = written(tmp_path, three, ".csv")
+    loose = found(metacog("fit", path, *OK_CONF, "--alternatives", "4"))
+    result = metacog("fit", path, *OK_CONF, "--alternatives", "4", "--item", "item", "--group", "model")
+    single = found(metacog("fit", written(tmp_path, one, ".tsv"), *OK_CONF, "--group", "model"), model="a")
+    made = found(result, model="a")
+    assert "up to 3 rows of an item" in result.err
+    for name in ("accuracy", "auroc2"):
+        assert made[name]["value"] == pytest.approx(single[name]["value"])
+        assert made[name]["high"] - made[name]["low"] == pytest.approx(
+            single[name]["high"] - single[name]["low"], rel=0.02
+        )
+    assert "over items" in made["m_ratio_mafc"]["method"] and "profile" in loose["m_ratio_mafc"]["method"]
+    twice = metacog("fit", path, *OK_CONF, "--item", "item", "--group", "model", "--run", "conf")
+    assert "is there already" in twice.err
+
+
+def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
+    frame = answers().with_columns(pl.col("conf", "ok").cast(pl.String))
+    odd = {2: "n/a", 5: "", 7: "about 0.8", 9: "inf", 11: "1e308", 13: "0,85", 17: "NaN"}
+    conf = [odd.get(place, value) for place, value in enumerate(frame["conf"])]
+    ok = ["maybe" if place == 20 else value for place, value in enumerate(frame["ok"])]
+    path = written(tmp_path, frame.with_columns(conf=pl.Series(conf), ok=pl.Series(ok)), ".csv")
+    result = metacog("fit", path, *OK_CONF)
+    assert "240 rows read, 232 used, 8 left out" in result.err
+    assert (
+        "conf missing 3" in result.err and "conf has a comma 1" in result.err and "ok unknown 1" in result.err
+    )
+    assert found(result)["accuracy"]["dropped"] == 8
+    listed = rejected(path)
+    assert [int(row["row"]) for row in listed] == [9, 11, 13, 15, 22]
+    assert "'about 0.8' is no number" in listed[0]["reason"] and "'maybe' is neither" in listed[4]["reason"]
+    assert "row 8 (line 9): not used" in result.err and "the others are in" in result.err
+
+
+def test_rows_of_another_length_are_rejected_with_their_line(metacog, file):
+    lines = answers().write_csv().splitlines()
+    lines[4:4] = ['a,"7', '8",0.5,1', "", "a,1", "a,1,0.5,1,9"]
+    result = metacog("fit", path := file("r.csv", "\n".join(lines)), *OK_CONF)
+    assert found(result)["accuracy"]["n"] == N + 1
+    assert [(row["row"], row["reason"]) for row in rejected(path)] == [
+        ("8", "the row has 2 cells, the header 4"),
+        ("9", "the row has 5 cells, the header 4"),
+    ]
+
+
+def test_a_declared_scale_rejects_what_lies_outside_it(metacog, tmp_path):
+    path = written(tmp_path, answers().with_columns(pl.col("conf") * 10), ".csv")
+    result = metacog("fit", path, *OK_CONF, "--scale", "0..9")
+    assert "is outside 0..9" in result.err
+    metacog("fit", path, *OK_CONF, "--scale", "0..1").refused_in_one_line("outside 0..1")
+    metacog("fit", path, *OK_CONF, "--scale", "9..0").refused_in_one_line("--scale 9..0")
+
+
+def test_a_rating_scale_says_how_many_ratings_there_are(metacog, tmp_path):
+    frame = answers().with_columns(r=(pl.col("conf") * 2).round().cast(int), s=pl.Series([0, 1] * (N // 2)))
+    path = written(tmp_path, frame, ".csv")
+    sdt = ("--stimulus", "s", "--correct", "ok", "--confidence", "r", "--format", "json")
+    metacog("fit", path, *sdt).refused_in_one_line("from 0 to 2")
+    assert "ratings 0..4" in metacog("fit", path, *sdt, "--scale", "0..4").err
+
+
+def test_percent_signs_are_read_and_never_mixed_with_plain_numbers(metacog, tmp_path):
+    percent = answers().with_columns(
+        pl.format("{} %", (pl.col("conf") * 100).round().cast(int)).alias("conf")
+    )
+    path = written(tmp_path, percent, ".csv")
+    assert (
+        found(metacog("fit", path, *OK_CONF))["auroc2"]
+        == found(metacog("fit", written(tmp_path, answers(), ".tsv"), *OK_CONF))["auroc2"]
+    )
+    mixed = percent.with_columns(
+        pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("0.5")).otherwise("conf").alias("conf")
+    )
+    metacog("fit", written(tmp_path, mixed, ".csv"), *OK_CONF).refused_in_one_line(
+        "per cent and plain numbers"
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_out_is_written_by_its_ending_with_the_same_columns(metacog, tmp_path, ending):
+    path = written(tmp_path, answers(), ".csv")
+    rows = json.loads(metacog("fit", path, *OK_CONF, "--group", "model").out)
+    out = tmp_path / f"out.{ending}"
+    result = metacog("fit", path, *OK_CONF[:-2], "--group", "model", "--out", out)
+    assert (result.code, result.out) == (0, "")
+    if ending == "parquet":
+        assert pl.read_parquet(out).to_dicts() == rows
+    elif ending == "json":
+        assert json.loads(out.read_text()) == rows
+    else:
+        assert out.read_text().splitlines()[0] == ",".join(rows[0])
+    other = tmp_path / "other.csv"
+    metacog("fit", path, *OK_CONF, "--out", other).refused_in_one_line("--format json is not .csv")
