@@ -90,6 +90,16 @@ def test_it_has_a_board_and_a_part_of_the_report(home: Path, toy_folder: Path) -
     assert "Sums that were &lt;asked&gt;." in page
 
 
+def test_its_numbers_are_explained_and_come_out_again(home: Path, toy_folder: Path) -> None:
+    explain = ("-m", "metacog_pipeline", "explain", "study.toml", "sometrivia", "asked", "careful")
+    for measure, words in {
+        "accuracy": "Share of right sums.",
+        "harmonised_brier": "mean of (conf - y)²",
+    }.items():
+        said = python(home.parent, toy_folder, *explain, measure)
+        assert words in said and "equals the board" in said and "sum-0" in said
+
+
 def test_its_assets_are_in_the_graph(home: Path, toy_folder: Path) -> None:
     names = json.loads(python(home.parent, toy_folder, "-c", NODES).splitlines()[-1])
     assert {

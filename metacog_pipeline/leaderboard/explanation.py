@@ -1,0 +1,187 @@
+"""Where one number of a board comes from: its definition, what it rests on, how it is made, and the same number anew."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Benchmark, Measure
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard import read
+from metacog_pipeline.leaderboard.database import identifier, text
+from metacog_pipeline.leaderboard.glossary import terms
+from metacog_pipeline.scoring.calibration import PREFIX
+from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.recount import Recount, items_of, recount
+from metacog_pipeline.study import Study
+from metacog_pipeline.study.sections import suggestion
+
+FILE = Path(__file__).with_name("formulas.toml")
+TABLES = (
+    "estimates",
+    "calibration",
+)  # where a number stands with its method, in the order they are looked at
+NAMES = ("benchmark", "condition", "model", "measure")
+COMPARED = ("estimate", "low", "high", "n", "status")
+LIKE = 1e-9  # a fit that is repeated among others ends some 1e-12 beside
+MOST_NAMES = 20  # listed in a message
+PUBLISHED = "published"
+
+
+@functools.lru_cache(maxsize=1)
+def formulas() -> Mapping[str, Mapping[str, str]]:
+    """Return formula and reference of measures that are shared, by measure."""
+    return tomllib.loads(FILE.read_text("utf-8"))
+
+
+def explain(study: Study, benchmark: str, condition: str, model: str, measure: str) -> dict[str, Any]:
+    """Return everything behind one number of a board, as plain values.
+
+    ``differs`` says in one sentence how the recount differs from the board; None where they are equal, and of a
+    published number, which is not computed here.
+
+    Raises
+    ------
+    StudyError
+        If the board has no such benchmark, condition, model or measure.
+    StoreError
+        If there is no board, or nothing to recount from.
+    """
+    home = study.home.path
+    table, row = _row(home, benchmark, condition, model, measure)
+    found: dict[str, Any] = {
+        **{name: row.get(name) for name in (*NAMES, "source")},
+        **_definition(benchmark, measure),
+        "board": {name: row.get(name) for name in (*COMPARED, "method")},
+        "sql": [_sql(table, row)],
+    }
+    if row["source"] == PUBLISHED:
+        return {**found, "recount": None, "differs": None, "asked": None, "left_out": [], "items": None}
+    anew = recount(study, benchmark, condition, model, measure)
+    made = anew.made
+    again = {
+        "estimate": made.value, "low": made.low, "high": made.high, "n": made.n, "status": made.status,
+        "method": made.method,
+    }  # fmt: skip
+    return {
+        **found,
+        "recount": again,
+        "differs": differs(found["board"], again),
+        "asked": anew.asked.height,
+        "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
+        "items": None if anew.counted is None else items_of(anew.counted),
+        "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
+    }
+
+
+def differs(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
+    """Return how a recount differs from the board; None where it does not."""
+    for name in COMPARED:
+        ours, theirs = again[name], board.get(name)
+        if isinstance(ours, float) and isinstance(theirs, float):
+            same = abs(ours - theirs) <= LIKE * max(1.0, abs(theirs))
+        else:
+            same = ours == theirs
+        if not same and not (name in ("n", "status") and name not in board):
+            return f"{name} is {theirs} on the board and {ours} by the recount"
+    return None
+
+
+# --- which number -----------------------------------------------------------------------------------------------------
+def _row(home: Path, *names: str) -> tuple[str, dict[str, Any]]:
+    """Return the table a number stands in with its method, and its row."""
+    _check(home, names)
+    where = _where(dict(zip(NAMES, names, strict=True)))
+    for table in (*TABLES, "leaderboard"):
+        found = read.read_table(home, f"from {table} where {where}")
+        if found.rows:
+            return table, dict(zip(found.columns, found.rows[0], strict=True))
+    raise StudyError(f"explain: the board has no {' '.join(names)}")  # _check has found it
+
+
+def _check(home: Path, names: Sequence[str]) -> None:
+    """Raise StudyError for the first name the board does not have beside those before it."""
+    every = " union ".join(f"select {', '.join(NAMES)} from {table}" for table in (*TABLES, "leaderboard"))
+    here: dict[str, str] = {}
+    for name, value in zip(NAMES, names, strict=True):
+        where = _where(here) or "true"
+        asked = f"select distinct {name} from ({every}) where {where} order by all"
+        known = [str(each[0]) for each in read.read_table(home, asked).rows]
+        if value not in known:
+            of = f" of {' '.join(here.values())}" if here else ""
+            listed = ", ".join(known[:MOST_NAMES]) + (", …" if len(known) > MOST_NAMES else "")
+            raise StudyError(
+                f'explain: the board has no {name} "{value}"{of}{suggestion(value, known)}; '
+                f"it has: {listed or 'none yet'}"
+            )
+        here[name] = value
+
+
+def _where(values: Mapping[str, Any]) -> str:
+    return " and ".join(
+        f"{identifier(name)} is null" if value is None else f"{identifier(name)} = {text(str(value))}"
+        for name, value in values.items()
+    )
+
+
+def _sql(table: str, row: Mapping[str, Any]) -> str:
+    """Return the query that shows the number."""
+    return f"from {table} where {_where({name: row[name] for name in NAMES})}"
+
+
+def _sql_of_answers(home: Path, anew: Recount, row: Mapping[str, Any]) -> str:
+    """Return the query that shows the responses a number was made from."""
+    cell = anew.cell
+    own = f"{row['benchmark']}_responses"
+    if cell.shared or own not in read.columns_of(home):
+        place = {name: row[name] for name in NAMES[:3]}
+        return f"from responses where {_where(place)} order by item_id, run"
+    columns = read.columns_of(home)[own]
+    first = anew.cell.frame.select("dataset", "condition", "task").row(0, named=True)
+    place = {"model": row["model"], **first}
+    known = {name: value for name, value in place.items() if name in columns and value is not None}
+    if anew.declared is not None and anew.declared.only is not None and anew.declared.only[0] in columns:
+        column, values = anew.declared.only
+        among = f" and {identifier(column)} in ({', '.join(text(each) for each in values)})"
+    else:
+        among = ""
+    return f"from detail.{identifier(own)} where {_where(known)}{among} order by item_id, run"
+
+
+# --- what it is -------------------------------------------------------------------------------------------------------
+def _definition(benchmark: str, measure: str) -> dict[str, Any]:
+    """Return name, formula, unit and references of a measure, from its declaration and from what is shared."""
+    name = measure.removeprefix(PREFIX)
+    declared = _declared(benchmark, measure)
+    shared = formulas().get(name, {})
+    term = terms().get(measure) or terms().get(name)
+    words = declared.words if declared is not None else ""
+    references = [shared.get("reference", ""), term.reference if term else ""]
+    return {
+        "label": declared.label if declared is not None else name,
+        "words": words or (term.definition if term else ""),
+        "formula": shared.get("formula") or words or (term.definition if term else ""),
+        "unit": declared.unit.value if declared is not None else None,
+        "reference": "; ".join(dict.fromkeys(each for each in references if each)),
+        "paper": _paper(benchmark, declared),
+    }
+
+
+def _declared(benchmark: str, measure: str) -> Measure | None:
+    if benchmark not in registry.names():
+        return None
+    return next((each for each in measures_of(registry.load(benchmark)) if each.name == measure), None)
+
+
+def _paper(benchmark: str, declared: Measure | None) -> str:
+    """Return where the benchmark was published, and the place in it that defines the measure."""
+    if benchmark not in registry.names():
+        return ""
+    of: type[Benchmark[Any, Any, Any]] = registry.load(benchmark)
+    paper = of.paper
+    place = f", {declared.paper}" if declared is not None and declared.paper else ""
+    return f"{paper.authors} {paper.year}, {paper.title}, {paper.where}{place}"

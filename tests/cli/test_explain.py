@@ -1,0 +1,223 @@
+"""``metacog explain``: every number of a board comes out again from its responses, and what it rests on is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+from metacog_pipeline import registry
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.leaderboard import build, explanation, run_query
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring import cross_benchmark, files, recount
+from metacog_pipeline.study import Study, load_study
+from tests.asking_in_process import ask
+
+Metacog = Callable[..., Any]
+STUDY = """
+[study]
+name = "t"
+home = "home"
+seed = 1
+
+[[models]]
+name = "careful"
+provider = "simulated"
+observer = {{ accuracy = 0.85, seed = 1 }}
+
+[[models]]
+name = "hasty"
+provider = "simulated"
+observer = {{ accuracy = 0.55, seed = 2 }}
+
+[benchmarks.{name}]
+{settings}
+"""
+
+
+def finished(name: str, folder: Path) -> Path:
+    """Return the file of a small study of a benchmark that was asked, scored and published."""
+    settings = registry.load(name).trial_settings
+    path = folder / "study.toml"
+    keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
+    path.write_text(STUDY.format(name=name, settings=keys), encoding="utf-8")
+    study = load_study(path)
+    study.home.prepare()
+    benchmark = bound(study, name)
+    construction.build(benchmark)
+    for partition in tasks.partitions(benchmark):
+        ask(benchmark, partition)
+        files.read(benchmark, partition)
+        files.score(benchmark, partition)
+    publish(study, name)
+    return path
+
+
+def publish(study: Study, name: str) -> None:
+    files.pool(bound(study, name))
+    cross_benchmark.publish(study)
+    write_status(study)
+    assert build(study.home.path).failures == ()
+
+
+@pytest.fixture(scope="module")
+def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return finished("metamedqa", tmp_path_factory.mktemp("explained"))
+
+
+@pytest.fixture
+def own_copy(study_file: Path, tmp_path: Path) -> Path:
+    """A copy of the study that a test may change."""
+    return Path(shutil.copytree(study_file.parent, tmp_path / "copy")) / study_file.name
+
+
+CHEAP = ("metamedqa", "selfknowledge")  # a study of the others takes seconds to make
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(n, marks=() if n in CHEAP else pytest.mark.proof) for n in registry.names()],
+)
+def study(
+    request: pytest.FixtureRequest, study_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Study:
+    if request.param == "metamedqa":
+        return load_study(study_file)
+    return load_study(finished(request.param, tmp_path_factory.mktemp(request.param)))
+
+
+def some_cells(home: Path) -> list[tuple[str, ...]]:
+    """Return numbers of the board, one of each way to make one."""
+    both = " union all ".join(
+        f"select benchmark, condition, model, measure, method from {table}" for table in explanation.TABLES
+    )
+    found = run_query(
+        home,
+        f"select benchmark, condition, model, measure from ({both}) where measure not like '%bayes' "
+        "qualify row_number() over (partition by method order by condition, model, measure) = 1 order by all",
+    )
+    return [tuple(map(str, row)) for row in found.rows]
+
+
+def test_numbers_of_every_benchmark_come_out_again(study: Study) -> None:
+    cells = some_cells(study.home.path)
+    for cell in cells[:: max(1, len(cells) // 4)]:
+        found = explanation.explain(study, *cell)
+        assert found["differs"] is None, cell
+        assert found["formula"] and found["paper"], cell
+        assert all(run_query(study.home.path, sql).columns for sql in found["sql"])
+        if found["items"] is not None:
+            assert sum(each["n"] for each in found["left_out"]) + found["board"]["n"] == found["asked"]
+
+
+CELL = ("metamedqa", "baseline", "careful")
+
+
+def test_people_read_formula_counts_sql_and_the_first_items(metacog: Metacog, study_file: Path) -> None:
+    result = metacog("explain", study_file, *CELL, "m_ratio_mafc")
+    assert result.code == 0, result.err
+    for words in ("meta-d′ / d′", "Maniscalco & Lau", "Nature Communications", "equals the board"):
+        assert words in result.out
+    for words in ("profile likelihood", "without a right option", "from estimates where", "all with --items"):
+        assert words in result.out
+    every = metacog("explain", study_file, *CELL, "m_ratio_mafc", "--items")
+    assert "all with --items" not in every.out and len(every.out) > len(result.out)
+
+
+def test_programs_read_the_same_as_json(metacog: Metacog, study_file: Path) -> None:
+    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json").out)
+    assert found["recount"] == found["board"] and found["differs"] is None
+    assert len(found["items"]) == found["board"]["n"]
+    home = load_study(study_file).home.path
+    said = run_query(home, found["sql"][1])
+    place = said.columns.index("item_id")
+    assert set(found["items"]) <= {row[place] for row in said.rows}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        (("metamedq", "baseline", "careful", "accuracy"), "metamedqa"),
+        (("metamedqa", "basline", "careful", "accuracy"), "baseline"),
+        (("metamedqa", "baseline", "carefull", "accuracy"), "careful"),
+        (("metamedqa", "baseline", "careful", "auroc"), "auroc2"),
+    ],
+)
+def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(
+    metacog: Metacog, study_file: Path, wrong: tuple[str, ...], meant: str
+) -> None:
+    result = metacog("explain", study_file, *wrong)
+    result.refused_in_one_line(f'did you mean "{meant}"?')
+    assert result.code == 2
+
+
+@pytest.mark.parametrize("hostile", ["'; drop table estimates; --", "\x1b[31m", "é" * 4000, "", "%"])
+def test_a_hostile_name_is_a_name_that_is_not_there(metacog: Metacog, study_file: Path, hostile: str) -> None:
+    result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
+    result.refused_in_one_line("the board has no measure")
+    assert "\x1b" not in result.err and metacog("explain", study_file, *CELL, "accuracy").code == 0
+
+
+def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(
+    metacog: Metacog, own_copy: Path
+) -> None:
+    path = own_copy
+    with duckdb.connect(str(path.parent / "home" / "leaderboard.duckdb")) as connection:
+        connection.execute("update estimates set estimate = 0.123, low = 0.1 where measure = 'accuracy'")
+    result = metacog("explain", path, *CELL, "accuracy")
+    assert result.code == 1 and "DIFFERS" in result.out
+    result.refused_in_one_line("estimate is 0.123 on the board", "metacog run")
+    as_json = metacog("explain", path, *CELL, "accuracy", "--json")
+    assert as_json.code == 1 and json.loads(as_json.out)["differs"].startswith("estimate is 0.123")
+
+
+def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog: Metacog, own_copy: Path) -> None:
+    study = load_study(own_copy)
+    benchmark = bound(study, "metamedqa")
+    partition = tasks.partitions(benchmark)[0]
+    target = recount.responses_path(partition)
+    frame = pl.read_parquet(target).with_row_index("_n")
+    said = {0: ("transport_error", "timeout"), 1: ("confidence_unparsed", "no confidence\x1b[2J said")}
+    for place, (status, reason) in said.items():
+        here = pl.col("_n") == place
+        frame = frame.with_columns(
+            status=pl.when(here).then(pl.lit(status)).otherwise("status"),
+            reason=pl.when(here).then(pl.lit(reason)).otherwise("reason"),
+            confidence=pl.when(here).then(None).otherwise("confidence"),
+        )
+    files.write_frame(frame.drop("_n"), target, "changed")
+    files.score(benchmark, partition)
+    publish(study, "metamedqa")
+    result = metacog("explain", own_copy, *CELL, "ece")
+    said_of_it = " ".join(result.out.split())
+    assert result.code == 0 and "\x1b" not in result.out
+    assert "1 not answered (1 transport_error: timeout)" in said_of_it
+    assert "1 not readable (1 confidence_unparsed: no confidence [2J said)" in said_of_it
+    assert "recount no value: equals the board status incomplete: 1 of 24 not answered" in said_of_it
+
+
+def test_a_study_without_a_board_or_without_responses_is_one_line(metacog: Metacog, own_copy: Path) -> None:
+    for each in (own_copy.parent / "home" / "responses").rglob("*.parquet"):
+        each.unlink()
+    metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
+    (own_copy.parent / "home" / "leaderboard.duckdb").unlink()
+    metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
+
+
+def test_it_starts_without_dagster() -> None:
+    code = (
+        "import sys, metacog_pipeline.commands.explaining; "
+        "print([name for name in ('dagster', 'polars', 'duckdb') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
