@@ -17,7 +17,9 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.leaderboard import build, explanation, run_query
+from metacog_pipeline.leaderboard import explanation
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, recount
 from metacog_pipeline.study import Study, load_study
