@@ -4,7 +4,7 @@ Every number leaves as one row with its interval and n, or with the reason it ha
 are those of the delta method, of AUROC2 the scaled score's, of meta-d' and its relatives the two-stage delta method's or,
 on demand, percentiles of resampled trials; those of a choice among m alternatives are told in `scoring.efficiency`.
 Where an item has several trials, whole items are resampled. Nothing is padded unless asked for, and the method says when
-it was.
+it was; whether there is a number is decided without it (`stats.identifiability`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metacog_pipeline.fitting import answers, reading
 from metacog_pipeline.fitting.cells import Rejection
 from metacog_pipeline.fitting.counting import CountTable, cells_from_counts, has_counts
 from metacog_pipeline.fitting.trials import Answers, Columns, trials
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
@@ -179,13 +179,13 @@ def _binary(cells: CountTable, table: Counts, options: Options) -> list[dict[str
         + ("" if options.s == 1 else f", s {options.s}")
     )
     found = []
-    for cell in range(raw.cells):
+    for cell, why in enumerate(fit.withheld):
         n = round(float(raw.n[cell]))
         of_cell = {name: first.estimate(name, cell) for name in _type1_measures(options)}
         if drawn is not None and clustered:
             of_cell = {name: _over_items(one, drawn[name][:, cell]) for name, one in of_cell.items()}
         for name, (values, errors, status) in numbers.items():
-            reason = REASONS.get(str(status[cell]), str(status[cell])) or OK
+            reason = why or REASONS.get(str(status[cell]), str(status[cell])) or OK
             draws = None if drawn is None else drawn[name][:, cell]
             of_cell[name] = _estimate(
                 float(values[cell]), float(errors[cell]), n, label, reason, draws, clustered
@@ -294,6 +294,12 @@ def _posterior(cells: CountTable, cell: int, options: Options) -> dict[str, Esti
     estimates = fit.estimates()
     if not fit.converged:
         estimates = {name: replace(found, status=fit.reason) for name, found in estimates.items()}
+    elif why := identifiability.reasons_of(one)[0]:
+        of_type1 = ("d1", "c1")
+        estimates = {
+            name: found if name in of_type1 else unavailable(found.n, found.method, why)
+            for name, found in estimates.items()
+        }
     return {f"bayes_{name}": found for name, found in estimates.items()}
 
 

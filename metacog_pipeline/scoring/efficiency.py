@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.identifiability import FEW_ERRORS
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import companions, fit, intervals
 from metacog_pipeline.stats.mafc.table import table
@@ -27,7 +28,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MEASURES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
-TOO_FEW = "fewer than five right or wrong answers"
 NEAR_CHANCE = "accuracy not clearly above chance"
 LEAST_USABLE = 0.95  # of the resamples; with fewer there is no percentile interval
 N_REFITTED = 400  # of the resamples of clustered items: an interval's ends need no more, and a fit costs
@@ -95,7 +95,7 @@ def _of(group: Choices) -> dict[str, Estimate]:
     reason = fit.REASONS[status] or "ok"
     d = _sensitivity(group, found, n, method)
     ratio = _ratio(cell, n, method)
-    meta = _bounded(cell.meta_d_interval(), n, method, reason)
+    meta = _bounded(cell.meta_d_interval(), n, method, _few(found) if reason == "ok" else reason)
     made = {"d_mafc": d, "meta_d_mafc": meta, "m_ratio_mafc": ratio, **_without_fit(group, found, n, d)}
     return made if group.draws is None else _clustered(made, group)
 
@@ -120,13 +120,15 @@ def _sensitivity(group: Choices, found: fit.Efficiency, n: int, method: str) -> 
 def _ratio(cell: intervals.Cell, n: int, method: str) -> Estimate:
     found, status = cell.found, cell.status
     around = cell.m_ratio_interval()
-    reason = fit.REASONS[status]
-    if not reason and found.few_errors[0]:
-        reason = TOO_FEW
-    if not reason and found.weak_sensitivity[0]:
+    reason = fit.REASONS[status] or _few(found)
+    if reason == "ok" and found.weak_sensitivity[0]:
         reason = NEAR_CHANCE
-    made = _bounded(around, n, method, reason or "ok")
+    made = _bounded(around, n, method, reason)
     return made if made.value is None else replace(made, sem=_finite(float(found.se_m_ratio[0])))
+
+
+def _few(found: fit.Efficiency) -> str:
+    return fit.REASONS[FEW_ERRORS] if found.few_errors[0] else "ok"
 
 
 def _bounded(around: companions.Interval, n: int, method: str, reason: str) -> Estimate:

@@ -318,7 +318,8 @@ def _measure(design: Design, table: Counts) -> tuple[Floats, Floats]:
     """Return estimates of the quantity and their standard errors, NaN where there is none."""
     if design.quantity in ("mratio", "optimality"):
         fit = fit_metad(table, padding=1 / (2 * table.ratings))
-        return np.where(fit.ok, fit.m_ratio, np.nan), np.where(fit.ok, fit.se_m_ratio, np.nan)
+        shown = np.array([not why for why in fit.withheld])
+        return np.where(shown, fit.m_ratio, np.nan), np.where(shown, fit.se_m_ratio, np.nan)
     first = type1(table, correction="loglinear")
     known = np.isin(first.status, ("ok", "zero_dprime"))
     value, variance = (first.d, first.var_d) if design.quantity == "dprime" else (first.c, first.var_c)

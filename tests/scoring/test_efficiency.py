@@ -28,8 +28,8 @@ def test_an_ordinary_table_gives_numbers_with_intervals():
     ("right", "wrong", "reason"),
     [
         ([0, 0, 0], [0, 0, 0], "no items"),
-        ([5, 5, 5], [0, 0, 0], "no answer was wrong"),
-        ([0, 0, 0], [5, 5, 5], "no answer was right"),
+        ([5, 5, 5], [0, 0, 0], "all correct"),
+        ([0, 0, 0], [5, 5, 5], "all wrong"),
         ([0, 0, 30], [0, 0, 10], "one confidence level"),
         ([5, 5, 5], [20, 20, 20], "at chance or below"),
         ([0, 0, 90], [6, 4, 0], "lower limit only: at least 1.7"),

@@ -204,7 +204,7 @@ def degenerate(kind: str) -> pl.DataFrame:
 
 KINDS = {
     "always 0": ("one response only: the model never gave the other",) * 2,
-    "one rating": ("ok", "confidence analysis: not informative (one confidence level)"),
+    "one rating": ("ok", "one confidence level: confidence says nothing about meta-d'"),
     "all refused": ("no items", "no items"),
     "no answers": ("incomplete: 60 of 60 not answered",) * 2,
     "all correct": ("ok", "all correct"),

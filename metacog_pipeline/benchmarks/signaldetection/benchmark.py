@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Step
+from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
@@ -41,6 +42,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     published = published.PUBLISHED
     board = board.BOARD
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
     def construction(self) -> tuple[Step, ...]:

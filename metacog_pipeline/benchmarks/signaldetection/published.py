@@ -179,6 +179,7 @@ def _sensitivity(
     values = {(row["task"], row["model"]): row for row in printed.iter_rows(named=True)}
     fits: list[Fitted] = []
     found: list[Claim] = []
+    why = {method: fitted.withheld for method, fitted in by_ml.items()}
     for place, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
         fit = fitted_counts(raw.take(place), (DATASET, SOURCE, task, model), seed, posteriors, KEEP)
         fits.append(fit)
@@ -186,7 +187,8 @@ def _sensitivity(
         stated = {quantity: row.get(column) for quantity, column in _PRINTED.items()}
         for method, fitted in by_ml.items():
             note = _empty_note(raw.take(place)) if method == "ml_raw" else None
-            found += _by_likelihood(fitted, place, method, stated, replace(_cell(fit), note=note))
+            cell = replace(_cell(fit), note=note, status=why[method][place] or "ok")
+            found += _by_likelihood(fitted, place, method, stated, cell)
         found += _by_posterior(fit, stated, float(by_ml["ml_raw"].d1[place]))
     return fits, found
 
@@ -213,8 +215,7 @@ def _by_likelihood(
     values = {"d": found.d1[place], "meta_d": found.meta_d1[place], "m_ratio": found.m_ratio[place]}
     for quantity, value in values.items():
         yield replace(
-            cell, quantity=quantity, method=method, published=stated[quantity], recomputed=number(value),
-            status=str(found.status[place]),
+            cell, quantity=quantity, method=method, published=stated[quantity], recomputed=number(value)
         )  # fmt: skip
 
 

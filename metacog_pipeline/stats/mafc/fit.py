@@ -6,16 +6,9 @@ meta-d' is the sensitivity of the ideal observer whose type-2 ROC fits the confi
 with the posterior of what it chose, and not more than 1 where all questions are equally hard for it; questions of mixed
 difficulty raise it (Rahnev & Fleming 2019), so an M above 1 is no error.
 
-Questions of different m are strata with criteria of their own and one common meta-d' and d'. A status is decided on the
-counts as they are, before any number::
-
-    empty             no answers
-    all_correct       no answer was wrong          (all_wrong: none was right)
-    unidentified      one rating used, or right and wrong answers in no stratum together
-    boundary_up       no wrong answer has more confidence than any right one: meta-d' has no upper limit
-    boundary_down     the mirror image: no lower limit
-    no_sensitivity    accuracy at chance or below: meta-d' exists, a ratio does not
-    ok
+Questions of different m are strata with criteria of their own and one common meta-d' and d'. The status is that of
+`stats.identifiability`, decided on the counts as they are, before any number. Added is ``no_sensitivity``: the accuracy
+is at chance or below, meta-d' exists, a ratio does not.
 """
 
 from __future__ import annotations
@@ -25,27 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack
 from metacog_pipeline.stats.mafc.search import Found, climb, criteria
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 from metacog_pipeline.stats.proportions import wilson_interval
 
-EMPTY, ALL_CORRECT, ALL_WRONG = "empty", "all_correct", "all_wrong"
-UNIDENTIFIED, BOUNDARY_UP, BOUNDARY_DOWN = "unidentified", "boundary_up", "boundary_down"
-NO_SENSITIVITY, OK = "no_sensitivity", "ok"
-REASONS = {
-    OK: "",
-    EMPTY: "no answers",
-    ALL_CORRECT: "no answer was wrong",
-    ALL_WRONG: "no answer was right",
-    UNIDENTIFIED: "one confidence level: confidence says nothing about meta-d'",
-    BOUNDARY_UP: "no wrong answer has more confidence than a right one: meta-d' has a lower limit only",
-    BOUNDARY_DOWN: "no right answer has more confidence than a wrong one: meta-d' has an upper limit only",
-    NO_SENSITIVITY: "accuracy at chance or below: there is no ratio",
-}
-FEW_ERRORS = 5  # right or wrong answers below which M is shown by its interval only
+NO_SENSITIVITY = "no_sensitivity"
+REASONS = {**identifiability.REASONS, NO_SENSITIVITY: "accuracy at chance or below: there is no ratio"}
 AT_CHANCE = 1e-9  # d' up to here is none
 MOST_RATINGS = 20  # confidence finer than this is grouped by `grouped`
 _FIRST_D, _LAST_D = 0.05, 4.0
@@ -114,7 +97,7 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     ('ok', 1.863, 0.548)
     """
     correct, errors, alternatives = checked(right, wrong, m)
-    status = _statuses(correct, errors)
+    status = identifiability.statuses(correct, errors)
     d, se_d = _type1(correct, errors, alternatives)
     problem = pack(correct, errors, alternatives)
     meta = np.full(len(status), np.nan)
@@ -142,7 +125,7 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
         np.where(status == OK, se_ratio, np.nan),
         np.where(np.isfinite(meta), meta, np.nan) - d,
         value,
-        np.minimum(n - wrong_n, wrong_n) < FEW_ERRORS,
+        identifiability.few_errors(correct, errors),
         _weak(correct, errors, alternatives),
         np.abs(np.where(np.isfinite(meta), meta, 0.0)) >= LARGEST_D - 0.01,
     )
@@ -264,29 +247,6 @@ def _common(correct: Floats, errors: Floats, m: Ints) -> Floats:
         score = (slope * (correct / share - errors / type1.error_share(middle[:, None], m))).sum(axis=1)
         low, high = np.where(score > 0, middle, low), np.where(score > 0, high, middle)
     return np.asarray((low + high) / 2)
-
-
-def _statuses(right: Floats, wrong: Floats) -> NDArray[np.object_]:
-    found = np.full(len(right), OK, dtype=object)
-    used = ((right + wrong) > 0).sum(axis=2)
-    correct, errors = right.sum(axis=2), wrong.sum(axis=2)
-    telling = (used >= 2) & (correct > 0) & (errors > 0)
-    up, down = _apart(wrong, right), _apart(right, wrong)
-    found[np.where(telling, up, True).all(axis=1)] = BOUNDARY_UP
-    found[np.where(telling, down, True).all(axis=1)] = BOUNDARY_DOWN
-    found[~telling.any(axis=1)] = UNIDENTIFIED
-    found[correct.sum(axis=1) == 0] = ALL_WRONG
-    found[errors.sum(axis=1) == 0] = ALL_CORRECT
-    found[(correct + errors).sum(axis=1) == 0] = EMPTY
-    return found
-
-
-def _apart(lower: Floats, upper: Floats) -> NDArray[np.bool_]:
-    """Whether no answer of ``lower`` has a higher rating than any of ``upper``, by stratum."""
-    k = lower.shape[2]
-    highest = k - 1 - (lower[..., ::-1] > 0).argmax(axis=2)
-    lowest = (upper > 0).argmax(axis=2)
-    return np.asarray(highest <= lowest)
 
 
 def _weak(right: Floats, wrong: Floats, m: Ints) -> NDArray[np.bool_]:

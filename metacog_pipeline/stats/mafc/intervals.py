@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.companions import Interval
-from metacog_pipeline.stats.mafc.fit import BOUNDARY_DOWN, BOUNDARY_UP, OK, fit, one_cell, turn
+from metacog_pipeline.stats.mafc.fit import fit, one_cell, turn
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
 from metacog_pipeline.stats.mafc.search import climb
 

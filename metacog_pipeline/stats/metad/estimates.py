@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from metacog_pipeline.stats.estimate import OK, Estimate
 from metacog_pipeline.stats.metad.bootstrap import QUANTITIES, Bootstrap, point
-from metacog_pipeline.stats.metad.types import REASONS, MetaD
+from metacog_pipeline.stats.metad.types import MetaD
 
 MEASURES = ("meta_da", "m_ratio", "m_diff", "log_m_ratio")
 REFUSED = {
@@ -62,9 +62,9 @@ def _wald(fit: MetaD, name: str, level: float) -> list[Estimate]:
         errors["log_m_ratio"] = np.abs(fit.se_m_ratio / fit.m_ratio)
     half = -float(ndtri((1 - level) / 2)) * errors[name]
     return [
-        _estimate(fit, cell, float(value[cell]), float(value[cell] - half[cell]), float(value[cell] + half[cell]),
+        _estimate(fit, cell, why, float(value[cell]), float(value[cell] - half[cell]), float(value[cell] + half[cell]),
                   float(errors[name][cell]), "two-stage delta", "")
-        for cell in range(fit.cells)
+        for cell, why in enumerate(fit.withheld)
     ]  # fmt: skip
 
 
@@ -72,19 +72,19 @@ def _resampled(fit: MetaD, boot: Bootstrap, name: str, level: float, method: str
     value, interval = point(fit, name), boot.interval(name, level, method)
     how = f"{boot.kind} bootstrap, {method.replace('_', '-')}, {boot.n_boot}"
     return [
-        _estimate(fit, cell, float(value[cell]), float(interval.low[cell]), float(interval.high[cell]),
+        _estimate(fit, cell, why, float(value[cell]), float(interval.low[cell]), float(interval.high[cell]),
                   float(interval.se[cell]), how, str(interval.status[cell]))
-        for cell in range(fit.cells)
+        for cell, why in enumerate(fit.withheld)
     ]  # fmt: skip
 
 
 def _estimate(
-    fit: MetaD, cell: int, value: float, low: float, high: float, se: float, how: str, status: str
+    fit: MetaD, cell: int, why: str, value: float, low: float, high: float, se: float, how: str, status: str
 ) -> Estimate:
     n = round(float(fit.n[cell] - 4 * fit.counts.shape[2] * fit.pad))
     method = f"maximum likelihood, {how}, pad {fit.pad:g}"
-    if not fit.ok[cell]:
-        return Estimate(None, None, None, n, method, REASONS[str(fit.status[cell])])
+    if why:
+        return Estimate(None, None, None, n, method, why)
     reason = REFUSED.get(status, OK)
     if not math.isfinite(value):
         return Estimate(None, None, None, n, method, REFUSED["not_positive"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.metad.rates import fitted_rates, observed_rates
 
@@ -137,6 +138,15 @@ class MetaD:
     def reason(self) -> list[str]:
         """Why a cell has no estimate, in words; empty where it has one."""
         return [REASONS[str(name)] for name in self.status]
+
+    @property
+    def withheld(self) -> list[str]:
+        """Why a cell's number is not to be shown, padded or not: what its own counts do not tell, or its status."""
+        raw = np.maximum(self.counts - self.pad, 0.0)
+        raw[raw < identifiability.ROUNDING] = 0.0
+        right, wrong = (raw[:, row].transpose(2, 0, 1) for row in (0, 1))
+        why = identifiability.reasons(right, wrong)
+        return [first or second for first, second in zip(why, self.reason, strict=True)]
 
     @property
     def observed(self) -> Floats:

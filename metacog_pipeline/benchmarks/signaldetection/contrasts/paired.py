@@ -22,6 +22,7 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import ROPE
 from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED, ROPE_D, ROPE_M_RATIO
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
+    no_confidence,
     no_meta_d,
     point_meta_d,
     resampled_meta_d,
@@ -213,5 +214,5 @@ def _auroc(counts: Sequence[Counts], draws: Sequence[Floats]) -> _Resampled:
     return _Resampled(
         value,
         np.array([auroc_statistic(each @ collapse) for each in draws]),
-        [no_meta_d(each) for each in counts],
+        [no_confidence(each) for each in counts],
     )

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts
-from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import NOT_INFORMATIVE, no_meta_d
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_confidence
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, ece_estimate
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, ONE_LEVEL, Estimate, unavailable
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, Estimate, unavailable
 from metacog_pipeline.stats.meta_information import meta_information
 
 Floats = NDArray[np.float64]
@@ -50,11 +50,8 @@ def _graded(counts: Counts) -> dict[str, Estimate]:
     drawn = counts.draws @ (levels[:, None] == np.arange(2 * k)).astype(np.float64)
     level = np.repeat(np.arange(1.0, k + 1), 2)
     stated = probability(k)
-    auroc = auroc_from_patterns(patterns)
-    if auroc.status == ONE_LEVEL:
-        auroc = unavailable(auroc.n, auroc.method, NOT_INFORMATIVE)
     return {
-        "auroc2": auroc,
+        "auroc2": auroc_from_patterns(patterns),
         "ece": _read_as(ece_estimate(patterns, stated, drawn)),
         "brier": _read_as(brier_from_patterns(patterns, stated)),
         "mean_confidence": resampling.ratio(patterns, level, np.ones(2 * k)),
@@ -66,7 +63,7 @@ def _read_as(found: Estimate) -> Estimate:
 
 
 def _information(counts: Counts) -> dict[str, Estimate]:
-    n, why = counts.n_rated, no_meta_d(counts)
+    n, why = counts.n_rated, no_confidence(counts)
     if why is not None:
         return {name: unavailable(n, METHOD, why) for name in _INFORMATION}
     plain = meta_information(counts.rated)

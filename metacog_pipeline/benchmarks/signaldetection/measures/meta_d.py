@@ -2,8 +2,8 @@
 
 The headline stands on counts with 1/(2 K) added to each of the 4 K counts, in every group alike: small groups with empty
 counts then have an estimate, and d′ and c of the fit are those of the log-linear correction. What the padding alone
-would decide is not shown: groups with one response, one confidence level, or without a wrong or a right answer have a
-status instead. All groups and all their resamples are fitted in a few batches.
+would decide is not shown: groups with one response, and those whose counts as they are say nothing of meta-d′
+(`stats.identifiability`), have a status instead. All groups and all their resamples are fitted in a few batches.
 """
 
 from __future__ import annotations
@@ -18,16 +18,9 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import ONE_RESPONSE, percentile
 from metacog_pipeline.stats import counts as stats_counts
+from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
-from metacog_pipeline.stats.calibration import level_use
-from metacog_pipeline.stats.estimate import (
-    ALL_CORRECT,
-    ALL_WRONG,
-    MOSTLY_UNDEFINED,
-    NO_ITEMS,
-    Estimate,
-    unavailable,
-)
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import Conditional
 from metacog_pipeline.stats.proportions import sem_interval
@@ -40,16 +33,16 @@ SIDES = ("meta_d_rs1", "meta_d_rs2")
 META_D_MEASURES = (*META_D, LOG_M_RATIO, *SIDES)
 METHOD = "ml on counts + 1/(2K), item bootstrap"
 METHOD_SIDES = "ml on counts + 1/(2K), 1.96 sd of an item bootstrap"
-NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 NOT_POSITIVE = "M-ratio not above 0: no logarithm"
 LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lower end"
 # Either response alone is a fit of its own, three times the work for two secondary measures: they get fewer resamples.
 N_BOOT_SIDES = 200
+_NOTHING_TOLD = (identifiability.ALL_CORRECT, identifiability.ALL_WRONG, identifiability.UNIDENTIFIED)
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 
 
-def no_meta_d(counts: Counts) -> str | None:
-    """Say why the counts of a group tell nothing about meta-d′, or None where they do."""
+def no_confidence(counts: Counts) -> str | None:
+    """Say why the confidence of a group tells nothing about being right, or None where it may."""
     table = counts.rated
     hits, misses = float(table.hits[0]), float(table.misses[0])
     false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
@@ -59,13 +52,14 @@ def no_meta_d(counts: Counts) -> str | None:
         return "no rated responses to one stimulus"
     if hits + false_alarms == 0 or misses + rejections == 0:
         return ONE_RESPONSE
-    if misses + false_alarms == 0:
-        return ALL_CORRECT
-    if hits + rejections == 0:
-        return ALL_WRONG
-    levels, k = counts.grid.by_level(), counts.grid.ratings
-    used = counts.patterns.collapse(levels, 2 * k).totals.reshape(k, 2)
-    return None if level_use(used).informative else NOT_INFORMATIVE
+    right, wrong = table.by_confidence
+    status = str(identifiability.statuses(right[:, None], wrong[:, None])[0])
+    return identifiability.REASONS[status] if status in _NOTHING_TOLD else None
+
+
+def no_meta_d(counts: Counts) -> str | None:
+    """Say why the counts of a group tell nothing about meta-d′, or None where they do: decided without the padding."""
+    return no_confidence(counts) or identifiability.reasons_of(counts.rated)[0] or None
 
 
 def meta_d_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:

@@ -1,0 +1,116 @@
+"""Do counts say anything about meta-d'? Decided on the counts as they are, before anything is added to them.
+
+Every fit of meta-d' and of an M-ratio asks here: of a yes/no task, where a stratum is a response, and of a choice among m,
+where it is a number of alternatives. Padding makes a number of any counts (a model that always states the same confidence
+would have an M-ratio of 1), so it never takes part in the decision::
+
+    empty             no answers
+    all_correct       no answer was wrong          (all_wrong: none was right)
+    unidentified      one rating used, or right and wrong answers in no stratum together
+    boundary_up       no wrong answer has more confidence than any right one: meta-d' has no upper limit
+    boundary_down     the mirror image: no lower limit
+    few_errors        fewer than five right or wrong answers: an interval at most, no number
+    ok
+
+The boundary rule is exact: with at most one rating shared by right and wrong answers the likelihood rises for ever.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metacog_pipeline.stats import estimate
+from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats.counts import Counts
+
+EMPTY, ALL_CORRECT, ALL_WRONG = "empty", "all_correct", "all_wrong"
+UNIDENTIFIED, BOUNDARY_UP, BOUNDARY_DOWN = "unidentified", "boundary_up", "boundary_down"
+FEW_ERRORS, OK = "few_errors", "ok"
+REASONS = {
+    OK: "",
+    EMPTY: estimate.NO_ITEMS,
+    ALL_CORRECT: estimate.ALL_CORRECT,
+    ALL_WRONG: estimate.ALL_WRONG,
+    UNIDENTIFIED: f"{estimate.ONE_LEVEL}: confidence says nothing about meta-d'",
+    BOUNDARY_UP: "no wrong answer has more confidence than a right one: meta-d' has a lower limit only",
+    BOUNDARY_DOWN: "no right answer has more confidence than a wrong one: meta-d' has an upper limit only",
+    FEW_ERRORS: "fewer than five right or wrong answers",
+}
+LEAST_ERRORS = 5  # right and wrong answers from which on an estimate is shown
+ROUNDING = 1e-9  # what taking off a padding leaves of an empty count
+
+
+def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
+    """Return the status of each cell of raw counts ``(N, S, K)``: strata, and ratings by rising confidence.
+
+    ``few_errors`` is not among them: counts have a maximum there. It is told by `few_errors` and `reasons`.
+
+    >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
+    ['ok', 'unidentified']
+    """
+    found = np.full(len(right), OK, dtype=object)
+    used = ((right + wrong) > 0).sum(axis=2)
+    correct, errors = right.sum(axis=2), wrong.sum(axis=2)
+    telling = (used >= 2) & (correct > 0) & (errors > 0)
+    up, down = _apart(wrong, right), _apart(right, wrong)
+    found[np.where(telling, up, True).all(axis=1)] = BOUNDARY_UP
+    found[np.where(telling, down, True).all(axis=1)] = BOUNDARY_DOWN
+    found[~telling.any(axis=1)] = UNIDENTIFIED
+    found[correct.sum(axis=1) == 0] = ALL_WRONG
+    found[errors.sum(axis=1) == 0] = ALL_CORRECT
+    found[(correct + errors).sum(axis=1) == 0] = EMPTY
+    return found.astype(np.str_)
+
+
+def few_errors(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
+    """Whether fewer than five answers of a cell ``(N, S, K)`` are right, or fewer than five wrong.
+
+    >>> few_errors(np.array([[[5.0, 9.0]]]), np.array([[[3.0, 1.0]]])).tolist()
+    [True]
+    """
+    fewer = np.minimum(right.sum(axis=(1, 2)), wrong.sum(axis=(1, 2)))
+    return np.asarray(fewer < LEAST_ERRORS - ROUNDING)
+
+
+def reasons(right: Floats, wrong: Floats) -> list[str]:
+    """Return why each cell of raw counts ``(N, S, K)`` has no estimate, in words; empty where nothing is against one.
+
+    >>> reasons(np.array([[[5.0, 9.0]]]), np.array([[[3.0, 1.0]]]))
+    ['fewer than five right or wrong answers']
+    """
+    status = statuses(right, wrong)
+    return [
+        REASONS[str(name)] for name in np.where((status == OK) & few_errors(right, wrong), FEW_ERRORS, status)
+    ]
+
+
+def by_response(n_s1: Floats, n_s2: Floats, pad: float = 0.0) -> tuple[Floats, Floats]:
+    """Return right and wrong answers ``(cells, 2, K)`` by response, without ``pad``, of counts ``(cells, 2 K)``.
+
+    >>> [side.tolist() for side in by_response(np.array([[4.5, 3.5, 2.5, 1.5]]), np.array([[0.5, 1.5, 3.5, 5.5]]), 0.5)]
+    [[[[3.0, 4.0], [3.0, 5.0]]], [[[1.0, 0.0], [2.0, 1.0]]]]
+    """
+    k = n_s1.shape[1] // 2
+    s1, s2 = (np.where(side - pad > ROUNDING, side - pad, 0.0) for side in (n_s1, n_s2))
+    right = np.stack([s1[:, :k][:, ::-1], s2[:, k:]], axis=1)
+    return right, np.stack([s2[:, :k][:, ::-1], s1[:, k:]], axis=1)
+
+
+def reasons_of(table: Counts) -> list[str]:
+    """Return `reasons` of the cells of a yes/no table, padded or not.
+
+    >>> from metacog_pipeline.stats.counts import counts, padded
+    >>> always_sure = counts([40, 0, 0, 10], [12, 0, 0, 38])
+    >>> reasons_of(padded(always_sure)) == reasons_of(always_sure) == [REASONS[UNIDENTIFIED]]
+    True
+    """
+    return reasons(*by_response(table.n_s1, table.n_s2, table.pad))
+
+
+def _apart(lower: Floats, upper: Floats) -> NDArray[np.bool_]:
+    """Whether no answer of ``lower`` has a higher rating than any of ``upper``, by stratum."""
+    k = lower.shape[2]
+    highest = k - 1 - (lower[..., ::-1] > 0).argmax(axis=2)
+    lowest = (upper > 0).argmax(axis=2)
+    return np.asarray(highest <= lowest)
