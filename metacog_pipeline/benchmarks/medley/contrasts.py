@@ -30,7 +30,7 @@ The paper's claim that accepting arguments for their information rather than for
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -104,46 +104,65 @@ def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[
 
 
 # --- between models ---------------------------------------------------------------------------------------------------
-def paired(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield every pair's difference under every condition, on the instances both were scored on."""
+def paired(
+    benchmark: Bound, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
+) -> Iterator[Comparison]:
+    """Yield the wanted pairs of models under every condition, on the instances both were scored on."""
     for base, own in _scored(groups, None, whole=False):
-        yield from _paired(own, base, benchmark.context.seed)
+        place = {group.model: number for number, group in enumerate(own)}
+        pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
+        if pairs:
+            values, _ = _matrix(own)
+            resamples = _Resamples(values, benchmark.context.seed)
+            for i, j in pairs:
+                row = replace(base, family="models_paired", measure="mms", a=own[i].model, b=own[j].model)
+                yield _paired(row, resamples, i, j)
 
 
-def _paired(groups: Sequence[Group], base: Comparison, seed: int) -> Iterator[Comparison]:
+class _Resamples:
+    """Resampled scores of models ``(models, instances)``: the instances of a pair are those of either of the two, and pairs
+    with the same instances share their resamples."""
+
+    def __init__(self, values: Floats, seed: int) -> None:
+        self.values, self.seed, self.here = values, seed, ~np.isnan(values)
+        self.drawn: dict[bytes, Floats] = {}
+
+    def of(self, i: int, j: int) -> tuple[Floats, Floats]:
+        """Return both scores ``(2,)`` and their resamples ``(B, 2)`` over what both were scored on."""
+        either = self.here[i] | self.here[j]
+        if (self.here[i] != self.here[j]).any():  # only what both were scored on may tell them apart
+            both = np.where(self.here[i] & self.here[j], self.values[[i, j]], np.nan)[:, either]
+            return location(both), resampled_locations(both, n_boot=N_BOOT, seed=self.seed)
+        key = either.tobytes()
+        if key not in self.drawn:
+            same = (self.here == either).all(axis=1)
+            own = self.values[:, either]
+            scores = np.full((N_BOOT, len(own)), np.nan)
+            scores[:, same] = resampled_locations(own[same], n_boot=N_BOOT, seed=self.seed)
+            self.drawn[key] = scores
+        return location(self.values[[i, j]][:, either]), self.drawn[key][:, [i, j]]
+
+
+def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
     """p is that of difference / standard error, the latter from the percentile interval; exact up to 12 instances."""
-    if len(groups) < 2:
-        return
-    values, _ = _matrix(groups)
-    here = ~np.isnan(values)
-    whole, draws = location(values), resampled_locations(values, n_boot=N_BOOT, seed=seed)
-    for i, j in combinations(range(len(groups)), 2):
-        scores, drawn = whole[[i, j]], draws[:, [i, j]]
-        if (here[i] != here[j]).any():  # only what both were scored on may tell them apart
-            shared = np.where(here[i] & here[j], values[[i, j]], np.nan)
-            scores, drawn = location(shared), resampled_locations(shared, n_boot=N_BOOT, seed=seed)
-        value = float(scores[0] - scores[1])
-        found = resampling.difference(
-            value, drawn[:, 0] - drawn[:, 1], resampling.PValue.NORMAL_WIDTH, "percentile", tolerance=1e-12
-        )
-        row = replace(
-            base, family="models_paired", measure="mms", a=groups[i].model, b=groups[j].model,
-            value=_number(value), n=int((here[i] & here[j]).sum()),
-            note=lost_items(int(here[i].sum()), int(here[j].sum()), int((here[i] & here[j]).sum())),
-        )  # fmt: skip
-        if not row.n:
-            yield replace(row, status="no shared instances")
-            continue
-        if found.se is None or found.se <= 1e-12:
-            yield replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
-            continue
-        row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
-        if row.n > exact.MOST_SWAPPED:
-            yield replace(row, p=found.p)
-        else:
-            shared = values[[i, j]][:, here[i] & here[j]][:, :, None]
-            p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
-            yield replace(row, p=p, note="; ".join(each for each in (exact.NOTE, row.note) if each))
+    scores, drawn = resamples.of(i, j)
+    both = resamples.here[i] & resamples.here[j]
+    value, n = float(scores[0] - scores[1]), int(both.sum())
+    lost = lost_items(int(resamples.here[i].sum()), int(resamples.here[j].sum()), n)
+    row = replace(row, value=_number(value), n=n, note=lost)
+    if not n:
+        return replace(row, status="no shared instances")
+    found = resampling.difference(
+        value, drawn[:, 0] - drawn[:, 1], resampling.PValue.NORMAL_WIDTH, "percentile", tolerance=1e-12
+    )
+    if found.se is None or found.se <= 1e-12:
+        return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
+    row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
+    if n > exact.MOST_SWAPPED:
+        return replace(row, p=found.p)
+    shared = resamples.values[[i, j]][:, both][:, :, None]
+    p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
+    return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
 
 
 def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -415,6 +434,7 @@ CONTRASTS: tuple[Contrast, ...] = (
         "holm",
         ("dataset", "scoring", "source", "condition", "family", "measure"),
         between_models=True,
+        pairs=True,
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(

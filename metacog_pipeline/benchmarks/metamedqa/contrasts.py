@@ -11,9 +11,8 @@ not finish are left out save on shared items, and simulated ones never meet meas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,17 +22,23 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.stats import exact, paired
+from metacog_pipeline.stats import exact, paired, resampling
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.anova import Comparison as Pair
 from metacog_pipeline.stats.correlation import Regression, with_and_without
 from metacog_pipeline.stats.effects import cohen_d
+from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
+from metacog_pipeline.stats.resampling.products import Pair as SharedPair
+from metacog_pipeline.stats.resampling.products import shared_draws
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_BOOT = 1000
-MOST_PAIRED = 25  # with more models each is compared with the best one only
+_HELD = 2000  # pairs whose resamples are held at once (16 MB)
+MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
 # Measure -> which responses count, and their value.
 _CORRECT = pl.col("correct").cast(pl.Float64)
 _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
@@ -46,6 +51,7 @@ _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
 }
 _PAIRED = ("accuracy", "missing_answer_recall", "unknown_recall")
+_SHARE = resampling.ratio_statistic([1.0, 0.0], [0.0, 1.0])
 _RECALLS = ("missing_answer_recall", "unknown_recall")
 
 
@@ -86,7 +92,6 @@ def _contrast(
         correction=None,
         paper="Statistical analysis",
         words=words,
-        between_models=not whole,
     )
 
 
@@ -230,75 +235,115 @@ def _line(compared: Compared, recall: str, line: Regression, p: float | None, no
 
 # --- over shared items ------------------------------------------------------------------------------------------------
 def shared_items(compared: Compared, seed: int) -> Iterator[Comparison]:
-    """Yield tests over shared items: all pairs of models, or each condition with the baseline."""
-    if len(compared.groups) < 2:
-        return
-    for measure in _PAIRED:
-        hits, asked = _answers(compared, measure)
-        if len(hits):
-            yield from _paired(compared, measure, hits, asked, seed)
+    """Yield tests over shared items: Cochran's Q of all models, and each condition with the baseline."""
+    for measure in _PAIRED if len(compared.groups) > 1 else ():
+        hits, asked = answers(compared.frame, measure, compared.groups)
+        if not len(hits):
+            continue
+        if int(asked.max()) == 1:
+            q = paired.cochran_q(hits[(asked > 0).all(axis=1)])
+            yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
+        if compared.what == "conditions" and compared.groups[0] == BASELINE:
+            pairs = [(place, 0) for place in range(1, len(compared.groups))]
+            rows = list(rows_of_pairs(compared, measure, hits, asked, pairs, seed))
+            for family in ("paired_conditions", "mcnemar_conditions"):
+                own = [row for row in rows if row.family == family]
+                adjusted = holm([row.p for row in own])
+                yield from (replace(row, p_adjusted=p) for row, p in zip(own, adjusted, strict=True))
 
 
-def _answers(compared: Compared, measure: str) -> tuple[Ints, Ints]:
+def between_models(
+    benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
+) -> Iterator[Comparison]:
+    """Yield the wanted pairs of models under every condition, on the items both answered."""
+    seed = benchmark.context.seed
+    for compared in compared_sets(groups, whole=False):
+        if compared.what == "models":
+            place = {name: number for number, name in enumerate(compared.groups)}
+            pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
+            for measure in _PAIRED if pairs else ():
+                hits, asked = answers(compared.frame, measure, compared.groups)
+                yield from rows_of_pairs(compared, measure, hits, asked, pairs, seed)
+
+
+def answers(frame: pl.DataFrame, measure: str, groups: Sequence[str]) -> tuple[Ints, Ints]:
     """Return right answers and answers asked, both items × groups."""
     asked_of = pl.col(f"{measure}.n")
-    table = compared.frame.filter(asked_of > 0).select("group", "item", hits=f"{measure}.sum", asked=asked_of)
+    table = frame.filter(asked_of > 0).select("group", "item", hits=f"{measure}.sum", asked=asked_of)
     names, items = np.unique(table["item"].to_numpy(), return_inverse=True)
-    place = {name: number for number, name in enumerate(compared.groups)}
+    place = {name: number for number, name in enumerate(groups)}
     group = table["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-    size = (len(names), len(compared.groups))
+    size = (len(names), len(groups))
     hits, asked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     hits[items, group] = table["hits"].to_numpy().astype(np.int64)
     asked[items, group] = table["asked"].to_numpy()
     return hits, asked
 
 
-def _paired(compared: Compared, measure: str, hits: Ints, asked: Ints, seed: int) -> Iterator[Comparison]:
-    single = int(asked.max()) == 1
-    if single:
-        q = paired.cochran_q(hits[(asked > 0).all(axis=1)])
-        yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
-    rows, lone = [], []
-    for i, j in _pairs(compared, hits, asked):
-        names = compared.groups[i], compared.groups[j]
-        found = paired.paired_difference_from_counts(
-            hits[:, i], asked[:, i], hits[:, j], asked[:, j], N_BOOT, seed
-        )
-        d = found.difference
-        note = None if found.p_bootstrap is None else f"bootstrap p {found.p_bootstrap:.4g}"
-        p = found.p
-        if p is not None and d.n <= exact.MOST_SWAPPED:
-            p, note = _exact_p(hits, asked, i, j), exact.NOTE
-        ends: dict[str, Any] = {"value": d.value, "low": d.low, "high": d.high, "p": p, "n": d.n}
-        answered = np.count_nonzero(asked, axis=0)
-        lost = lost_items(int(answered[i]), int(answered[j]), d.n)
-        note = "; ".join(each for each in (note, lost) if each) or None
-        rows.append(compared.row("paired", measure, *names, **ends, note=note, status=found.status))
-        if single:
-            both = (asked[:, i] > 0) & (asked[:, j] > 0)
-            test = paired.mcnemar_from_data(hits[both, i], hits[both, j])
-            note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-            ends = {"value": d.value, "statistic": test.chi2, "p": test.p_mid, "n": test.n}
-            lone.append(compared.row("mcnemar", measure, *names, **ends, note=note, status=test.status))
-    for family in (rows, lone):
-        adjusted = holm([row.p for row in family])
-        yield from (replace(row, p_adjusted=p) for row, p in zip(family, adjusted, strict=True))
+def rows_of_pairs(
+    compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Sequence[tuple[int, int]], seed: int
+) -> Iterator[Comparison]:
+    """Yield the rows of pairs of groups: the difference with its interval and, of items asked once, McNemar's test.
+
+    The resamples are those of the item set, shared by all pairs.
+    """
+    stream = resampling.stream(seed, "shared items", compared.base.dataset, measure)
+    tables = np.stack([hits, asked], axis=2)
+    for start in range(0, len(pairs) if len(hits) else 0, _HELD):
+        drawn = list(shared_draws(tables, pairs[start : start + _HELD], N_BOOT, stream, answered=asked > 0))
+        found = paired_shares(hits, asked, [(pair.first, pair.second) for pair in drawn])
+        draws = np.stack([pair.difference("share", _SHARE)[1] for pair in drawn])
+        ends = resampling.intervals(draws)
+        for at, pair in enumerate(drawn):
+            both = (asked[:, pair.first] > 0) & (asked[:, pair.second] > 0)
+            exactly = None
+            if pair.n_items <= exact.MOST_SWAPPED:
+                exactly = _exact_p(hits[both], asked[both], pair.first, pair.second)
+            yield _difference(compared, measure, pair, found, at, draws[at], ends[at], exactly)
+            if int(asked[both][:, [pair.first, pair.second]].max(initial=1)) == 1:
+                yield _mcnemar(compared, measure, pair, found, at)
+
+
+def _difference(
+    compared: Compared,
+    measure: str,
+    pair: SharedPair,
+    found: PairedShares,
+    at: int,
+    draws: Floats,
+    ends: Floats,
+    exact_p: float | None,
+) -> Comparison:
+    n, names = pair.n_items, (compared.groups[pair.first], compared.groups[pair.second])
+    lost = lost_items(n + pair.lost[0], n + pair.lost[1], n)
+    row = compared.row("paired", measure, *names, n=n, note=lost)
+    if n < 2:
+        return replace(row, value=float(found.value[at]) if n else None, status=SINGLE_ITEM if n else NO_ITEMS)
+    value = float(found.value[at])
+    p = None if np.isnan(found.p[at]) else float(found.p[at])
+    note = f"bootstrap p {resampling.p_value(value, draws, resampling.PValue.SHARE):.4g}"
+    if p is not None and n <= exact.MOST_SWAPPED:
+        p, note = exact_p, exact.NOTE
+    low, high = (None if np.isnan(end) else float(end) for end in ends)
+    status = "ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE
+    note = "; ".join(each for each in (note, lost) if each)
+    return replace(row, value=value, low=low, high=high, p=p, note=note, status=status)
+
+
+def _mcnemar(
+    compared: Compared, measure: str, pair: SharedPair, found: PairedShares, at: int
+) -> Comparison:
+    n = int(found.n[at])
+    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
+    note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
+    names = compared.groups[pair.first], compared.groups[pair.second]
+    row = compared.row("mcnemar", measure, *names, n=n, note=note, status=test.status)
+    return replace(row, value=float(found.value[at]) if n else None, statistic=test.chi2, p=test.p_mid)
 
 
 def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:
-    both = (asked[:, i] > 0) & (asked[:, j] > 0)
-    one, other = (np.column_stack([hits[both, k], asked[both, k]]).astype(np.float64) for k in (i, j))
+    one, other = (np.column_stack([hits[:, k], asked[:, k]]).astype(np.float64) for k in (i, j))
     return exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
-
-
-def _pairs(compared: Compared, hits: Ints, asked: Ints) -> list[tuple[int, int]]:
-    groups = compared.groups
-    if compared.what == "conditions":
-        return [(place, 0) for place in range(1, len(groups))] if groups[0] == BASELINE else []
-    if len(groups) <= MOST_PAIRED:
-        return list(combinations(range(len(groups)), 2))
-    best = int(np.argmax(hits.sum(axis=0) / np.maximum(asked.sum(axis=0), 1)))
-    return [(best, place) for place in range(len(groups)) if place != best]
 
 
 CONTRASTS = (
@@ -307,10 +352,19 @@ CONTRASTS = (
         variance,
         "Do the groups differ? Which pairs do (Tukey-Kramer), or which from the baseline (LSD)?",
     ),
+    Contrast(
+        "paired_models",
+        between_models,
+        "holm",
+        ("dataset", "source", "condition", "family", "measure"),
+        words="Two models on the items both answered: item bootstrap and McNemar's test.",
+        between_models=True,
+        pairs=True,
+    ),
     _contrast(
         "paired",
         shared_items,
-        "The same on shared items: item bootstrap, McNemar, Cochran's Q; Holm's correction.",
+        "Conditions on shared items: item bootstrap, McNemar; Cochran's Q of all models or conditions.",
         whole=False,
     ),
     _contrast("correlation", regression, "Do those with more accuracy recall more of what has no answer?"),

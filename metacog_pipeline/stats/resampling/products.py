@@ -1,0 +1,189 @@
+"""Many respondents on the same drawn items: every pair of them from one matrix product.
+
+Items are drawn once for all respondents of an item set: how often each item occurs in each resample, draws × items, times
+the counts of all respondents, items × (respondents · cells). A pair rests on the items that both answered. What one of the
+two lacks is taken from the totals of the other, which costs a product over the few items that are lacking. The item set of
+a pair is what either of the two answered, so that no result of a pair depends on who else was asked.
+
+All sums are of whole numbers and exact: a pair has the same bytes whichever other pairs are computed with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metacog_pipeline.stats._arrays import Floats, Ints, counts
+from metacog_pipeline.stats.resampling.kernels import blocks, indices, occurrences
+
+Statistic = Callable[[Floats], Floats]
+Booleans = NDArray[np.bool_]
+
+# Whole numbers below are exact in single precision, which halves the time of the products.
+_EXACT = 2**24
+# Drawn items held at once while weights are made (32 MB).
+_BLOCK = 4_000_000
+# Sides on less than all items of a respondent that are kept for the next pair.
+_MOST_SIDES = 500
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One respondent on some items: how many there are, the totals of its cells ``(1, C)`` and of every resample ``(B, C)``."""
+
+    n_items: int
+    observed: Floats
+    drawn: Floats
+    _known: dict[str, tuple[float, Floats]] = field(default_factory=dict, repr=False)
+
+    def of(self, name: str, statistic: Statistic) -> tuple[float, Floats]:
+        """Return ``statistic``, a function ``(B, C) -> (B,)``, of what was observed and of the resamples ``(B,)``.
+
+        It is computed once for all pairs that share the side; ``name`` tells statistics apart.
+        """
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = float(statistic(self.observed)[0]), statistic(self.drawn)
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two respondents on the items that both answered, ``n_items``; ``lost`` are those that only one of them did."""
+
+    first: int
+    second: int
+    sides: tuple[Side, Side]
+    n_items: int
+    lost: tuple[int, int]
+
+    def difference(self, name: str, statistic: Statistic) -> tuple[float, Floats]:
+        """Return ``statistic`` of the first minus that of the second: of the sample, and of every resample ``(B,)``."""
+        (a, drawn_a), (b, drawn_b) = (side.of(name, statistic) for side in self.sides)
+        return a - b, drawn_a - drawn_b
+
+
+def shared_draws(
+    tables: ArrayLike,
+    wanted: Iterable[tuple[int, int]],
+    n_draws: int,
+    stream: int | Sequence[int],
+    *,
+    answered: ArrayLike | None = None,
+) -> Iterator[Pair]:
+    """Yield the wanted pairs of respondents over the same drawn items, by item set.
+
+    Parameters
+    ----------
+    tables
+        Shape ``(items, respondents, C)``: counts.
+    wanted
+        Places of the two respondents of each pair.
+    n_draws, stream
+        Number of resamples and their seed. Item sets of one size have the same resamples.
+    answered
+        Shape ``(items, respondents)``: who answered what; by default whoever has any count.
+
+    Examples
+    --------
+    >>> right, wrong, nothing = [1, 0], [0, 1], [0, 0]
+    >>> tables = [[right, wrong], [right, right], [wrong, nothing]]
+    >>> (pair,) = shared_draws(tables, [(0, 1)], 100, 1)
+    >>> pair.n_items, pair.lost, pair.sides[0].observed
+    (2, (1, 0), array([[2., 0.]]))
+    >>> value, draws = pair.difference("share", lambda totals: totals[:, 0] / totals.sum(axis=1))
+    >>> value, draws.shape
+    (0.5, (100,))
+    """
+    rows = np.asarray(tables)
+    if rows.ndim != 3:
+        raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
+    rows = counts("tables", rows.ravel()).reshape(rows.shape)
+    here = (rows > 0).any(axis=2) if answered is None else np.asarray(answered, dtype=np.bool_)
+    if here.shape != rows.shape[:2]:
+        raise ValueError(f"answered has shape {here.shape}, tables {rows.shape}")
+    for items, pairs in _by_item_set(here, wanted):
+        yield from _ItemSet(rows[items], here[items], n_draws, stream).pairs(pairs)
+
+
+def _by_item_set(
+    here: Booleans, wanted: Iterable[tuple[int, int]]
+) -> Iterator[tuple[Ints, list[tuple[int, int]]]]:
+    """Yield items and the pairs of which either respondent answered just these."""
+    found: dict[bytes, tuple[Ints, list[tuple[int, int]]]] = {}
+    packed = np.packbits(here, axis=0).T.copy()
+    for i, j in wanted:
+        key = (packed[i] | packed[j]).tobytes()
+        if key not in found:
+            found[key] = np.flatnonzero(here[:, i] | here[:, j]), []
+        found[key][1].append((i, j))
+    yield from found.values()
+
+
+class _ItemSet:
+    """Respondents on one item set."""
+
+    def __init__(self, tables: Ints, here: Booleans, n_draws: int, stream: int | Sequence[int]) -> None:
+        self.tables, self.here, self.n_draws = tables, here, n_draws
+        seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
+        exact = len(tables) * int(tables.max(initial=0)) < _EXACT
+        self.kind = np.float32 if exact else np.float64
+        self.weights = _weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
+        self.sides: dict[tuple[int, bytes], Side] = {}
+
+    def pairs(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Pair]:
+        whole = self._whole(sorted({place for pair in wanted for place in pair}))
+        answered = {place: self.here[:, place].tobytes() for place in whole}
+        for i, j in wanted:
+            first, second = whole[i], whole[j]
+            if answered[i] == answered[j]:
+                yield Pair(i, j, (first, second), first.n_items, (0, 0))
+                continue
+            lost = [np.flatnonzero(self.here[:, a] & ~self.here[:, b]) for a, b in ((i, j), (j, i))]
+            n = first.n_items - len(lost[0])
+            sides = self._side(first, i, lost[0], n), self._side(second, j, lost[1], n)
+            yield Pair(i, j, sides, n, (len(lost[0]), len(lost[1])))
+
+    def _whole(self, places: Sequence[int]) -> dict[int, Side]:
+        """Return each respondent on all its items: one product for all of them."""
+        own = self.tables[:, places]
+        items, _, cells = own.shape
+        drawn = self.weights.astype(self.kind) @ own.reshape(items, len(places) * cells).astype(self.kind)
+        observed = own.sum(axis=0).astype(np.float64)
+        return {
+            place: Side(
+                int(self.here[:, place].sum()),
+                observed[k][None],
+                drawn[:, k * cells : (k + 1) * cells].astype(np.float64),
+            )
+            for k, place in enumerate(places)
+        }
+
+    def _side(self, whole: Side, place: int, lost: Ints, n: int) -> Side:
+        if not len(lost):
+            return whole
+        key = place, lost.tobytes()
+        found = self.sides.get(key)
+        if found is None:
+            if len(self.sides) >= _MOST_SIDES:
+                self.sides.clear()
+            own = self.tables[lost, place].astype(np.float64)
+            less = self.weights[:, lost].astype(np.float64) @ own
+            found = self.sides[key] = Side(n, whole.observed - own.sum(axis=0), whole.drawn - less)
+        return found
+
+
+@functools.lru_cache(maxsize=4)
+def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to."""
+    rng = np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
+    parts = [
+        occurrences(indices(n, size, rng)).astype(np.float32) for size in blocks(n_draws, n, _BLOCK)
+    ]
+    drawn = np.concatenate(parts)
+    drawn.flags.writeable = False
+    return drawn

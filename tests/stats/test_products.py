@@ -1,0 +1,107 @@
+"""Pairs over shared draws are those of each pair alone, whoever else is there, on the items both answered."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metacog_pipeline.stats import paired
+from metacog_pipeline.stats.paired_many import paired_shares
+from metacog_pipeline.stats.resampling import ratio_statistic
+from metacog_pipeline.stats.resampling.products import shared_draws
+
+SHARE = ratio_statistic([1.0, 0.0], [0.0, 1.0])
+SIZES = st.tuples(st.integers(1, 40), st.integers(2, 6), st.integers(0, 2**32 - 1))
+
+
+def crowd(items: int, models: int, seed: int, runs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    asked = runs * (rng.random((items, models)) < rng.choice([0.5, 1.0], models)).astype(np.int64)
+    return rng.binomial(asked, rng.random(models)), asked
+
+
+@given(SIZES, st.sampled_from([1, 3]))
+def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs) -> None:
+    hits, asked = crowd(*size, runs)
+    tables = np.stack([hits, asked], axis=2)
+    every = list(combinations(range(hits.shape[1]), 2))
+    together = {(each.first, each.second): each for each in shared_draws(tables, every, 20, 7)}
+    of_all = paired_shares(hits, asked, every)
+    for at, (i, j) in enumerate(every):
+        (alone,) = shared_draws(tables[:, [i, j]], [(0, 1)], 20, 7)
+        found = together[i, j]
+        assert alone.n_items == found.n_items and alone.lost == found.lost
+        for one, other in zip(alone.sides, found.sides, strict=True):
+            assert one.drawn.tobytes() == other.drawn.tobytes()
+            assert one.observed.tobytes() == other.observed.tobytes()
+        own = paired_shares(hits[:, [i, j]], asked[:, [i, j]], [(0, 1)])
+        assert all(
+            getattr(own, name)[0].tobytes() == getattr(of_all, name)[at].tobytes()
+            for name in ("n", "value", "sem", "p", "first_only", "second_only")
+        )
+
+
+@given(SIZES, st.sampled_from([1, 3]))
+def test_differences_are_those_of_two_respondents_on_their_shared_items(size, runs) -> None:
+    hits, asked = crowd(*size, runs)
+    for i, j in combinations(range(hits.shape[1]), 2):
+        (pair,) = shared_draws(np.stack([hits, asked], axis=2), [(i, j)], 5, 7)
+        both = (asked[:, i] > 0) & (asked[:, j] > 0)
+        single = paired.paired_difference_from_counts(hits[:, i], asked[:, i], hits[:, j], asked[:, j], 5, 1)
+        many = paired_shares(hits, asked, [(i, j)])
+        assert pair.n_items == many.n[0] == single.difference.n == both.sum()
+        assert pair.lost == (((asked[:, i] > 0) & ~both).sum(), ((asked[:, j] > 0) & ~both).sum())
+        if not both.any():
+            continue
+        assert pair.difference("share", SHARE)[0] == pytest.approx(single.difference.value)
+        assert many.value[0] == pytest.approx(single.difference.value)
+        if both.sum() > 1:
+            assert many.sem[0] == pytest.approx(single.difference.sem, abs=1e-9)
+            if single.p is None:
+                assert np.isnan(many.p[0])
+            else:
+                assert many.p[0] == pytest.approx(single.p, abs=1e-6)
+
+
+def test_resamples_are_those_of_items_with_everything_that_belongs_to_them() -> None:
+    hits = np.array([[1, 1], [0, 1], [1, 0], [1, 1]])
+    tables = np.stack([hits, 1 - hits], axis=2)
+    (pair,) = shared_draws(tables, [(0, 1)], 500, 3)
+    drawn = np.hstack([side.drawn for side in pair.sides])
+    assert (drawn[:, :2].sum(axis=1) == 4).all() and (drawn[:, 2:].sum(axis=1) == 4).all()
+    assert drawn[:, 0].mean() == pytest.approx(3.0, abs=0.15)
+    assert np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1] < 0  # an item that one alone has right is drawn for both
+
+
+def test_respondents_on_the_same_items_share_their_sides_and_others_their_own() -> None:
+    hits, asked = np.ones((6, 4), dtype=int), np.ones((6, 4), dtype=int)
+    asked[0, 3] = hits[0, 3] = 0
+    pairs = shared_draws(np.stack([hits, asked], axis=2), combinations(range(4), 2), 10, 1)
+    found = {(each.first, each.second): each for each in pairs}
+    assert found[0, 1].sides[0] is found[0, 2].sides[0] is not found[0, 3].sides[0]
+    assert found[0, 3].n_items == 5 and found[0, 3].lost == (1, 0)
+    assert found[0, 3].sides[0].observed.tolist() == [[5.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("tables", "answered"),
+    [(np.ones((2, 2)), None), (np.full((2, 2, 1), -1), None), (np.ones((2, 2, 1)), np.ones((2, 3)))],
+)
+def test_tables_of_another_shape_are_refused(tables, answered) -> None:
+    with pytest.raises(ValueError, match="shape|negative"):
+        list(shared_draws(tables, [(0, 1)], 10, 1, answered=answered))
+
+
+def test_shares_of_more_hits_than_answers_are_refused() -> None:
+    with pytest.raises(ValueError, match="more right answers"):
+        paired_shares([[2, 1]], [[1, 1]], [(0, 1)])
+
+
+def test_no_items_and_no_pairs_are_no_error() -> None:
+    assert list(shared_draws(np.zeros((0, 2, 1)), [], 10, 1)) == []
+    (pair,) = shared_draws(np.zeros((3, 2, 1)), [(0, 1)], 10, 1)
+    assert pair.n_items == 0 and pair.sides[0].drawn.shape == (10, 1)
