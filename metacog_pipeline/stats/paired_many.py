@@ -50,7 +50,7 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     Parameters
     ----------
     hits, asked
-        Shape ``(items, respondents)``: right answers and answers asked for; an item counts for a pair where both were asked.
+        Shape ``(items, respondents)``: right answers and answers asked for; an item counts where both were asked.
     wanted
         Places of the two respondents of each pair.
 
@@ -62,10 +62,15 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     """
     h, r = counts("hits", hits, 2).astype(np.float64), counts("asked", asked, 2).astype(np.float64)
     if h.shape != r.shape or bool((h > r).any()):
-        raise ValueError("an item has more right answers than answers asked for, or the tables differ in shape")
+        raise ValueError(
+            "an item has more right answers than answers asked for, or the tables differ in shape"
+        )
     i, j = (np.array([pair[side] for pair in wanted], dtype=np.int64) for side in (0, 1))
     here = (r > 0).astype(np.float64)
-    own = {name: table.T @ here for name, table in (("h", h), ("r", r), ("hh", h * h), ("hr", h * r), ("rr", r * r))}
+    own = {
+        name: table.T @ here
+        for name, table in (("h", h), ("r", r), ("hh", h * h), ("hr", h * r), ("rr", r * r))
+    }
     n, hh, hr, rr = here.T @ here, h.T @ h, h.T @ r, r.T @ r
     first = {name: table[i, j] for name, table in own.items()}
     second = {name: table[j, i] for name, table in own.items()}

@@ -139,7 +139,9 @@ def test_one_model_alone_has_nothing_to_compare(answered: Answered, items: list[
     assert compare(answered(items, ObserverSpec()), seed=1).height == 0
 
 
-def test_all_pairs_of_many_models_are_compared_and_tukeys_test_shows_those_with_the_best(answered: Answered, items: list[Item]) -> None:
+def test_all_pairs_of_many_models_are_compared_tukeys_with_the_best(
+    answered: Answered, items: list[Item]
+) -> None:
     frame, rng = answered(items, ObserverSpec()), np.random.default_rng(1)
     crowd = [
         frame.with_columns(

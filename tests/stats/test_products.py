@@ -74,7 +74,9 @@ def test_resamples_are_those_of_items_with_everything_that_belongs_to_them() -> 
     drawn = np.hstack([side.drawn for side in pair.sides])
     assert (drawn[:, :2].sum(axis=1) == 4).all() and (drawn[:, 2:].sum(axis=1) == 4).all()
     assert drawn[:, 0].mean() == pytest.approx(3.0, abs=0.15)
-    assert np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1] < 0  # an item that one alone has right is drawn for both
+    assert (
+        np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1] < 0
+    )  # an item that one alone has right is drawn for both
 
 
 def test_respondents_on_the_same_items_share_their_sides_and_others_their_own() -> None:
@@ -92,7 +94,7 @@ def test_respondents_on_the_same_items_share_their_sides_and_others_their_own() 
     [(np.ones((2, 2)), None), (np.full((2, 2, 1), -1), None), (np.ones((2, 2, 1)), np.ones((2, 3)))],
 )
 def test_tables_of_another_shape_are_refused(tables, answered) -> None:
-    with pytest.raises(ValueError, match="shape|negative"):
+    with pytest.raises(ValueError, match=r"shape|negative"):
         list(shared_draws(tables, [(0, 1)], 10, 1, answered=answered))
 
 

@@ -318,7 +318,9 @@ def _difference(
     lost = lost_items(n + pair.lost[0], n + pair.lost[1], n)
     row = compared.row("paired", measure, *names, n=n, note=lost)
     if n < 2:
-        return replace(row, value=float(found.value[at]) if n else None, status=SINGLE_ITEM if n else NO_ITEMS)
+        return replace(
+            row, value=float(found.value[at]) if n else None, status=SINGLE_ITEM if n else NO_ITEMS
+        )
     value = float(found.value[at])
     p = None if np.isnan(found.p[at]) else float(found.p[at])
     note = f"bootstrap p {resampling.p_value(value, draws, resampling.PValue.SHARE):.4g}"
@@ -330,9 +332,7 @@ def _difference(
     return replace(row, value=value, low=low, high=high, p=p, note=note, status=status)
 
 
-def _mcnemar(
-    compared: Compared, measure: str, pair: SharedPair, found: PairedShares, at: int
-) -> Comparison:
+def _mcnemar(compared: Compared, measure: str, pair: SharedPair, found: PairedShares, at: int) -> Comparison:
     n = int(found.n[at])
     test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
     note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"

@@ -33,7 +33,7 @@ _MOST_SIDES = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One respondent on some items: how many there are, the totals of its cells ``(1, C)`` and of every resample ``(B, C)``."""
+    """One respondent on ``n_items`` items: the totals of its cells ``(1, C)``, and those of every resample ``(B, C)``."""
 
     n_items: int
     observed: Floats
@@ -103,7 +103,7 @@ def shared_draws(
     if rows.ndim != 3:
         raise ValueError(f"tables have shape {rows.shape}: items, respondents and cells needed")
     rows = counts("tables", rows.ravel()).reshape(rows.shape)
-    here = (rows > 0).any(axis=2) if answered is None else np.asarray(answered, dtype=np.bool_)
+    here: Booleans = np.asarray((rows > 0).any(axis=2) if answered is None else answered, dtype=np.bool_)
     if here.shape != rows.shape[:2]:
         raise ValueError(f"answered has shape {here.shape}, tables {rows.shape}")
     for items, pairs in _by_item_set(here, wanted):
@@ -181,9 +181,7 @@ class _ItemSet:
 def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.float32]:
     """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to."""
     rng = np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
-    parts = [
-        occurrences(indices(n, size, rng)).astype(np.float32) for size in blocks(n_draws, n, _BLOCK)
-    ]
+    parts = [occurrences(indices(n, size, rng)).astype(np.float32) for size in blocks(n_draws, n, _BLOCK)]
     drawn = np.concatenate(parts)
     drawn.flags.writeable = False
     return drawn
