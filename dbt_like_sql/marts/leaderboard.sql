@@ -3,14 +3,18 @@
 -- published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure, source.
 -- Source: estimates, published_values, measures, study/partitions.parquet, study/boards.parquet.
--- #NOT_NULL(benchmark, condition, model, measure, source, headline)
+-- #NOT_NULL(benchmark, condition, model, measure, source, headline, status, method)
 -- #SET{source: measured|published|simulated}
 -- columns:
---   estimate: null when there is no value; detail and reasons are in estimates
+--   estimate: null when there is no value, and when its interval is unbounded: no order by estimate puts such a number first
 --   n: answers the value rests on, null where the paper does not say
 --   n_failed: items without an answer, null for published rows
 --   n_unreadable: items whose answer could not be read, null for published rows
 --   coverage: valid answers / items, 0 to 1, null for published rows
+--   method: how value and interval were made; of a published row its place in the paper
+--   status: of the estimate: ok, what the run lacks, or why there is no number or no interval
+--   rank: 1 is best, of measured and published models together, of simulated observers apart; null without a value or
+--     interval that can be ranked, and where neither end is better
 --   percentile: of headlines: share of the other models below it, 0 to 100, ties half; of measured and published models for
 --     these, of simulated observers for one of them; null where there is no other
 with
@@ -27,7 +31,7 @@ with
         select
             benchmark, condition, listed.model, 'coverage' as measure, 0.0 as estimate, null::double as low,
             null::double as high, 0 as n, coalesce(failures.n_failed, 0) as n_failed, 0 as n_unreadable, 0.0 as coverage,
-            listed.source
+            'readable / asked' as method, 'ok' as status, listed.source
         from listed
         cross join conditions
         left join failures using (benchmark, model)
@@ -57,6 +61,8 @@ with
             if(said.unit = 'percent' and said.low < 0, 0, said.low) as low,
             if(said.unit = 'percent' and said.high > 1, 1, said.high) as high,
             said.n,
+            concat_ws(' ', 'printed in', said.place) as method,
+            if(said.value is null, 'the paper has no number here', 'ok') as status,
             said.place
         from published_values as said
         left join scored_as using (benchmark)
@@ -71,7 +77,8 @@ with
     ),
     whole as (
         select
-            benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unreadable, coverage, source
+            benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unreadable, coverage, method,
+            status, source
         from estimates
         union all by name
         select * from unanswered
@@ -81,9 +88,27 @@ with
     flagged as (
         select
             whole.*,
-            coalesce(measures.headline and measures.headline_condition = whole.condition, false) as headline
+            said.higher_is_better,
+            coalesce(said.headline and said.headline_condition = whole.condition, false) as headline,
+            status = 'ok' or starts_with(status, 'incomplete') as plain,
+            -- The reason against a ratio is its denominator; without an interval all of an open range is possible.
+            estimate is not null and not plain and (
+                coalesce(said.unit, 'ratio') = 'ratio' or (low is null and (said.min is null or said.max is null))
+            ) as unbounded
         from whole
-        left join measures using (benchmark, measure)
+        left join measures as said using (benchmark, measure)
+    ),
+    shown as (
+        select
+            * replace (
+                if(unbounded, null, estimate) as estimate,
+                if(unbounded, null, low) as low,
+                if(unbounded, null, high) as high,
+                if(unbounded and not contains(status, 'unbounded'), 'the interval is unbounded: ' || status, status) as status
+            ),
+            estimate is not null and not unbounded and (plain or low is not null) as ranked,
+            source = 'simulated' as observer
+        from flagged
     ),
     placed as (
         select
@@ -91,28 +116,38 @@ with
             own.model,
             own.source,
             100.0 * avg((other.estimate < own.estimate)::int + 0.5 * (other.estimate = own.estimate)::int) as percentile
-        from flagged as own
-        inner join flagged as other
-            on other.benchmark = own.benchmark and (other.source = 'simulated') = (own.source = 'simulated')
-            and other.model <> own.model
-        where own.headline and other.headline and own.estimate is not null and other.estimate is not null
+        from shown as own
+        inner join shown as other
+            on other.benchmark = own.benchmark and other.observer = own.observer and other.model <> own.model
+        where own.headline and other.headline and own.ranked and other.ranked
         group by all
     )
 select
-    flagged.benchmark,
-    flagged.condition,
-    flagged.model,
-    flagged.measure,
-    flagged.estimate,
-    flagged.low,
-    flagged.high,
-    flagged.n,
-    flagged.n_failed,
-    flagged.n_unreadable,
-    flagged.coverage,
-    flagged.source,
-    flagged.headline,
-    if(flagged.headline and flagged.estimate is not null, placed.percentile, null) as percentile
-from flagged
+    shown.benchmark,
+    shown.condition,
+    shown.model,
+    shown.measure,
+    shown.estimate,
+    shown.low,
+    shown.high,
+    shown.n,
+    shown.n_failed,
+    shown.n_unreadable,
+    shown.coverage,
+    shown.method,
+    shown.status,
+    shown.source,
+    shown.headline,
+    shown.higher_is_better,
+    if(
+        shown.ranked and shown.higher_is_better is not null,
+        rank() over (
+            partition by shown.benchmark, shown.condition, shown.measure, shown.observer, shown.ranked
+            order by if(shown.higher_is_better, -shown.estimate, shown.estimate)
+        ),
+        null
+    ) as rank,
+    if(shown.headline and shown.ranked, placed.percentile, null) as percentile
+from shown
 left join placed using (benchmark, model, source)
-order by flagged.benchmark, flagged.condition, flagged.source, flagged.model, flagged.measure
+order by shown.benchmark, shown.condition, shown.source, shown.model, shown.measure

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from metacog_pipeline.benchmark.display import Board, Column
+from metacog_pipeline.errors import one_line
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.notes import notes
 from metacog_pipeline.leaderboard.output import (
@@ -26,16 +27,21 @@ __all__ = ["Section", "legend", "notes", "render_board", "sections"]
 _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
 _MARKED, _STANDS_IN = " !", " *"
+_REASONS = 6  # below a section; column status of the table has all
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of the board: the models of one ``world`` (real or simulated) under one ``condition``."""
+    """One table of the board: the models of one ``world`` (real or simulated) under one ``condition``.
+
+    ``reasons`` say why a number is missing, or what is to be minded about it, a line each.
+    """
 
     benchmark: str
     condition: str
     world: str
     table: Rows
+    reasons: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -52,6 +58,24 @@ class _Line:
     def number(self, measure: str) -> float | None:
         value = self.measures.get(measure, {}).get("estimate")
         return value if isinstance(value, float) else None
+
+    def status(self, measure: str) -> str:
+        """Return what is said of the number besides that the run is not complete; "" where nothing is."""
+        said = str(self.measures.get(measure, {}).get("status") or "ok")
+        return "" if said == "ok" or said.startswith("incomplete") else said
+
+    def place(self, measures: Sequence[str]) -> tuple[bool, float, str]:
+        """Return what orders lines by the first of ``measures`` this one has: best first, those without a value last.
+
+        Nothing stands in for a ratio whose denominator may be 0.
+        """
+        for name in measures:
+            if (value := self.number(name)) is not None:
+                upwards = self.measures[name].get("higher_is_better") is False
+                return False, value if upwards else -value, self.model
+            if "unbounded" in self.status(name):
+                break
+        return True, 0.0, self.model
 
 
 def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
@@ -73,6 +97,8 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
                 parts.append(f"### {section.title}\n\n{to_markdown(section.table)}")
             else:
                 parts.append(to_table(section.table, title=section.title, width=width))
+            if section.reasons:
+                parts.append("".join(f"{line}\n" for line in section.reasons))
         if words := legend(benchmark, shown_here):
             parts.append(words)
         if len(shown_here) < len(whole):
@@ -108,8 +134,21 @@ def sections(rows: Rows) -> list[Section]:
     found = []
     for (benchmark, condition, world), models in sorted(grouped.items()):
         lines = [_Line(model, source, measures) for (model, source), measures in models.items()]
-        found.append(Section(benchmark, condition, world, _table(board_of(benchmark), lines)))
+        board = board_of(benchmark)
+        found.append(Section(benchmark, condition, world, _table(board, lines), _reasons(board, lines)))
     return found
+
+
+def _reasons(board: Board, lines: Sequence[_Line]) -> tuple[str, ...]:
+    """Return one line per reason and column: whose number is missing or uncertain, and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column in board.columns:
+        for line in lines:
+            if why := line.status(column.measure):
+                found.setdefault((column.short, why), []).append(line.model)
+    said = [one_line(f"{short} of {', '.join(models)}: {why}") for (short, why), models in found.items()]
+    more = len(said) - _REASONS
+    return (*said[:_REASONS], *([f"… and {more} more: column status of --format csv"] if more > 0 else []))
 
 
 def _table(board: Board, lines: Sequence[_Line]) -> Rows:
@@ -135,14 +174,8 @@ def _table(board: Board, lines: Sequence[_Line]) -> Rows:
         ),
         (),
     )
-    ordered = sorted(lines, key=lambda line: _rank(line, ranking))
+    ordered = sorted(lines, key=lambda line: line.place(ranking))
     return Rows(names, tuple(_row(line, columns, mixed) for line in ordered))
-
-
-def _rank(line: _Line, ranking: Sequence[str]) -> tuple[bool, float, str]:
-    values = (line.number(name) for name in ranking)
-    value = next((each for each in values if each is not None), None)
-    return (True, 0.0, line.model) if value is None else (False, -value, line.model)
 
 
 def _row(line: _Line, columns: Sequence[Column], mixed: bool) -> tuple[object, ...]:

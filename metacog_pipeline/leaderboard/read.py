@@ -117,8 +117,7 @@ def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
 def _tests(statement: str) -> Iterator[tuple[str, str]]:
     """Yield name and SQL of each test of the warehouse that ``statement`` names: its rows are what is wrong."""
     for word in sorted(set(re.findall(r"\w+", statement.lower()))):
-        path = shipped("dbt_like_sql", "tests", f"{word}.sql")
-        if path.is_file():
+        for path in shipped("dbt_like_sql", "tests").rglob(f"{word}.sql"):
             yield word, path.read_text("utf-8")
 
 

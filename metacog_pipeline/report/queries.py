@@ -40,7 +40,7 @@ PAID = "select model, cost_usd from models"
 BESIDE = """
     select benchmark, condition, measure, source, model, estimate, low, high from leaderboard
     where headline and source <> 'simulated' and estimate is not null
-    order by benchmark, condition, measure, estimate desc, model
+    order by benchmark, condition, measure, rank nulls last, model
 """
 CLAIMS = """
     select benchmark, verdict, subject, place, quantity, method, published, recomputed, low, high, difference, note

@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.schemas import ESTIMATE
-from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
 FAILED = "failed: "
@@ -140,8 +140,10 @@ def _rows(
         shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
         if missing is not None and not shown:
             estimate = unavailable(estimate.n, WITHHELD, missing)
-        # A value of an incomplete run says so; one that cannot be formed says why.
-        status = missing if missing is not None and estimate.value is not None else estimate.status
+        # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
+        status = estimate.status
+        if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
+            status = missing if status == OK else f"{status}; {missing}"
         covered = coverage if own is group else own.coverage
         if measure is not None and measure.part is not None:
             covered = _coverage_of(own, measure.part)

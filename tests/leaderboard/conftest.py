@@ -57,7 +57,7 @@ def estimates(
     model: str, source: str, dataset: str, run: int | None, accuracy: float
 ) -> list[dict[str, object]]:
     told = {"benchmark": "metamedqa", "dataset": dataset, "condition": "baseline", "model": model, "run": run,
-            "source": source, "n": 12, "n_failed": 0, "n_unreadable": 1, "coverage": 1.0, "method": "Wilson",
+            "source": source, "n": 11, "n_failed": 0, "n_unreadable": 1, "coverage": 1.0, "method": "Wilson",
             "status": "ok"}  # fmt: skip
     return [
         {**told, "measure": "accuracy", "estimate": accuracy, "low": accuracy - 0.1, "high": accuracy + 0.1},

@@ -16,7 +16,7 @@ from metacog_pipeline.leaderboard.read import Rows
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),
-    *("n", "n_failed", "n_unreadable", "coverage", "source"),
+    *("n", "n_failed", "n_unreadable", "coverage", "source", "status", "higher_is_better"),
 )
 HOSTILE = '=HYPERLINK("http://x")|<script>alert(1)</script>\n[red]\x1b[31m`code` \\| [a](b)'
 
@@ -92,9 +92,16 @@ def test_every_format_takes_every_cell(cells: list[list[object]]) -> None:
     assert len(render(rows, "markdown").splitlines()) == len(cells) + 2
 
 
-def line(model: str, measure: str, estimate: float | None, source: str = "measured") -> tuple[object, ...]:
+def line(
+    model: str,
+    measure: str,
+    estimate: float | None,
+    source: str = "measured",
+    status: str = "ok",
+    benchmark: str = "metamedqa",
+) -> tuple[object, ...]:
     ends = (None, None) if estimate is None else (estimate - 0.1, estimate + 0.1)
-    return ("metamedqa", "baseline", model, measure, estimate, *ends, 10, 0, 0, 1.0, source)
+    return (benchmark, "baseline", model, measure, estimate, *ends, 10, 0, 0, 1.0, source, status, True)
 
 
 def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
@@ -105,6 +112,28 @@ def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
     assert shown.index("| high") < shown.index("| low") < shown.index("| none")
     assert "0.900 .80–1.00" in shown
     assert "N/A" in next(row for row in shown.splitlines() if row.startswith("| none"))
+
+
+def test_a_ratio_that_is_unbounded_stands_last_and_says_why() -> None:
+    why = "the interval is unbounded: d' may be 0"
+    rows = [
+        line("a", "m_ratio_bayes", None, status=why, benchmark="signaldetection"),
+        line("a", "m_ratio", 24.4, benchmark="signaldetection"),  # does not stand in for the other
+        line("b", "m_ratio_bayes", 0.9, benchmark="signaldetection"),
+        line(
+            "c", "m_ratio_bayes", 0.4, status="incomplete: 1 of 9 not answered", benchmark="signaldetection"
+        ),
+    ]
+    shown = render_board(Rows(BOARD, tuple(rows)), "markdown")
+    assert shown.index("\n| b") < shown.index("\n| c") < shown.index("\n| a")
+    assert f"posterior of a: {why}\n" in shown and "of c:" not in shown
+
+
+def test_reasons_below_a_section_are_few_and_cannot_break_the_line() -> None:
+    rows = [line(f"m{i}", "accuracy", None, status=f"reason {i}\n\x1b[31m") for i in range(9)]
+    shown = render_board(Rows(BOARD, tuple(rows)), "table")
+    assert "accuracy of m0: reason 0" in shown and "… and 3 more" in shown
+    assert "reason 8" not in shown and "\x1b" not in shown
 
 
 def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it() -> None:

@@ -1,0 +1,164 @@
+"""Who has a place on a ranked list, and that one measure of one model has one number in every table."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.database import LEADERBOARD
+from metacog_pipeline.leaderboard.read import run_query
+from tests.homes import write
+from tests.leaderboard.conftest import MakeHome, estimates
+
+Row = Mapping[str, object]
+RATIO, SHARE, LESS = "m_ratio_mafc", "unknown_recall", "ece"
+NEAR_0 = "d' may be 0"
+
+
+def put(home: Path, model: str, *rows: Row, run: int | None = None, source: str = "measured") -> None:
+    """Write estimates of ``model``: its coverage, then ``rows``."""
+    coverage = estimates(model, source, "sample", run, 0.5)[1]
+    at = f"runs/model={model}/run={run}" if run else f"models/{model}"
+    write(home, f"estimates/metamedqa/{at}.parquet", [coverage, *({**coverage, **row} for row in rows)])
+
+
+def number(
+    measure: str, value: float | None, low: float | None, high: float | None, status: str = "ok"
+) -> Row:
+    return {"measure": measure, "estimate": value, "low": low, "high": high, "status": status}
+
+
+def ranked(home: Path, measure: str) -> list[tuple[object, ...]]:
+    sql = f"select model, estimate, low, status, rank from leaderboard where measure = '{measure}' order by model"
+    return list(run_query(home, sql).rows)
+
+
+def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(make_home: MakeHome) -> None:
+    home = make_home({"chance": "measured", "good": "measured", "poor": "measured", "none": "measured"})
+    put(home, "chance", number(RATIO, 24.4, -84.0, 133.0, NEAR_0))
+    put(home, "good", number(RATIO, 0.9, 0.7, 1.1))
+    put(home, "poor", number(RATIO, 0.4, 0.2, 0.6))
+    put(home, "none", number(RATIO, None, None, None, "all correct"))
+    build(home)
+    why = f"the interval is unbounded: {NEAR_0}"
+    assert ranked(home, RATIO) == [
+        ("chance", None, None, why, None), ("good", 0.9, 0.7, "ok", 1), ("none", None, None, "all correct", None),
+        ("poor", 0.4, 0.2, "ok", 2),
+    ]  # fmt: skip
+    for order, leader in (("estimate desc", "good"), ("estimate", "poor"), ("rank", "good")):
+        found = run_query(home, f"select * from leaderboard where measure = '{RATIO}' order by {order}")
+        assert found.rows[0][found.columns.index("model")] == leader
+    kept = run_query(
+        home,
+        f"select estimate, low, high, status from estimates where measure = '{RATIO}' and model = 'chance'",
+    )
+    assert kept.rows == ((24.4, -84.0, 133.0, NEAR_0),)
+    assert run_query(home, "from measures_disagree").rows == ()
+
+
+def test_a_number_with_a_reservation_is_shown_where_it_is_bounded_and_ranked_where_it_has_an_interval(
+    make_home: MakeHome,
+) -> None:
+    cases = {
+        "open range": (number("d_mafc", 3.0, None, None, "single item"), None, None),
+        "bounded": (number("meta_d_mafc", 3.0, 1.0, 9.5, "a rate is 0 or 1"), 3.0, 1),
+        "share": (number(SHARE, 1.0, None, None, "single item"), 1.0, None),
+        "incomplete": (
+            number("missing_answer_recall", 1.0, 0.9, 1.0, "incomplete: 1 of 12 not answered"),
+            1.0,
+            1,
+        ),
+        "both": (number(RATIO, 1.0, 0.9, 1.1, f"{NEAR_0}; incomplete: 1 of 12 not answered"), None, None),
+        "without": (number("eta_mafc", 1.0, None, None), 1.0, 1),
+        "undeclared": (number("of_another_package", 9.0, 0.0, 9.5, "who knows"), None, None),
+        "failed": (number("auroc2", None, None, None, "failed: ValueError: x"), None, None),
+    }
+    home = make_home(dict.fromkeys(cases, "measured"))
+    for model, (row, *_) in cases.items():
+        put(home, model, row)
+    build(home)
+    for model, (row, shown, place) in cases.items():
+        ((_, estimate, _, status, rank),) = ranked(home, str(row["measure"]))
+        assert (estimate, rank) == (shown, place), model
+        masked = shown is None and row["estimate"] is not None
+        assert status == ("the interval is unbounded: " if masked else "") + str(row["status"])
+
+
+def test_ranks_follow_the_better_end_and_keep_observers_apart(make_home: MakeHome) -> None:
+    home = make_home({"a": "measured", "b": "measured", "c": "measured", "toy": "simulated"})
+    for name, value in (("a", 0.3), ("b", 0.1), ("c", 0.1)):
+        put(home, name, number(LESS, value, 0.0, 0.5), number("choice_share_E", value, 0.0, 0.5))
+    put(home, "toy", number(LESS, 0.9, 0.8, 1.0), source="simulated")
+    build(home)
+    assert [row[4] for row in ranked(home, LESS)] == [3, 1, 1, 1]
+    assert [row[4] for row in ranked(home, "choice_share_E")] == [None, None, None]  # neither end is better
+    found = run_query(
+        home,
+        "select distinct higher_is_better from leaderboard where measure in ('ece', 'coverage') order by 1",
+    )
+    assert found.rows == ((False,), (True,))
+
+
+def test_every_row_of_the_board_says_how_it_was_made(make_home: MakeHome, printed: Path) -> None:
+    home = make_home(dataset="published", silent=("beta",))
+    shutil.copytree(printed, home / "estimates", dirs_exist_ok=True)
+    build(home)
+    rows = run_query(home, "select source, status, method, estimate from leaderboard").rows
+    assert {row[0] for row in rows} == {"measured", "published"}
+    assert all(row[1] and row[2] for row in rows)
+    assert all(str(row[2]).startswith("printed in ") for row in rows if row[0] == "published")
+    assert all(row[1] != "ok" for row in rows if row[3] is None)
+
+
+EVERYWHERE = "estimates, leaderboard, run_estimates"
+PLANTED = {
+    "update leaderboard set estimate = 0.9 where measure = 'accuracy'": EVERYWHERE,
+    "update leaderboard set estimate = null where measure = 'accuracy'": EVERYWHERE,
+    "update estimates set estimate = 0.9 where measure = 'accuracy'": EVERYWHERE,
+    "update detail.run_estimates set estimate = 0.9 where measure = 'accuracy'": EVERYWHERE,
+    "insert into calibration by name select benchmark, dataset, condition, model, measure, 0.9 as estimate, n, status, "
+    "source from estimates where measure = 'accuracy'": f"calibration, {EVERYWHERE}",
+    "insert into leaderboard by name select * replace ('published' as source) from leaderboard where measure = 'accuracy'":
+    "leaderboard, not published_values",
+}  # fmt: skip
+
+
+def test_a_number_that_differs_between_tables_is_found(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    build(home)
+    assert run_query(home, "from measures_disagree").rows == ()
+    sound = (home / LEADERBOARD).read_bytes()
+    for planted, places in PLANTED.items():
+        (home / LEADERBOARD).write_bytes(sound)
+        with duckdb.connect(home / LEADERBOARD) as connection:
+            connection.execute(planted)
+        found = run_query(home, "select distinct model, measure, places from measures_disagree").rows
+        assert found == (("alpha", "accuracy", places),), planted
+    assert run_query(home, "from metamedqa_kinds_disagree").columns == (
+        "condition",
+        "model",
+        "recounted",
+        "estimate",
+    )
+
+
+def test_a_run_that_disagrees_with_its_model_stops_the_build(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    put(home, "alpha", number(RATIO, 24.4, 20.0, 30.0))
+    put(home, "alpha", number(RATIO, 28.6, 20.0, 30.0), run=1)
+    with pytest.raises(StoreError, match=r"measures_disagree.*m_ratio_mafc.*24\.4.*28\.6"):
+        build(home)
+
+
+def test_runs_of_a_model_with_several_are_not_compared_with_all_of_them(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"}, runs=2)
+    put(home, "alpha", number(RATIO, 0.5, 0.2, 0.9))
+    put(home, "alpha", number(RATIO, 0.7, 0.2, 0.9), run=1)
+    build(home)
+    assert run_query(home, "from measures_disagree").rows == ()
