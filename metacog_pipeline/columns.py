@@ -82,9 +82,9 @@ def parse_scale(text: str | None) -> Scale | None:
     return Scale(float(match[1]), float(match[2]))
 
 
-def fitting_scales(low: float, high: float) -> list[str]:
-    """Return the usual scales that values from ``low`` to ``high`` may be on."""
-    scales = [parse_scale(text) for text in USUAL_SCALES]
+def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
+    """Return the usual scales that values from ``low`` to ``high`` may be on; 1..5 has whole numbers only."""
+    scales = [parse_scale(text) for text in USUAL_SCALES if whole or text != "1..5"]
     return [str(scale) for scale in scales if scale is not None and scale.low <= low and high <= scale.high]
 
 

@@ -2,6 +2,7 @@
 
 Any disagreement refuses the file before anything is kept. Where the disagreements vanish once every row is taken to
 be about a neighbouring item, the message says by how much the file is shifted. A column can be overridden by name.
+What is right is known by number where answers are options (`Options`), and by reading them again otherwise (`Replies`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ UNREADABLE = -2  # a cell that is there and cannot be what its column should hol
 SHIFTS = (-1, 1, -2, 2, -3, 3)
 _SHOWN = 3
 _LEAST = 30  # answers from which a shift shows in the accuracy alone
+_READ = 1_000  # replies read again for each shift where answers are no options
 _CLEAR = 6.0  # standard errors of a difference that chance does not give
 
 
@@ -31,16 +34,82 @@ class Evidence:
 
     Attributes
     ----------
-    row, place, choice
-        Number in the file, place of its item in the set, option chosen or `NONE`.
+    row, place, right
+        Number in the file, place of its item in the set, whether the answer is right: 1, 0 or `NONE`.
     said
-        By checking field: what the cell says in the terms of `against`, `NONE` or `UNREADABLE`.
+        By checking field: 0 or 1 for ``correct``, an option or the number of a word for ``key``, a place for every other
+        one; `NONE` or `UNREADABLE`.
     """
 
     row: list[int] = field(default_factory=list)
     place: list[int] = field(default_factory=list)
-    choice: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
     said: dict[str, list[int]] = field(default_factory=dict)
+
+
+class Truth(Protocol):
+    """What is right of items by place."""
+
+    def right(self, rows: Ints, places: Ints) -> Ints:
+        """Return whether the answers of `rows` would be right for the items at ``places``: 1, 0 or `NONE`."""
+
+    def keyed(self, said: Ints, places: Ints) -> Agreement:
+        """Return whether keys are those of the items at ``places``."""
+
+    def shown(self, said: int, place: int) -> str:
+        """Say what a key says and what the study says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Answers that are options with a number: the option each row chooses, the one each item keys, their names."""
+
+    choice: Ints
+    target: Ints
+    names: Sequence[str]
+
+    def right(self, rows: Ints, places: Ints) -> Ints:
+        """Return whether the option chosen is the one keyed at a place."""
+        chosen = self.choice[rows]
+        return np.where(chosen == NONE, NONE, (chosen == self.target[places]).astype(np.int64))
+
+    def keyed(self, said: Ints, places: Ints) -> Agreement:
+        """Return whether a key is the option keyed at a place."""
+        return np.asarray(said == self.target[places])
+
+    def shown(self, said: int, place: int) -> str:
+        """Say both by name."""
+        return f"says {self.names[said]}, the study {self.names[self.target[place]]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """Answers in words, read again for another item.
+
+    ``read(row, place)`` returns 1, 0 or `NONE`; ``agrees(word, place)`` whether the key numbered so is that of an item;
+    ``tell(word, place)`` says what both are.
+    """
+
+    read: Callable[[int, int], int]
+    agrees: Callable[[int, int], bool]
+    tell: Callable[[int, int], str]
+
+    def right(self, rows: Ints, places: Ints) -> Ints:
+        """Read every reply again."""
+        return np.asarray(
+            [self.read(int(row), int(place)) for row, place in zip(rows, places, strict=True)], dtype=np.int64
+        )
+
+    def keyed(self, said: Ints, places: Ints) -> Agreement:
+        """Compare every key."""
+        pairs = zip(said, places, strict=True)
+        return np.asarray(
+            [word >= 0 and self.agrees(int(word), int(place)) for word, place in pairs], dtype=np.bool_
+        )
+
+    def shown(self, said: int, place: int) -> str:
+        """Say both in words."""
+        return self.tell(said, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +134,7 @@ class Checked:
 def check(
     path: Path,
     evidence: Evidence,
-    target: Sequence[int],
+    truth: Truth,
     names: Sequence[str],
     columns: Mapping[str, str],
     matched_by: str,
@@ -77,9 +146,11 @@ def check(
     Parameters
     ----------
     evidence
-        What the rows say. Field ``correct`` says 0 or 1, ``key`` an option; every other one the place of an item.
-    target, names
-        The keyed option and the id of each item, by place.
+        What the rows say.
+    truth
+        What is right.
+    names
+        The id of each item, by place.
     columns
         The column of each checking field.
     matched_by
@@ -97,27 +168,28 @@ def check(
     unknown = [name for name in trust if name not in {*fields, *fields.values()}]
     if unknown:
         raise StudyError(f"--trust {unknown[0]}: the file has no such field; it has {', '.join(fields)}")
-    row, place, choice, key = (
-        np.asarray(values, dtype=np.int64)
-        for values in (evidence.row, evidence.place, evidence.choice, target)
+    row, place, right = (
+        np.asarray(values, dtype=np.int64) for values in (evidence.row, evidence.place, evidence.right)
     )
     found = []
     for name, said_list in evidence.said.items():
         said = np.asarray(said_list, dtype=np.int64)
-        agrees = _agreement(name, said, place, choice, key)
+        agrees = _agreement(name, said, place, right, truth, len(names))
         counted = said != NONE
         if name == "correct":
-            counted &= choice != NONE
-        wrong = counted & ~agrees(0)
+            counted &= right != NONE
+        everything = np.flatnonzero(counted)
+        wrong = everything[~agrees(0, everything)]
         trusted = name in trust or columns[name] in trust
-        found.append(Checked(name, columns[name], int(counted.sum()), int(wrong.sum()), trusted))
-        if wrong.any() and not trusted:
-            shift = _shift(agrees, counted, place, len(key), int(wrong.sum()), matched_by)
-            where = _rows(name, row[wrong], place[wrong], said[wrong], key, choice[wrong], names)
-            _refuse(path, found[-1], where, shift)
+        found.append(Checked(name, columns[name], int(counted.sum()), len(wrong), trusted))
+        if len(wrong) and not trusted:
+            shift = _shift(agrees, everything, place, len(names), len(wrong), matched_by)
+            shown = wrong[:_SHOWN]
+            where = _rows(name, row[shown], place[shown], said[shown], truth, names)
+            _refuse(path, found[-1], where + (", …" if len(wrong) > _SHOWN else ""), shift)
     proven = any(each.compared and not each.differ for each in found)
     if not proven and matched_by not in trust and fields.get(matched_by, "") not in trust:
-        _refuse_better_neighbour(path, place, choice, key, matched_by)
+        _refuse_better_neighbour(path, place, right, truth, len(names), matched_by)
     return found
 
 
@@ -129,22 +201,28 @@ def _refuse(path: Path, checked: Checked, where: str, shift: str) -> None:
     )
 
 
-def _agreement(name: str, said: Ints, place: Ints, choice: Ints, key: Ints) -> Callable[[int], Agreement]:
-    """Return a function of a shift: whether each row agrees if it is about the item so many places on."""
+def _agreement(
+    name: str, said: Ints, place: Ints, right: Ints, truth: Truth, items: int
+) -> Callable[[int, Ints], Agreement]:
+    """Return a function of a shift and rows: whether each agrees if it is about the item so many places on."""
 
-    def agrees(shift: int) -> Agreement:
-        moved = place + shift
-        inside = (moved >= 0) & (moved < len(key))
-        right = key[np.clip(moved, 0, len(key) - 1)]
-        wanted = {"key": right, "correct": choice == right}.get(name, moved)
-        return np.asarray(inside & (said == wanted))
+    def agrees(shift: int, rows: Ints) -> Agreement:
+        moved = place[rows] + shift
+        inside = (moved >= 0) & (moved < items)
+        there = np.clip(moved, 0, items - 1)
+        if name == "key":
+            return inside & truth.keyed(said[rows], there)
+        if name == "correct":
+            is_right = right[rows] if shift == 0 else truth.right(rows, there)
+            return np.asarray(inside & (said[rows] == is_right))
+        return np.asarray(inside & (said[rows] == moved))
 
     return agrees
 
 
 def _shift(
-    agrees: Callable[[int], Agreement],
-    counted: Agreement,
+    agrees: Callable[[int, Ints], Agreement],
+    counted: Ints,
     place: Ints,
     items: int,
     wrong: int,
@@ -152,10 +230,12 @@ def _shift(
 ) -> str:
     """Name the shift under which nearly every row agrees; nothing where there is none."""
     for shift in SHIFTS:
-        inside = counted & (place + shift >= 0) & (place + shift < items)
-        left = int((inside & ~agrees(shift)).sum())
-        if inside.any() and left * 10 <= wrong and left * 20 <= inside.sum():
-            return f"{_shifted(matched_by, shift)}: then {inside.sum() - left} of {inside.sum()} rows agree"
+        moved = place[counted] + shift
+        inside = counted[(moved >= 0) & (moved < items)]
+        agree = int(agrees(shift, inside).sum())
+        left = len(inside) - agree
+        if len(inside) and left * 10 <= wrong and left * 20 <= len(inside):
+            return f"{_shifted(matched_by, shift)}: then {agree} of {len(inside)} rows agree"
     return ""
 
 
@@ -165,41 +245,38 @@ def _shifted(matched_by: str, shift: int) -> str:
     return f"{names} are {by} too {'high' if shift < 0 else 'low'}"
 
 
-def _rows(
-    name: str, row: Ints, place: Ints, said: Ints, key: Ints, choice: Ints, names: Sequence[str]
-) -> str:
-    """Return the first rows that disagree, for people."""
+def _rows(name: str, row: Ints, place: Ints, said: Ints, truth: Truth, names: Sequence[str]) -> str:
+    """Return rows that disagree, for people."""
     shown = []
-    for at in range(min(_SHOWN, len(row))):
-        item = names[place[at]]
-        if said[at] == UNREADABLE:
+    for number, at, value in zip(row.tolist(), place.tolist(), said.tolist(), strict=True):
+        if value == UNREADABLE:
             told = "cannot be read"
         elif name == "key":
-            told = f"says {_letter(said[at])}, the study {_letter(key[place[at]])}"
+            told = truth.shown(value, at)
         elif name == "correct":
-            told = f"says {said[at]}, but {_letter(choice[at])} is chosen and {_letter(key[place[at]])} keyed"
+            told = f"says {value}, but the answer is {'wrong' if value else 'right'} as the study reads it"
         else:
-            told = f"is that of {names[said[at]]}"
-        shown.append(f"row {row[at]} ({item}) {told}")
-    return ", ".join(shown) + (", …" if len(row) > _SHOWN else "")
+            told = f"is that of {names[value]}"
+        shown.append(f"row {number} ({names[at]}) {told}")
+    return ", ".join(shown)
 
 
-def _letter(option: int | np.int64) -> str:
-    return chr(ord("A") + int(option)) if option >= 0 else "nothing"
-
-
-def _refuse_better_neighbour(path: Path, place: Ints, choice: Ints, key: Ints, matched_by: str) -> None:
+def _refuse_better_neighbour(
+    path: Path, place: Ints, right: Ints, truth: Truth, items: int, matched_by: str
+) -> None:
     """Refuse a file without proof whose answers are right far more often for the neighbouring items."""
-    there = choice != NONE
-    if there.sum() < _LEAST:
+    there = np.flatnonzero(right != NONE)
+    if len(there) < _LEAST:
         return
-    hits = {}
-    for shift in (0, *SHIFTS):
-        moved = place + shift
-        inside = there & (moved >= 0) & (moved < len(key))
-        hits[shift] = int((choice[inside] == key[moved[inside]]).sum())
+    if isinstance(truth, Replies):
+        there = there[:_READ]
+    hits = {0: int(right[there].sum())}
+    for shift in SHIFTS:
+        moved = place[there] + shift
+        inside = (moved >= 0) & (moved < items)
+        hits[shift] = int((truth.right(there[inside], moved[inside]) == 1).sum())
     best = max(SHIFTS, key=lambda shift: hits[shift])
-    n = int(there.sum())
+    n = len(there)
     if hits[best] - hits[0] > _CLEAR * np.sqrt(n / 2):
         raise StudyError(
             f"{path}: {hits[0]} of {n} answers are right as matched by {matched_by}, but {hits[best]} if "

@@ -1,107 +1,178 @@
-"""Answers collected elsewhere, kept as those of a replayed model: what every benchmark does alike when it takes them."""
+"""Answers collected elsewhere, kept as those of a replayed model: the one path for every benchmark.
+
+A row names an item (`import_names`), a condition, and one or more replies: a raw reply, a reply for each step, or fields
+that a reply is put together from (`import_rules`, one class per benchmark). Columns that prove the match are held to the
+items (`checksums`), and all of it is shown before anything is kept. What is kept is kept at once or not at all.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from metacog_pipeline import columns
-from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.answer_files import read_rows
+from metacog_pipeline.asking.import_cells import RowError
+from metacog_pipeline.asking.import_columns import fields_of, parse_mapping, resolved
+from metacog_pipeline.asking.import_reader import Reader
+from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
+from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
+from metacog_pipeline.benchmark.contract import Importer
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
+
+__all__ = [
+    "ImportOptions",
+    "Imported",
+    "Rejected",
+    "imported_record",
+    "importer_of",
+    "parse_mapping",
+    "read_table",
+    "replayed_partition",
+]
+_TRIED = 200  # rows from which it shows whether a file is about a benchmark's items
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that was not taken: its number in the file and why."""
+def importer_of(rules: type[RowRules]) -> Importer:
+    """Return what a benchmark declares: the shared path with its own rules of a row."""
 
-    row: int
-    reason: str
+    def read(
+        benchmark: Any,
+        file: Path,
+        model: str,
+        run: int,
+        pairs: Sequence[str],
+        condition: str,
+        options: ImportOptions | None = None,
+    ) -> Imported:
+        return import_file(rules, benchmark, file, model, run, pairs, condition, options or ImportOptions())
+
+    def fits(benchmark: Any, file: Path, pairs: Sequence[str], options: ImportOptions) -> str | None:
+        return misfit(rules, benchmark, file, pairs, options)
+
+    fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
+    return Importer(fields, rules.condition, read, fits)
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What an answer file gave.
+def import_file(
+    rules: Callable[[Any], RowRules],
+    benchmark: Any,
+    file: Path,
+    model: str,
+    run: int,
+    pairs: Sequence[str],
+    condition: str,
+    options: ImportOptions,
+) -> Imported:
+    """Keep the answers in ``file`` as those of a replayed model, all of them or, where it is refused, none.
 
-    ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
-    understood.
+    Raises
+    ------
+    StudyError
+        If the model is not a replayed one, the run is not in the study, the file or mapping is wrong, a column of the
+        file contradicts the items, or no row is about one of them.
     """
+    partition = replayed_partition(benchmark.context.study, benchmark.name, model, run)
+    own = _built(rules, benchmark)
+    mapping = parse_mapping(pairs, fields_of(own), own.also)
+    found = read_table(own, file, mapping, condition, options, model, run)
+    if not found.records:
+        first = found.rejected[0] if found.rejected else Rejected(1, "there is no row")
+        raise StudyError(
+            f"{file}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
+        )
+    if not {"confidence", *own.rated} & set(options.trust):
+        _refuse_another_scale(own, file, found.records, kept_records(partition.folder), model, run)
+    options.tell(found)
+    keep_imported(partition, found.records)
+    return found
 
-    records: tuple[Record, ...]
-    rejected: tuple[Rejected, ...] = ()
-    warnings: tuple[str, ...] = ()
-    summary: tuple[str, ...] = ()
 
+def read_table(
+    rules: RowRules,
+    file: Path,
+    mapping: Mapping[str, str],
+    condition: str,
+    options: ImportOptions,
+    model: str,
+    run: int,
+) -> Imported:
+    """Read the answers in ``file`` (CSV, TSV, JSON Lines, JSON or Parquet); nothing is kept.
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """How a file is to be understood.
-
-    Attributes
-    ----------
-    trust
-        Fields or columns whose disagreement with the items is taken.
-    scale
-        The confidence that can be stated; None for the benchmark's own.
-    shape
-        Wide columns, and words for values.
-    show
-        Called with each line of the summary before anything is kept.
+    Raises
+    ------
+    StudyError
+        When the file cannot be read, a mapped column is not there, no column names the item or the answer, a checking
+        column disagrees with the items, or confidence is on no scale that is known.
     """
-
-    trust: tuple[str, ...] = ()
-    scale: columns.Scale | None = None
-    shape: columns.Shape = field(default_factory=columns.Shape)
-    show: Callable[[str], None] | None = None
-
-    def tell(self, found: Imported) -> None:
-        """Show the summary."""
-        for line in found.summary if self.show is not None else ():
-            assert self.show is not None
-            self.show(line)
-
-
-class RowError(Exception):
-    """Why one row is not taken."""
+    rows = read_rows(file, options.shape)
+    columns = resolved(file, rows, rules, mapping)
+    try:
+        usual = condition if condition == rules.condition else rules.condition_named(condition)
+    except RowError as error:
+        raise StudyError(f"--condition {condition}: {error}") from None
+    reader = Reader(file, rules, columns, options, usual, model, run)
+    for row in rows:
+        reader.take(row)
+    mapped = frozenset(rules.also.get(field, field) for field in mapping)
+    return reader.finish(mapped, rows.columns)
 
 
-def parse_mapping(pairs: Sequence[str], fields: Sequence[str]) -> dict[str, str]:
-    """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
-    mapping: dict[str, str] = {}
-    for pair in pairs:
-        field, equals, column = pair.partition("=")
-        if not equals or not column or field not in fields:
-            raise StudyError(f"--map {pair}: give field=column, with a field out of {', '.join(fields)}")
-        if field in mapping:
+def misfit(
+    rules: Callable[[Any], RowRules],
+    benchmark: Any,
+    file: Path,
+    pairs: Sequence[str],
+    options: ImportOptions,
+) -> str | None:
+    """Return why a file is not about a benchmark's items; None where most of its first rows are."""
+    try:
+        own = _built(rules, benchmark)
+        rows = read_rows(file, options.shape)
+        columns = resolved(file, rows, own, parse_mapping(pairs, fields_of(own), own.also))
+    except (StudyError, SourceError) as error:
+        return str(error).removeprefix(f"{file}: ")
+    reader = Reader(file, own, columns, options, own.condition, "", 0)
+    for number, row in enumerate(rows):
+        if number == _TRIED:
+            break
+        reader.take(row)
+    return reader.misfit()
+
+
+def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
+    benchmark.context.study.home.prepare()
+    if not construction.items_current(benchmark):
+        construction.build(benchmark)
+    return rules(benchmark)
+
+
+def _refuse_another_scale(
+    rules: RowRules, file: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
+) -> None:
+    """Refuse answers whose confidence was on another scale than that of answers kept already and not replaced now."""
+    rated = [record for record in new if rules.states_confidence(record.text)]
+    if not rated:
+        return
+    newest = {(record.item_id, record.condition, record.step): record for record in (*kept, *new)}
+    for record in newest.values():
+        other = record.request_json != rated[0].request_json
+        if other and rules.states_confidence(record.text):
+            old, this = (_scale_of(rules, each.request_json) for each in (record, rated[0]))
             raise StudyError(
-                f"--map {pair}: field {field} is already mapped to {mapping[field]!r}; map it once"
+                f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
+                f"kept; use another --run, or take it with --trust confidence"
             )
-        mapping[field] = column
-    return mapping
 
 
-def first_named(names: Sequence[str], columns: Sequence[str]) -> str | None:
-    """Return the column with the first of ``names``, compared without case, spaces and hyphens; None without one."""
-    plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(columns)}
-    return next((plain[name] for name in names if name in plain), None)
-
-
-def absent(value: object) -> bool:
-    """Whether a cell says nothing."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
-
-
-def used_columns(found: dict[str, str], there: Sequence[str]) -> str:
-    """Return a line on the columns used and ignored."""
-    used = ", ".join(f"{field}={column}" for field, column in found.items())
-    heads = {columns.path_of(column)[:1] for column in found.values()}
-    ignored = [name for name in there if name not in found.values() and (name,) not in heads]
-    return f"columns used: {used}; ignored: {', '.join(ignored) or 'none'}"
+def _scale_of(rules: RowRules, request_json: str) -> str:
+    return str(json.loads(request_json).get("confidence_scale", rules.scale))
 
 
 def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:
@@ -121,53 +192,3 @@ def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Pa
     if run not in study.runs:
         raise StudyError(f"--run {run}: the study has runs 1 to {study.study.runs}; raise study.runs")
     return Partition(study, benchmark, spec, run)
-
-
-def imported_record(
-    benchmark: str,
-    item: tuple[str, str],
-    *,
-    model: str,
-    run: int,
-    condition: str,
-    step: str,
-    text: str,
-    identity: Sequence[object],
-    model_id: str = "",
-    request_json: str = "{}",
-) -> Record:
-    """Return one imported answer to ``step`` of ``item``, an item's id and hash.
-
-    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood.
-    """
-    item_id, item_hash = item
-    return Record(
-        answer_id=sha256_hex(canonical_json(list(identity))),
-        benchmark=benchmark,
-        model=model,
-        run=run,
-        item_id=item_id,
-        item_hash=item_hash,
-        condition=condition,
-        step=step,
-        source="imported",
-        provider="replay",
-        model_id=model_id,
-        model_reported=None,
-        mode="import",
-        request_json=request_json,
-        status="ok",
-        text=text,
-        finish_reason=None,
-        logprobs_json=None,
-        input_tokens=None,
-        output_tokens=None,
-        cost_usd=None,
-        attempts=0,
-        started_at=datetime.now(UTC),
-        latency_s=0.0,
-        http_status=None,
-        error_kind=None,
-        error_code=None,
-        error_message=None,
-    )

@@ -502,11 +502,15 @@ class Importer:
         ``read(benchmark, file, model, run, pairs, condition, options)`` keeps the rows and returns what was and was not
         taken (`asking.importing.Imported`); ``pairs`` are the texts given to ``--map``, ``options`` an
         `asking.importing.ImportOptions`, which may be left out.
+    misfit
+        ``misfit(benchmark, file, pairs, options)`` returns why a file is not about the benchmark's items, None where it
+        is: a file whose benchmark is not named goes to the only one it fits.
     """
 
     fields: tuple[str, ...]
     condition: str
     read: Callable[..., Any]
+    misfit: Callable[..., str | None] | None = None
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

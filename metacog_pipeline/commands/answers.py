@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,13 +21,18 @@ from metacog_pipeline.commands.options import (
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
 
+if TYPE_CHECKING:
+    from metacog_pipeline.asking.imported import ImportOptions
+    from metacog_pipeline.benchmark.bound import Bound
+    from metacog_pipeline.study import Study
+
 SOME_UNREADABLE = 8
 
 
 @click.command("import", cls=FoldingCommand)
 @click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE")
 @study_option
-@click.option("--benchmark", help="The same as BENCHMARK; a study with one benchmark needs neither.")
+@click.option("--benchmark", help="The same as BENCHMARK; not needed where the file fits one only.")
 @click.option("--model", required=True, help='A model of the study with provider = "replay".')
 @click.option(
     "--run", type=click.IntRange(1, 99), required=True, help="Which run of the model these answers are."
@@ -73,19 +79,13 @@ def import_command(
     FILE.rejected.csv; then the exit code is 8, and the rest is kept. `metacog run` scores what was imported without
     asking anybody.
     """
-    from metacog_pipeline.asking.importing import ImportOptions
-    from metacog_pipeline.benchmark.bound import bound
+    from metacog_pipeline.asking.imported import ImportOptions
 
     study = load_study(study_file)
-    name, file = _named(places, benchmark, study.enabled)
-    if name not in study.enabled:
+    names, file = [*places[:-1], *([benchmark] if benchmark is not None else [])], Path(places[-1])
+    if len(set(names)) > 1:
         raise StudyError(
-            f'import: "{name}" is not enabled in {study_file.name}; it has: {", ".join(study.enabled)}'
-        )
-    into = bound(study, name)
-    if into.importer is None:
-        raise StudyError(
-            f"import: answers to {name} cannot be imported; `metacog fit FILE` fits a table of trials"
+            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
         )
     options = ImportOptions(
         trust,
@@ -93,25 +93,53 @@ def import_command(
         columns.Shape(wide, columns.parse_words(words)),
         None if quiet else lambda line: click.echo(f"{file.name}: {line}"),
     )
+    into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
+    assert into.importer is not None
     done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
     report_import(done, file, model, run, quiet)
 
 
-def _named(places: Sequence[str], benchmark: str | None, enabled: Sequence[str]) -> tuple[str, Path]:
-    """Return the benchmark and the file that BENCHMARK FILE, or FILE and --benchmark, name."""
-    *names, file = places
-    named = [*names, *([benchmark] if benchmark is not None else [])] or list(enabled)
-    if len(set(named)) != 1:
-        told = ", ".join(named) or "none"
+def _named(study: Study, name: str) -> Bound:
+    """Return the benchmark of this name; raise `StudyError` where the study has none, or it takes no imports."""
+    from metacog_pipeline.benchmark.bound import bound
+
+    if name not in study.enabled:
         raise StudyError(
-            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {told}"
+            f'import: "{name}" is not enabled in {study.path.name}; it has: {", ".join(study.enabled)}'
         )
-    return named[0], Path(file)
+    into = bound(study, name)
+    if into.importer is None:
+        raise StudyError(
+            f"import: answers to {name} cannot be imported; `metacog fit FILE` fits a table of trials"
+        )
+    return into
+
+
+def _only_fitting(study: Study, file: Path, pairs: Sequence[str], options: ImportOptions) -> Bound:
+    """Return the only benchmark of the study that the file is about; raise `StudyError` for none or several."""
+    from metacog_pipeline.benchmark.bound import bound
+
+    found = [into for name in study.enabled if (into := bound(study, name)).importer is not None]
+    if len(found) == 1:
+        return found[0]
+    why: dict[str, str | None] = {}
+    for into in found:
+        if into.importer is not None and into.importer.misfit is not None:
+            why[into.name] = into.importer.misfit(into, file, pairs, options)
+    fitting = [into for into in found if into.name in why and why[into.name] is None]
+    if len(fitting) != 1:
+        names = ", ".join(into.name for into in fitting or found)
+        told = "several benchmarks fit" if fitting else "no benchmark of the study fits"
+        reasons = "" if fitting else "".join(f"; {name}: {reason}" for name, reason in why.items())
+        raise StudyError(f"{file}: {told}; name one with --benchmark, out of {names}{reasons}")
+    if options.show is not None:
+        options.show(f"taken as answers to {fitting[0].name}, the only benchmark of the study that it fits")
+    return fitting[0]
 
 
 def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -> None:
     """Print what was taken of ``file``; end with exit code 8 where something was not, all of it in a file beside it."""
-    from metacog_pipeline.asking.importing import Imported
+    from metacog_pipeline.asking.imported import Imported
 
     assert isinstance(done, Imported)
     rejected.report(

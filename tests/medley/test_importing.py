@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.asking.importing import parse_mapping
 from metacog_pipeline.benchmarks.medley.importing import (
     analyst_answers,
-    parse_mapping,
     read_answers,
     to_replay,
 )
@@ -20,6 +20,8 @@ from metacog_pipeline.benchmarks.medley.responses import ALONE
 from metacog_pipeline.errors import StudyError
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
+
+FIELDS = ("item_id", "condition", "step_a", "b_private", "b_social")
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_every_reply_of_a_row_is_kept_under_its_step(tmp_path, items, said):
 
 def test_objects_in_the_place_of_texts_and_other_column_names_are_read(tmp_path, items, reply, said):
     row = {"id": "PUMP_002", "first": reply(["high"] * 5), "private": said, "social": said}
-    found = take(tmp_path / "a.jsonl", items, [row], mapping=parse_mapping(["step_a=first"]))
+    found = take(tmp_path / "a.jsonl", items, [row], mapping=parse_mapping(["step_a=first"], FIELDS))
     assert [one.step for one in found.records] == ["step_a", "b_private", "b_social"]
     assert json.loads(found.records[0].text) == reply(["high"] * 5)
 
@@ -116,8 +118,8 @@ def test_a_file_without_instances_or_replies_is_refused(tmp_path, items, head, w
 def test_mappings_and_conditions_are_checked(tmp_path, items):
     for wrong in (["step_a"], ["choice=x"], ["step_a=a", "step_a=b"]):
         with pytest.raises(StudyError, match="--map"):
-            parse_mapping(wrong)
-    with pytest.raises(StudyError, match="there are normal"):
+            parse_mapping(wrong, FIELDS)
+    with pytest.raises(StudyError, match="none of normal"):
         take(tmp_path / "a.csv", items, [["instance_id", "step_a"], ["PUMP_001", "x"]], condition="baseline")
     with pytest.raises(StudyError, match="no column 'nowhere'"):
         take(tmp_path / "a.csv", items, [["instance_id", "step_a"]] * 2, mapping={"step_a": "nowhere"})

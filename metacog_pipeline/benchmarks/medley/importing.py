@@ -1,9 +1,9 @@
-"""Answers collected elsewhere, and the published analysts as respondents, turned into transcript records.
+"""What a row of a table says about MEDLEY-BENCH, and the published analysts as respondents.
 
 A file has one row per instance and condition, with the raw replies in columns ``step_a``, ``b_private`` and ``b_social``;
-what is not there was not asked. Every row that is not taken is listed with its reason. An analyst answered the same
-question as a model in step A, alone and about the same case. So what it wrote can be kept as an imported answer and read
-and scored like any other step A; the two later steps were never asked of it.
+or one row per step, with the step named in a column ``step`` and the reply in ``response``. What is not there was not
+asked. An analyst answered the same question as a model in step A, alone and about the same case. So what it wrote can be
+kept as an imported answer and read and scored like any other step A; the two later steps were never asked of it.
 """
 
 from __future__ import annotations
@@ -11,86 +11,103 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, read_rows
+from metacog_pipeline.asking.import_cells import RowError, shown
+from metacog_pipeline.asking.import_rules import RowRules, Seen, Texts
 from metacog_pipeline.asking.importing import (
     Imported,
     ImportOptions,
-    Rejected,
-    RowError,
-    absent,
-    first_named,
     imported_record,
+    importer_of,
+    read_table,
     replayed_partition,
-    used_columns,
 )
-from metacog_pipeline.asking.importing import parse_mapping as parse_mapping_of
 from metacog_pipeline.asking.tasks import chosen_items
-from metacog_pipeline.benchmark.contract import Importer
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
-from metacog_pipeline.columns import Shape, cell
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.columns import Shape
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
 
-FIELDS = ("instance_id", "condition", *STEPS)
-# Column names seen in result files, most telling first; compared without case, spaces and hyphens.
-USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "instance_id": ("instance_id", "item_id", "instance", "case_id", "id"),
-    "condition": ("condition", "mode"),
-    "step_a": ("step_a", "stepa", "response_a", "a", "solo"),
-    "b_private": ("b_private", "step_b_private", "private", "response_b_private"),
-    "b_social": ("b_social", "step_b_social", "social", "response_b_social"),
-}
 _PLACE = re.compile(r"Analyst ([A-Z])")
-_SHOWN, _SHOWN_CHARACTERS = 8, 60
+_SHOWN = 8
 
 
-def import_file(
-    benchmark: Any,
-    file: Path,
-    model: str,
-    run: int,
-    pairs: tuple[str, ...],
-    condition: str,
-    options: ImportOptions | None = None,
-) -> Imported:
-    """Keep answers collected elsewhere as those of a replayed model; nothing is kept when the file is unreadable.
+class Rows(RowRules):
+    """A row names an instance and holds raw replies; nothing in it can be right or wrong."""
 
-    Raises
-    ------
-    StudyError
-        If the model is not a replayed one, the run is not in the study, or the file or mapping is wrong.
-    """
-    options = options or ImportOptions()
-    if options.trust or options.scale is not None:
-        raise StudyError("--trust, --scale: replies to medley are text and prove nothing; leave them out")
-    partition = _partition(benchmark, model, run)
-    chosen = {each.name: each for each in benchmark.conditions()}.get(STRIPPED)
-    found = read_answers(
-        file,
-        benchmark.items,
-        model=model,
-        run=run,
-        mapping=parse_mapping(pairs),
-        condition=condition,
-        stripped=None if chosen is None or chosen.after is None else chosen_items(benchmark, chosen),
-        shape=options.shape,
-    )
-    options.tell(found)
-    keep_imported(partition, found.records)
-    return found
+    condition = NORMAL
+    checks = ()
+    all_steps = STEPS
+    also: ClassVar = {"instance_id": "item_id"}
+    item_word = "instance"
+    usual: ClassVar = {
+        "step_a": ("step_a", "stepa", "response_a", "a", "solo"),
+        "b_private": ("b_private", "step_b_private", "private", "response_b_private"),
+        "b_social": ("b_social", "step_b_social", "social", "response_b_social"),
+    }
+    step_words: ClassVar = {word: step for step, words in usual.items() for word in words}
+
+    def __init__(self, benchmark: Any) -> None:
+        super().__init__(benchmark)
+        chosen = {each.name: each for each in benchmark.conditions()}.get(STRIPPED)
+        stripped = None
+        if chosen is not None and chosen.after is not None:
+            stripped = chosen_items(benchmark, chosen)
+        self._applicable = {
+            name: {item.item_id for item in applicable(self.items, name, stripped)} for name in CONDITIONS
+        }
+
+    @property
+    def name(self) -> str:
+        """The benchmark."""
+        return BENCHMARK
+
+    def expected(self) -> Mapping[str, frozenset[str]]:
+        """Return the instances of the study's conditions."""
+        named = [each.name for each in self.benchmark.conditions()] or [NORMAL]
+        return {name: frozenset(self._applicable[name]) for name in named}
+
+    def condition_named(self, text: str) -> str:
+        """Return one of the published conditions."""
+        name = text.strip().casefold()
+        if name not in CONDITIONS:
+            raise RowError(f"condition {shown(text)} is none of {', '.join(CONDITIONS)}")
+        return name
+
+    def check_asked(self, item: Instance, condition: str) -> None:
+        """Raise `RowError` where an instance is not put to a condition."""
+        if item.item_id not in self._applicable[condition]:
+            raise RowError(f"instance {item.item_id} is not asked under {condition}")
+
+    def steps(self, item: Instance, condition: str) -> tuple[str, ...]:
+        """Return all three."""
+        return STEPS
+
+    def needed(self, item: Instance, condition: str) -> tuple[str, ...]:
+        """Return the steps a condition has for itself: the first two are those of the normal one."""
+        return STEPS if condition == NORMAL else STEPS[-1:]
+
+    def seen(self, item: Instance, condition: str, texts: Texts) -> Seen:
+        """Return which replies will not count, and why."""
+        found = ((step, _unreadable(item, text)) for step, text in texts.items())
+        place = f"of instance {item.item_id}"
+        return Seen(None, problems=tuple(f"{step} {place} {why}" for step, why in found if why is not None))
+
+
+IMPORTER = importer_of(Rows)
 
 
 def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Imported:
@@ -101,7 +118,11 @@ def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Import
     StudyError
         If the model is not a replayed one, the run is not in the study, or no instance has that analyst.
     """
-    partition = _partition(benchmark, model, run)
+    study = benchmark.context.study
+    partition = replayed_partition(study, BENCHMARK, model, run)
+    study.home.prepare()
+    if not construction.items_current(benchmark):
+        construction.build(benchmark)
     found = Imported(tuple(analyst_answers(benchmark.items, analyst, model=model, run=run)))
     keep_imported(partition, found.records)
     return found
@@ -113,20 +134,6 @@ def kept(study: Study, benchmark: str, spec: ModelSpec) -> list[Record]:
     return [record for folder in folders for record in kept_records(folder)]
 
 
-def _partition(benchmark: Any, model: str, run: int) -> Partition:
-    study = benchmark.context.study
-    partition = replayed_partition(study, BENCHMARK, model, run)
-    study.home.prepare()
-    if not construction.items_current(benchmark):
-        construction.build(benchmark)
-    return partition
-
-
-def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
-    """Return {field: column} from texts like ``step_a=first``; raise `StudyError` for anything else."""
-    return parse_mapping_of(pairs, FIELDS)
-
-
 def read_answers(
     path: Path,
     items: Sequence[Instance],
@@ -135,50 +142,15 @@ def read_answers(
     run: int,
     mapping: Mapping[str, str] | None = None,
     condition: str = NORMAL,
-    stripped: Collection[str] | None = None,
     shape: Shape | None = None,
 ) -> Imported:
-    """Read the answers in ``path`` (CSV, TSV, JSON Lines, JSON or Parquet).
+    """Read the answers in ``path`` about ``items``, without a study; nothing is kept.
 
-    Parameters
-    ----------
-    items
-        The instances of the study; rows about others are rejected.
-    model, run
-        What the answers are kept under.
-    mapping
-        {field of `FIELDS`: column}; fields not mapped are found by their usual names.
-    condition
-        Of rows that name none.
-    stripped
-        The ids of the instances that can be asked with two analysts; None for all.
-    shape
-        Wide columns, if there are any.
-
-    Raises
-    ------
-    StudyError
-        When the file cannot be read, a mapped column is not there, or no column names the instance or holds a reply.
-
-    Notes
-    -----
-    A reply is text; a JSON object in its place is taken as the text of that object. Steps A and B-private are the same
-    under every condition: where a row of another condition lacks them, those given under ``normal`` count.
+    Raises as `asking.importing.read_table`.
     """
-    if condition not in CONDITIONS:
-        raise StudyError(f"--condition {condition}: there are {', '.join(CONDITIONS)}")
-    rows = read_rows(path, shape)
-    columns = _columns(path, rows, dict(mapping or {}))
-    reader = _Reader(items, columns, model, run, condition, stripped)
-    for row in rows:
-        reader.take(row)
-    given = {record.item_id for record in reader.records}
-    summary = (
-        f"{len(reader.records)} replies to {len(given)} of {len(items)} instances, by instance_id; "
-        f"{len(reader.rejected)} rows not taken",
-        used_columns(columns, rows.columns),
-    )
-    return Imported(tuple(reader.records), tuple(reader.rejected), tuple(reader.warnings), summary)
+    rules = Rows(SimpleNamespace(items=items, conditions=tuple))
+    options = ImportOptions(shape=shape or Shape())
+    return read_table(rules, path, mapping or {}, condition, options, model, run)
 
 
 def analyst_names(items: Sequence[Instance]) -> Counter[str]:
@@ -240,115 +212,6 @@ def _chosen(item: Instance, analyst: str) -> Analyst | None:
     return item.analysts[place] if place < len(item.analysts) else None
 
 
-def _columns(path: Path, rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
-    """Return the column of every field that has one."""
-    columns = rows.columns
-    there = ", ".join(map(repr, columns)) or "none"
-    for field, column in mapping.items():
-        if field not in FIELDS:
-            raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(FIELDS)}")
-        if not rows.has(column):
-            raise StudyError(f"{path}: no column {column!r} to map {field} to; the columns are: {there}")
-    found = dict(mapping)
-    for field in FIELDS:
-        free = [name for name in columns if name not in found.values()]
-        if field not in found and (usual := first_named(USUAL_NAMES[field], free)) is not None:
-            found[field] = usual
-    if "instance_id" not in found:
-        raise StudyError(
-            f"{path}: no column names the instance; use --map instance_id=…; the columns are: {there}"
-        )
-    if not any(step in found for step in STEPS):
-        raise StudyError(
-            f"{path}: no column holds a reply; use --map step_a=… b_private=… b_social=…; the columns are: {there}"
-        )
-    return found
-
-
-class _Reader:
-    """Turns rows into records, one after the other."""
-
-    def __init__(
-        self,
-        items: Sequence[Instance],
-        columns: Mapping[str, str],
-        model: str,
-        run: int,
-        condition: str,
-        stripped: Collection[str] | None,
-    ) -> None:
-        self.columns = columns
-        self.model = model
-        self.run = run
-        self.condition = condition
-        self.records: list[Record] = []
-        self.rejected: list[Rejected] = []
-        self.warnings: list[str] = []
-        self._seen: dict[tuple[str, str], int] = {}
-        self._by_id = {item.item_id: item for item in items}
-        self._asked = {
-            name: {item.item_id for item in applicable(items, name, stripped)} for name in CONDITIONS
-        }
-
-    def take(self, row: FileRow) -> None:
-        """Add the row's records, or the reason there is none."""
-        try:
-            if row.broken is not None:
-                raise RowError(row.broken)
-            item, condition = self._item(row.cells), self._condition(row.cells)
-            if item.item_id not in self._asked[condition]:
-                raise RowError(f"instance {item.item_id} is not asked under {condition}")
-            given = {
-                step: self._text(row.cells, step)
-                for step in STEPS
-                if step in self.columns and not absent(cell(row.cells, self.columns[step]))
-            }
-            if not given:
-                raise RowError(f"there is no reply to instance {item.item_id}")
-            first = self._seen.setdefault((item.item_id, condition), row.number)
-            if first != row.number:
-                raise RowError(
-                    f"instance {item.item_id} under {condition} is given twice, first in row {first}; the first counts"
-                )
-        except RowError as error:
-            self.rejected.append(Rejected(row.number, one_line(str(error))))
-            return
-        for step, text in given.items():
-            if (reason := _unreadable(item, text)) is not None:
-                place = f"{step} of instance {item.item_id} (run {self.run})"
-                self.warnings.append(one_line(f"{place} {reason}: recorded as unparsable"))
-            self.records.append(_record(item, condition, step, text, self.model, self.run))
-
-    def _item(self, cells: Mapping[str, Any]) -> Instance:
-        value = cell(cells, self.columns["instance_id"])
-        if absent(value):
-            raise RowError("the row names no instance")
-        found = self._by_id.get(str(value).strip())
-        if found is None:
-            raise RowError(
-                f"unknown instance: {_show(value)} is none of the {len(self._by_id)} instances of this study"
-            )
-        return found
-
-    def _condition(self, cells: Mapping[str, Any]) -> str:
-        value = cell(cells, self.columns["condition"]) if "condition" in self.columns else None
-        if absent(value):
-            return self.condition
-        name = str(value).strip().casefold()
-        if name not in CONDITIONS:
-            raise RowError(f"condition {_show(value)} is none of {', '.join(CONDITIONS)}")
-        return name
-
-    def _text(self, cells: Mapping[str, Any], step: str) -> str:
-        value = cell(cells, self.columns[step])
-        if isinstance(value, str):
-            return value
-        try:
-            return json.dumps(value, ensure_ascii=False, default=str)
-        except (ValueError, RecursionError):
-            raise RowError(f"{step} is nested too deeply to be a reply") from None
-
-
 def _unreadable(item: Instance, text: str) -> str | None:
     """Say why a reply will not count, None where it will."""
     reply = parse_reply(text)
@@ -372,10 +235,3 @@ def _record(
         identity=[BENCHMARK, model, run, item.item_id, condition, step, text, "import"],
         model_id=model_id,
     )
-
-
-def _show(value: object) -> str:
-    return repr(one_line(str(value), _SHOWN_CHARACTERS))
-
-
-IMPORTER = Importer(FIELDS, NORMAL, import_file)

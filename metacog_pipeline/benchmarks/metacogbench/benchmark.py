@@ -25,6 +25,7 @@ from metacog_pipeline.benchmarks.metacogbench import settings as settings_of
 from metacog_pipeline.benchmarks.metacogbench.board import BOARD
 from metacog_pipeline.benchmarks.metacogbench.construction import STEPS
 from metacog_pipeline.benchmarks.metacogbench.contrasts import CONTRASTS
+from metacog_pipeline.benchmarks.metacogbench.importing import IMPORTER
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
 from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
@@ -85,6 +86,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     judging = JUDGING
     published = PUBLISHED
     board = BOARD
+    importer = IMPORTER
     trial_settings: ClassVar = {
         "dataset": "metacog41",
         "limit": 4,

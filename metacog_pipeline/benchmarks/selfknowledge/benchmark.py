@@ -29,6 +29,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.datasets import data
 from metacog_pipeline.benchmarks.selfknowledge.construction.steps import STEPS
 from metacog_pipeline.benchmarks.selfknowledge.contrasts import CONTRASTS, DUAL
 from metacog_pipeline.benchmarks.selfknowledge.curves import CURVES
+from metacog_pipeline.benchmarks.selfknowledge.importing import IMPORTER
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, asked
 from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, MEASURES
 from metacog_pipeline.benchmarks.selfknowledge.prompts import (
@@ -81,6 +82,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     tables = (CURVES,)
     published = PUBLISHED
     board = BOARD
+    importer = IMPORTER
     training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
     preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")

@@ -14,6 +14,7 @@ from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
+from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
@@ -41,6 +42,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     contrasts = CONTRASTS
     published = published.PUBLISHED
     board = board.BOARD
+    importer = IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")

@@ -1,0 +1,170 @@
+"""Which column of a table holds what: what the command line says first, the usual names of result files after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from metacog_pipeline import columns
+from metacog_pipeline.asking.answer_files import AnswerFile
+from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules
+from metacog_pipeline.errors import StudyError
+
+# Column names seen in result files, most telling first; compared without case, spaces and hyphens.
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "item_id": (
+        "item_id",
+        "itemid",
+        "instance_id",
+        "question_id",
+        "qid",
+        "instance",
+        "case_id",
+        "trial_id",
+        "id",
+    ),
+    "position": ("position", "doc_id", "docid", "index", "idx", "row"),
+    "question": ("question", "question_text", "stem", "prompt_question"),
+    "response": (
+        *(
+            "response",
+            "raw_response",
+            "model_response",
+            "model_output",
+            "output",
+            "completion",
+            "raw",
+            "reply",
+        ),
+        *("generated_text", "generation", "resps"),
+    ),
+    "condition": ("condition", "prompt_condition", "prompt_id", "mode"),
+    "step": ("step", "turn", "stage"),
+    "key": (
+        *("key", "answer_key", "gold", "gold_answer", "target", "correct_answer", "correct_option"),
+        *("ground_truth", "truth"),
+    ),
+    "correct": ("correct", "is_correct", "acc"),
+}
+# The index a data frame is written with: a position where nothing else names the item.
+_FRAME_INDEX = ("unnamed:_0", "")
+
+
+def fields_of(rules: RowRules) -> tuple[str, ...]:
+    """Return every field that a row of one benchmark can have."""
+    named = [name for name in ITEM_FIELDS if name != "question" or rules.asks_questions]
+    several = len(rules.all_steps) > 1
+    return (
+        *named,
+        *([rules.grouped] if rules.grouped else []),
+        *rules.own,
+        RESPONSE,
+        *((STEP, *(step for step in rules.all_steps if step not in rules.own)) if several else ()),
+        "condition",
+        *rules.checks,
+    )
+
+
+def parse_mapping(
+    pairs: Sequence[str], fields: Sequence[str], also: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return {field: column} from texts like ``choice=prediction``; raise `StudyError` for anything else."""
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, column = pair.partition("=")
+        field = (also or {}).get(name, name)
+        if not equals or not column or field not in fields:
+            raise StudyError(f"--map {pair}: give field=column, with a field out of {', '.join(fields)}")
+        if field in mapping:
+            raise StudyError(
+                f"--map {pair}: field {field} is already mapped to {mapping[field]!r}; map it once"
+            )
+        mapping[field] = column
+    return mapping
+
+
+def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of every field that has one.
+
+    Raises
+    ------
+    StudyError
+        For a field or a column there is not, two ways of giving an answer at once, and a table that names no item or
+        holds no answer.
+    """
+    mapping = {rules.also.get(field, field): column for field, column in given.items()}
+    there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
+    fields = fields_of(rules)
+    for field, column in mapping.items():
+        if field not in fields:
+            raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(fields)}")
+        if not rows.has(column):
+            raise StudyError(f"{path}: no column {column!r} to map {field} to; {there}")
+    raw = [field for field in (RESPONSE, *_step_fields(rules)) if field in fields]
+    both = [field for field in mapping if field in rules.own], [field for field in mapping if field in raw]
+    if all(both) and len(rules.all_steps) == 1:
+        raise StudyError(
+            f"{path}: map {both[1][0]}, or {' and '.join(both[0])}, not both: which of them is the answer?"
+        )
+    found = _with_usual_names(rules, rows.columns, mapping, fields, raw)
+    if not any(field in found for field in ITEM_FIELDS):
+        ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=…, position=… or question=…"
+        raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")
+    if not any(field in found for field in (*raw, *rules.own)):
+        ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))
+        raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}")
+    return found
+
+
+def _step_fields(rules: RowRules) -> tuple[str, ...]:
+    steps = rules.all_steps
+    return tuple(step for step in steps if step not in rules.own) if len(steps) > 1 else ()
+
+
+def _with_usual_names(
+    rules: RowRules, there: Sequence[str], mapping: dict[str, str], fields: Sequence[str], raw: Sequence[str]
+) -> dict[str, str]:
+    found = dict(mapping)
+    names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
+
+    def take(field: str, usual: Sequence[str]) -> None:
+        column = first_named(usual, [name for name in there if name not in found.values()])
+        if column is not None:
+            found[field] = column
+
+    for field in fields:
+        if field not in found and not _answered_by(field, mapping, rules, raw):
+            take(field, names.get(field, (field,)))
+    if not any(field in found for field in ITEM_FIELDS):
+        take("position", _FRAME_INDEX)
+    return found
+
+
+def _answered_by(field: str, mapping: Mapping[str, str], rules: RowRules, raw: Sequence[str]) -> bool:
+    """Whether what the user mapped already answers the question ``field`` is about."""
+    if field in ITEM_FIELDS:
+        return any(other in mapping for other in ITEM_FIELDS)
+    if len(rules.all_steps) > 1:
+        return False
+    if field in rules.own:
+        return any(other in mapping for other in raw)
+    return field in raw and any(other in mapping for other in rules.own)
+
+
+def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
+    """Return the column with the first of ``names``, compared without case, spaces and hyphens; None without one."""
+    plain = {"_".join(name.strip().casefold().replace("-", " ").split()): name for name in reversed(there)}
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
+    """Return a line on the columns used and ignored."""
+    used = ", ".join(f"{field}={column}" for field, column in found.items())
+    heads = {columns.path_of(column)[:1] for column in found.values()}
+    ignored = [name for name in there if name not in found.values() and (name,) not in heads]
+    return f"columns used: {used}; ignored: {', '.join(ignored) or 'none'}"
+
+
+def checking(found: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the checking fields that have a column."""
+    return tuple(field for field in CHECKS if field in found)

@@ -1,0 +1,373 @@
+"""Turns the rows of a table into replies, and gathers what proves or contradicts them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metacog_pipeline import columns as named
+from metacog_pipeline.asking import checksums
+from metacog_pipeline.asking.answer_files import FileRow
+from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown
+from metacog_pipeline.asking.import_columns import used_columns
+from metacog_pipeline.asking.import_names import ItemNames, Named
+from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
+from metacog_pipeline.asking.import_scale import Confidence
+from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.transcripts.schema import Record
+
+_CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
+
+
+class Answered:
+    """What the rows say of one item under one condition: the replies by step, and the row of each."""
+
+    __slots__ = ("condition", "item", "row", "rows", "seen", "texts")
+
+    def __init__(self, item: Any, condition: str, row: int) -> None:
+        self.item, self.condition, self.row = item, condition, row
+        self.texts: dict[str, str] = {}
+        self.rows: dict[str, int] = {}
+        self.seen = Seen(None)
+
+
+class Reader:
+    """Reads row after row, then says how the file was understood."""
+
+    def __init__(
+        self,
+        path: Path,
+        rules: RowRules,
+        columns: dict[str, str],
+        options: ImportOptions,
+        usual: str,
+        model: str,
+        run: int,
+    ) -> None:
+        self._path, self._rules, self._columns, self._options = path, rules, columns, options
+        self._usual, self._model, self._run = usual, model, run
+        self._names = ItemNames(rules, columns)
+        self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "") if f in columns]
+        self._paths = {field: column for field, column in columns.items() if field not in self._naming}
+        self._known: dict[tuple[Any, ...], Named | str] = {}
+        self._answered: dict[tuple[str, str], Answered] = {}
+        self._rejected: list[Rejected] = []
+        self._repeated: dict[tuple[str, str], str] = {}
+        self._matched: Counter[str] = Counter()
+        self._confidence = Confidence(path, rules, options.scale)
+        self._checks: list[tuple[int, Answered, tuple[int, ...]]] = []
+        self._other = [field for field in ITEM_FIELDS[1:] if field in columns]
+        self._words: dict[str, int] = {}
+
+    def take(self, row: FileRow) -> None:
+        """Add what a row says, or the reason it is not taken."""
+        try:
+            if row.broken is not None:
+                raise RowError(row.broken)
+            self._take(row)
+        except RowError as error:
+            self._rejected.append(Rejected(row.number, one_line(str(error))))
+
+    def _take(self, row: FileRow) -> None:
+        cells = row.cells
+        item, by, other = self._named(cells)
+        said = {field: named.cell(cells, column) for field, column in self._paths.items()}
+        condition = self._condition(said.get("condition"))
+        place = (item.item_id, condition)
+        there = self._answered.get(place)
+        if there is not None and len(self._rules.all_steps) == 1:
+            self._refuse_second(there)
+        self._rules.check_asked(item, condition)
+        texts = self._texts(item, condition, said, row.number)
+        if there is None:
+            there = self._answered[place] = Answered(item, condition, row.number)
+        elif any(step in there.texts for step in texts):
+            self._refuse_second(there, next(step for step in texts if step in there.texts))
+        there.texts.update(texts)
+        there.rows.update(dict.fromkeys(texts, row.number))
+        self._matched[by] += 1
+        if self._other or any(name in self._columns for name in CHECKS):
+            self._checks.append((row.number, there, self._evidence(item, said, other)))
+        else:
+            self._checks.append((row.number, there, ()))
+
+    def _refuse_second(self, there: Answered, step: str = "") -> None:
+        """Raise `RowError`: of two rows about the same, the first counts."""
+        key = (there.item.item_id, f"{there.condition} {step}")
+        if key not in self._repeated:
+            word, under = (
+                self._rules.item_word,
+                f" under {there.condition}" if there.condition != self._usual else "",
+            )
+            first = there.rows.get(step, there.row)
+            step = f"{step} of " if step else ""
+            self._repeated[key] = (
+                f"{step}{word} {there.item.item_id}{under} is given twice, first in row {first}; the first one counts"
+            )
+        raise RowError(self._repeated[key])
+
+    def _named(self, cells: Mapping[str, Any]) -> Named:
+        given = {field: named.cell(cells, self._columns[field]) for field in self._naming}
+        key = tuple(given.values())
+        try:
+            found = self._known.get(key)
+        except TypeError:  # a list or an object
+            found, key = None, ()
+        if found is None:
+            try:
+                found = self._names.find(given)
+            except RowError as error:
+                found = str(error)
+            if key and len(self._known) < _CACHED:
+                self._known[key] = found
+        if isinstance(found, str):
+            raise RowError(found)
+        return found
+
+    def _condition(self, told: Any) -> str:
+        return self._usual if absent(told) else self._rules.condition_named(str(told))
+
+    def _texts(self, item: Any, condition: str, said: Mapping[str, Any], number: int) -> dict[str, str]:
+        """Return the replies of a row by step: raw ones, else those put together from its fields."""
+        steps = self._rules.steps(item, condition)
+        found = {
+            step: reply_text(said[step], step)
+            for step in steps
+            if step in said and step not in self._rules.own and not absent(said[step])
+        }
+        raw, own, unreadable = said.get(RESPONSE), None, None
+        if not _nothing(raw):
+            bare = self._rules.bare(raw)
+            if bare is not None:
+                said = {**said, bare: raw}
+            else:
+                try:
+                    text = reply_text(raw, RESPONSE)
+                    if text.strip() or not (own := self._own(said, number)):
+                        found[self._step(said, steps, item, found)] = text
+                except RowError as error:
+                    unreadable = error
+        if len(found) == len(steps):
+            return found
+        own = self._own(said, number) if own is None else own
+        if own:
+            return {**self._rules.replies(item, condition, own), **found}
+        if found:
+            return found
+        if unreadable is None and any(field in said for field in self._rules.own):
+            return self._rules.replies(item, condition, own)  # says what is missing
+        raise unreadable or RowError(f"there is no reply to {self._rules.item_word} {item.item_id}")
+
+    def _own(self, said: Mapping[str, Any], number: int) -> dict[str, Any]:
+        """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
+        found: dict[str, Any] = {}
+        for field in self._rules.own:
+            value = self._options.shape.word(said.get(field))
+            if named.missing(value):
+                self._confidence.missing += field in self._rules.rated and field in said
+            elif field in self._rules.rated:
+                found[field] = self._confidence.take(value, number)
+            else:
+                found[field] = value
+        return found
+
+    def _step(
+        self, said: Mapping[str, Any], steps: Sequence[str], item: Any, found: Mapping[str, str]
+    ) -> str:
+        """Return the step a raw reply is to: the one named, or the only one that has no column of its own."""
+        told = said.get(STEP)
+        word = "" if absent(told) else str(told).strip()
+        if not word:
+            made = {self._rules.made_by.get(field) for field in said}
+            free = [step for step in steps if step not in found and step not in said and step not in made]
+            if len(free) == 1:
+                return free[0]
+        plain = {step.casefold(): step for step in steps}
+        step = plain.get(word.casefold()) or self._rules.step_words.get(word.casefold(), "")
+        if step not in steps:
+            why = f"step {shown(word)} is none of" if word else "the row names no step; there are"
+            raise RowError(f"{why} {', '.join(steps)} of {self._rules.item_word} {item.item_id}")
+        return step
+
+    def misfit(self) -> str | None:
+        """Return why most of the rows read so far are not about the items; None where they are."""
+        if len(self._answered) >= max(1, len(self._rejected)) or self._repeated:
+            return None
+        return self._rejected[0].reason if self._rejected else "no row can be read"
+
+    # --- proofs -------------------------------------------------------------------------------------------------------
+    def _evidence(self, item: Any, said: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, ...]:
+        """Return what the checking fields of a row say: those of `CHECKS` there are, then the other names."""
+        found = [self._said(name, said[name], item) for name in CHECKS if name in self._columns]
+        for name in self._other:
+            if name not in other:
+                found.append(checksums.NONE)
+            else:
+                one = other[name]
+                found.append(checksums.UNREADABLE if one is None else self._names.place[one.item_id])
+        return tuple(found)
+
+    def _said(self, name: str, value: Any, item: Any) -> int:
+        value = self._options.shape.word(value)
+        while isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if named.missing(value):
+            return checksums.NONE
+        if name == "correct":
+            right = correctness(value)
+            return checksums.UNREADABLE if right is None else right
+        if not self._rules.options:
+            return self._words.setdefault(str(value).strip(), len(self._words))
+        try:
+            return self._rules.option(item, value)
+        except RowError:
+            return checksums.UNREADABLE
+
+    def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
+        """Read the replies, hold the checking columns to the items, and return what was taken."""
+        warnings: list[str] = []
+        for one in self._answered.values():
+            one.seen = self._rules.seen(one.item, one.condition, one.texts)
+            warnings += (
+                one_line(f"{problem} (run {self._run}): recorded as unparsable")
+                for problem in one.seen.problems
+            )
+        self._rules.check_choices(self._path)
+        checked = self._check(mapped)
+        self._confidence.check()
+        return Imported(
+            tuple(self._records()), tuple(self._rejected), tuple(warnings), self._summary(there, checked)
+        )
+
+    def _records(self) -> Iterator[Record]:
+        scale = self._options.scale
+        request = "{}" if scale in (None, self._rules.scale) else json.dumps({"confidence_scale": str(scale)})
+        alone = len(self._rules.all_steps) == 1
+        for one in self._answered.values():
+            for step, text in one.texts.items():
+                own = [] if alone else [step]
+                identity = [
+                    self._rules.name,
+                    self._model,
+                    self._run,
+                    one.item.item_id,
+                    one.condition,
+                    *own,
+                    text,
+                ]
+                yield imported_record(
+                    self._rules.name,
+                    (one.item.item_id, one.item.item_hash),
+                    model=self._model,
+                    run=self._run,
+                    condition=one.condition,
+                    step=step,
+                    text=text,
+                    identity=[*identity, "import"],
+                    request_json=request,
+                )
+
+    def _check(self, mapped: frozenset[str]) -> list[checksums.Checked]:
+        """Hold the checking columns to the items; one found by its name alone must be what it is called."""
+        names = [*(name for name in CHECKS if name in self._columns), *self._other]
+        evidence = checksums.Evidence(
+            [row for row, _, _ in self._checks],
+            [self._names.place[one.item.item_id] for _, one, _ in self._checks],
+            [checksums.NONE if one.seen.right is None else one.seen.right for _, one, _ in self._checks],
+        )
+        for at, name in enumerate(names):
+            said = [values[at] for _, _, values in self._checks]
+            stated = [value for value in said if value != checksums.NONE]
+            if stated and (name in mapped or 2 * stated.count(checksums.UNREADABLE) <= len(stated)):
+                evidence.said[name] = said
+            elif name in CHECKS and name not in mapped:
+                del self._columns[name]
+        by = max(self._matched, key=lambda name: self._matched[name], default=ITEM_FIELDS[0])
+        ids = [item.item_id for item in self._names.order]
+        columns = {name: self._columns[name] for name in evidence.said}
+        return checksums.check(
+            self._path, evidence, self._truth(), ids, columns, by, self._columns, self._options.trust
+        )
+
+    def _truth(self) -> checksums.Truth:
+        order, rules = self._names.order, self._rules
+        if rules.options:
+            choices = [one.seen.answer for _, one, _ in self._checks]
+            targets = [rules.target(item) for item in order]
+            return checksums.Options(np.array(choices, np.int64), np.array(targets, np.int64), rules.options)
+        words = list(self._words)
+
+        def read(row: int, place: int) -> int:
+            one = self._checks[row][1]
+            try:
+                rules.check_asked(order[place], one.condition)
+                right = rules.seen(order[place], one.condition, one.texts).right
+            except RowError:
+                return checksums.NONE
+            return checksums.NONE if right is None else right
+
+        return checksums.Replies(
+            read,
+            lambda word, place: rules.agrees(order[place], words[word]),
+            lambda word, place: f"says {shown(words[word])}, the study {shown(rules.keyed(order[place]))}",
+        )
+
+    # --- what is told -------------------------------------------------------------------------------------------------
+    def _summary(self, there: Sequence[str], checked: Sequence[checksums.Checked]) -> tuple[str, ...]:
+        """Return how the file was understood, line by line."""
+        taken, _word = len(self._checks), self._rules.item_word
+        by = ", ".join(f"{count} by {name}" for name, count in self._matched.items()) or "none"
+        proof = "; ".join(map(str, checked))
+        proof = proof or "nothing in it proves the match (map key, correct or question)"
+        right = [one.seen.right for one in self._answered.values() if one.seen.right is not None]
+        accuracy = (
+            f"{sum(right) / len(right):.3f} of {len(right)} answers"
+            if right
+            else "no answer is right or wrong"
+        )
+        lines = [
+            f"{taken + len(self._rejected)} rows, {taken} taken; matched {by}; {proof}",
+            f"accuracy {accuracy}; {self._stated()}",
+        ]
+        if missing := [*self._unanswered(), *self._without_a_step()]:
+            told = "what is missing is left out, the rest is scored with its coverage"
+            where = f"where the study has allow_incomplete = true in [benchmarks.{self._rules.name}]"
+            lines.append(f"{'; '.join(missing)}; {told}, {where}")
+        return (*lines, used_columns(self._columns, there))
+
+    def _unanswered(self) -> Iterator[str]:
+        """Say of each condition how many of its items have no answer."""
+        answered = Counter[str]()
+        expected = self._rules.expected()
+        for item_id, condition in self._answered:
+            answered[condition] += item_id in expected.get(condition, ())
+        for condition, items in expected.items():
+            if answered[condition] < len(items):
+                yield f"{answered[condition]} of {len(items)} {self._rules.item_word}s have an answer under {condition}"
+
+    def _without_a_step(self) -> Iterator[str]:
+        """Say how many answers lack a step."""
+        halves = [one for one in self._answered.values() if self._lacks(one)]
+        if halves:
+            yield f"{len(halves)} lack a step, as {halves[0].item.item_id} lacks {self._lacks(halves[0])}"
+
+    def _lacks(self, one: Answered) -> str:
+        needed = self._rules.needed(one.item, one.condition)
+        return next((step for step in needed if step not in one.texts), "")
+
+    def _stated(self) -> str:
+        fields = [field for field in self._rules.rated if field in self._columns]
+        if fields and self._confidence:
+            return str(self._confidence)
+        return "confidence is in the replies" if not fields else "no confidence of its own"
+
+
+def _nothing(value: Any) -> bool:
+    """Whether there is no raw reply; an empty text is one."""
+    return value is None or value != value

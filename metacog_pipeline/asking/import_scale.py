@@ -1,0 +1,84 @@
+"""The scale of a confidence column: declared, or the benchmark's own where no other fits; never guessed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import columns as named
+from metacog_pipeline.asking.import_cells import no_comma, rated
+from metacog_pipeline.asking.import_rules import RowRules
+from metacog_pipeline.errors import StudyError, one_line
+
+_LEAST_STATED = 10  # confidences from which a scale shows
+_TOLERATED = 0.1  # of stated confidences that are off the benchmark's scale: more than that is another scale
+_WORDS_SHOWN = 3
+
+
+class Confidence:
+    """Puts confidences on the scale that the benchmark asks for, and remembers which there were."""
+
+    def __init__(self, path: Path, rules: RowRules, declared: named.Scale | None) -> None:
+        self._path, self._rules, self.declared = path, rules, declared
+        self._stated: Counter[float] = Counter()
+        self._words: Counter[str] = Counter()
+        self.missing = 0
+
+    def take(self, value: Any, row: int) -> str:
+        """Return a confidence as a reply would state it; raise `RowError` for one off a declared scale."""
+        if type(value) is not int:
+            no_comma(value, f"{self._path} row {row}: confidence")
+        number = named.number(value)
+        if number is None:
+            self._words[one_line(str(value).strip(), 20)] += 1
+        else:
+            self._stated[number] += 1
+        return rated(value, self.declared, self._rules.scale, self._rules.whole_ratings)
+
+    def check(self) -> None:
+        """Refuse confidence on no declared scale that is off the benchmark's, or that a narrower one fits as well."""
+        stated = sum(self._stated.values())
+        if self.declared is not None or stated < _LEAST_STATED:
+            return
+        own = self._rules.scale
+        low, high = min(self._stated), max(self._stated)
+        off = sum(count for value, count in self._stated.items() if not self._on(value))
+        fits = named.fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
+        narrower = [text for text in fits if _width(text) < own.high - own.low]
+        if off <= _TOLERATED * stated and not (off == 0 and narrower):
+            return
+        ways = " or ".join(f"--scale {name}" for name in fits)
+        kind = f"rating {own.low:g} to {own.high:g}" if self._rules.whole_ratings else f"number on {own}"
+        why = f"{off} of {stated} confidences are no {kind}; they" if off else f"all {stated} confidences"
+        raise StudyError(
+            f"{self._path}: {why} run from {low:g} to {high:g}: say on which scale, as in "
+            f"{ways or '--scale LOW..HIGH'}; nothing was kept"
+        )
+
+    def _on(self, value: float) -> bool:
+        own = self._rules.scale
+        return own.low <= value <= own.high and (not self._rules.whole_ratings or value.is_integer())
+
+    def __str__(self) -> str:
+        own, scale = self._rules.scale, self.declared
+        told = f"on {scale}" if scale is not None else f"taken as a rating {own}"
+        if not self._rules.whole_ratings and scale is None:
+            told = f"taken as on {own}"
+        nearest = f"the nearest of {own.low:g} to {own.high:g}" if self._rules.whole_ratings else str(own)
+        told += "" if scale in (None, own) else f", put on {nearest}"
+        ends = f" from {min(self._stated):g} to {max(self._stated):g}" if self._stated else ""
+        words = ", ".join(repr(word) for word, _ in self._words.most_common(_WORDS_SHOWN))
+        hint = f" ({words}: say what words stand for with --map-values)" if words else ""
+        return (
+            f"confidence{ends}, {told}, {self.missing} missing, {sum(self._words.values())} not numbers{hint}"
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._stated or self._words)
+
+
+def _width(text: str) -> float:
+    scale = named.parse_scale(text)
+    assert scale is not None
+    return scale.high - scale.low

@@ -1,0 +1,111 @@
+"""What an import takes in and gives back: options, records of imported answers, rows that were not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from metacog_pipeline import columns
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.transcripts.schema import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that was not taken: its number in the file and why."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an answer file gave.
+
+    ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
+    understood.
+    """
+
+    records: tuple[Record, ...]
+    rejected: tuple[Rejected, ...] = ()
+    warnings: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a file is to be understood.
+
+    Attributes
+    ----------
+    trust
+        Fields or columns whose disagreement with the items is taken.
+    scale
+        The confidence that can be stated; None for the benchmark's own.
+    shape
+        Wide columns, and words for values.
+    show
+        Called with each line of the summary before anything is kept.
+    """
+
+    trust: tuple[str, ...] = ()
+    scale: columns.Scale | None = None
+    shape: columns.Shape = field(default_factory=columns.Shape)
+    show: Callable[[str], None] | None = None
+
+    def tell(self, found: Imported) -> None:
+        """Show the summary."""
+        for line in found.summary if self.show is not None else ():
+            assert self.show is not None
+            self.show(line)
+
+
+def imported_record(
+    benchmark: str,
+    item: tuple[str, str],
+    *,
+    model: str,
+    run: int,
+    condition: str,
+    step: str,
+    text: str,
+    identity: Sequence[object],
+    model_id: str = "",
+    request_json: str = "{}",
+) -> Record:
+    """Return one imported answer to ``step`` of ``item``, an item's id and hash.
+
+    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood.
+    """
+    item_id, item_hash = item
+    return Record(
+        answer_id=sha256_hex(canonical_json(list(identity))),
+        benchmark=benchmark,
+        model=model,
+        run=run,
+        item_id=item_id,
+        item_hash=item_hash,
+        condition=condition,
+        step=step,
+        source="imported",
+        provider="replay",
+        model_id=model_id,
+        model_reported=None,
+        mode="import",
+        request_json=request_json,
+        status="ok",
+        text=text,
+        finish_reason=None,
+        logprobs_json=None,
+        input_tokens=None,
+        output_tokens=None,
+        cost_usd=None,
+        attempts=0,
+        started_at=datetime.now(UTC),
+        latency_s=0.0,
+        http_status=None,
+        error_kind=None,
+        error_code=None,
+        error_message=None,
+    )

@@ -1,0 +1,114 @@
+"""What a row of a table says about MetaCog-Bench: the raw replies, or an answer with what was staked or predicted.
+
+A raw ``response`` is the reply to an item that is asked once; an item of two turns has columns ``turn_1`` and ``turn_2``,
+or a row for each with a column ``step``. Tiers 1a and 1b may have the ``answer`` with a ``bet``, or with ``pre`` and
+``post``; they are put in the lines that a model is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from metacog_pipeline import columns
+from metacog_pipeline.asking.import_cells import RowError, folded
+from metacog_pipeline.asking.import_rules import RowRules
+from metacog_pipeline.asking.importing import importer_of
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.parsing.response import Response
+from metacog_pipeline.benchmarks.metacogbench.prompts import (
+    ANSWER,
+    FREE,
+    JSON,
+    TURN_1,
+    TURN_2,
+    TWO_TURN,
+    item_steps,
+)
+from metacog_pipeline.columns import Scale
+
+_LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
+_OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
+
+
+class Rows(RowRules):
+    """The form of a reply is part of what is measured: raw replies say most."""
+
+    condition = FREE
+    own: ClassVar = {
+        "answer": ("answer", "model_answer", "prediction", "predicted", "pred"),
+        "bet": ("bet", "stake", "tokens", "wager"),
+        "pre": ("pre", "pre_confidence", "confidence_before", "predicted_confidence"),
+        "post": ("post", "post_confidence", "confidence_after"),
+    }
+    rated = ("pre", "post")
+    scale = Scale(0, 100)
+    all_steps = (ANSWER, TURN_1, TURN_2)
+    usual: ClassVar = {
+        TURN_1: ("turn_1", "turn1", "first_reply", "response_1", "reply_1"),
+        TURN_2: ("turn_2", "turn2", "second_reply", "response_2", "reply_2"),
+    }
+    step_words: ClassVar = {"1": TURN_1, "2": TURN_2, "first": TURN_1, "second": TURN_2}
+
+    def steps(self, item: Item, condition: str) -> tuple[str, ...]:
+        """Return one call, or two turns."""
+        return item_steps(item, condition)
+
+    def questions(self, item: Item) -> Iterable[str]:
+        """Return the text shown."""
+        return (item.stem,)
+
+    def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        """Return the lines a model is asked for in tiers 1a and 1b; elsewhere the answer is the reply."""
+        fields = [field for field in _OF_TIER.get(item.tier, ("answer",)) if field in said]
+        if "answer" not in fields:
+            raise RowError(f"there is no answer to item {item.item_id}")
+        if condition == TWO_TURN:
+            first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
+            return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
+        if item.tier in _OF_TIER:
+            asked_as_json = condition == JSON
+            return {ANSWER: _json(said, fields) if asked_as_json else _lines(said, fields)}
+        if len(self.steps(item, condition)) > 1:
+            raise RowError(
+                f"item {item.item_id} of tier {item.tier} takes two turns; give turn_1 and turn_2, or a row for each with "
+                "step and response"
+            )
+        return {ANSWER: str(said["answer"])}
+
+    def right(self, response: Response) -> int | None:
+        """Return whether the answer is right or, where there is none to be right, the item is passed."""
+        return response.passed if response.correct is None else response.correct
+
+    def agrees(self, item: Item, key: str) -> bool:
+        """Return whether the key is the item's, or a form of it that is accepted; where nothing is right, any will do."""
+        if item.answer is None:
+            return True
+        number, own = columns.number(key), columns.number(item.answer)
+        if number is not None and own is not None:
+            return abs(number - own) <= max(item.abs_tol, item.rel_tol * abs(own))
+        return folded(key) in {folded(str(form)) for form in (item.answer, *item.accept)}
+
+    def keyed(self, item: Item) -> str:
+        """Return the key."""
+        return "nothing" if item.answer is None else str(item.answer)
+
+    def states_confidence(self, text: str) -> bool:
+        """Return whether a confidence stands in its line or field."""
+        return "_CONFIDENCE: " in text or '_confidence": ' in text
+
+
+def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:
+    return "\n".join(f"{_LINES[field]}: {said[field]}" for field in fields)
+
+
+def _json(said: Mapping[str, Any], fields: Iterable[str]) -> str:
+    names = {field: _LINES[field].casefold() for field in fields}
+    made = {
+        names[field]: columns.number(said[field]) if field != "answer" else said[field] for field in names
+    }
+    return json.dumps(made, ensure_ascii=False, default=str)
+
+
+IMPORTER = importer_of(Rows)

@@ -1,0 +1,310 @@
+"""Every benchmark takes answers through one path: by step or put together from a table, shown first, kept whole or not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.importing import ImportOptions
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.columns import parse_scale
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+runs = 9
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.selfknowledge]
+limit = 12
+languages = ["en", "es"]
+
+[benchmarks.metacogbench]
+dataset = "metacog41"
+conditions = ["free", "json", "two_turn"]
+
+[benchmarks.signaldetection]
+dataset = "sample"
+trials = 20
+"""
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("imports") / "study.toml"
+    found.write_text(STUDY, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="session")
+def benchmark(path: Path):
+    @cache
+    def made(name: str) -> Bound:
+        study = load_study(path)
+        study.home.prepare()
+        found = bound(study, name)
+        construction.build(found)
+        return found
+
+    return made
+
+
+def take(
+    into: Bound,
+    file: Path,
+    rows: Sequence[Mapping[str, Any]] | str,
+    *pairs: str,
+    run: int = 1,
+    **options: Any,
+) -> Any:
+    """Import ``rows`` as a CSV file and return what was taken."""
+    if not isinstance(rows, str):
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+        rows = out.getvalue()
+    file.write_text(rows, encoding="utf-8")
+    assert into.importer is not None
+    how = ImportOptions(**options)
+    return into.importer.read(into, file, "theirs", run, pairs, into.importer.condition, how)
+
+
+def kept(into: Bound, run: int = 1) -> list[Record]:
+    study = into.context.study
+    return list(kept_records(Partition(study, into.name, study.model("theirs"), run).folder))
+
+
+def read(into: Bound, records: Sequence[Record], item_id: str, condition: str) -> Any:
+    item = next(item for item in into.items if item.item_id == item_id)
+    mine = [each for each in records if (each.item_id, each.condition) == (item_id, condition)]
+    return into.parse(item, condition, {each.step: Call("ok", each.text) for each in mine})
+
+
+def known(into: Bound) -> list[dict[str, Any]]:
+    return [
+        {
+            "item_id": item.item_id,
+            "question": item.question(),
+            "answer": item.accepted()[0],
+            "gold": item.accepted()[0],
+            "knows": "yes" if place % 2 else 0,
+            "correct": 1,
+        }
+        for place, item in enumerate(into.items)
+    ]
+
+
+def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(
+    benchmark, tmp_path: Path
+) -> None:
+    into = benchmark("selfknowledge")
+    found = take(into, tmp_path / "a.csv", known(into))
+    assert (
+        "key (column 'gold'): all 12 rows agree; correct (column 'correct'): all 12 rows agree"
+        in found.summary[0]
+    )
+    assert "accuracy 1.000 of 12" in found.summary[1]
+    assert "0 of 12 items have an answer under dual_es" in found.summary[2]
+    assert "allow_incomplete = true in [benchmarks.selfknowledge]" in found.summary[2]
+    first = read(into, found.records, into.items[0].item_id, "dual")
+    second = read(into, found.records, into.items[1].item_id, "dual")
+    assert [(each.correct, each.yes, each.status) for each in (first, second)] == [(1, 0, "ok"), (1, 1, "ok")]
+    assert {each.source for each in found.records} == {"imported"}
+    assert {each.answer_id for each in found.records} <= {each.answer_id for each in kept(into)}
+
+
+def test_a_row_per_step_and_a_column_per_step_give_the_same(benchmark, tmp_path: Path) -> None:
+    into = benchmark("selfknowledge")
+    item = into.items[3]
+    wide = [{"item_id": item.item_id, "direct": "Paris", "meta": "Sí", "condition": "dual_es"}]
+    long = [
+        {"item_id": item.item_id, "step": step, "response": text, "condition": "DUAL_ES"}
+        for step, text in (("Direct", "Paris"), ("meta", "Sí"))
+    ]
+    one, other = take(into, tmp_path / "a.csv", wide), take(into, tmp_path / "b.csv", long)
+    assert [(r.step, r.text, r.answer_id) for r in one.records] == [
+        (r.step, r.text, r.answer_id) for r in other.records
+    ]
+    beside = [{"item_id": item.item_id, "output": "Paris", "knows": "maybe", "condition": "dual"}]
+    assert [r.text for r in take(into, tmp_path / "c.csv", beside).records] == ["maybe", "Paris"]
+
+
+def test_answers_in_words_that_are_shifted_are_refused_with_their_shift(benchmark, tmp_path: Path) -> None:
+    into = benchmark("selfknowledge")
+    rows = known(into)
+    shifted = [{**row, "item_id": into.items[place + 1].item_id} for place, row in enumerate(rows[:-1])]
+    for column in ("gold", "correct", "question"):
+        names = ("item_id", "answer", "knows", column)
+        with pytest.raises(StudyError, match="ids are one too high: then 11 of 11 rows agree"):
+            take(into, tmp_path / "a.csv", [{name: row[name] for name in names} for row in shifted])
+
+
+def test_a_step_that_is_none_and_a_number_for_yes_are_told(benchmark, tmp_path: Path) -> None:
+    into = benchmark("selfknowledge")
+    item_id = into.items[4].item_id
+    rows = [
+        {"item_id": item_id, "step": "third", "response": "x"},
+        {"item_id": item_id, "step": "", "response": "x"},
+        {"item_id": item_id, "step": "meta", "response": "No"},
+        {"item_id": item_id, "step": "meta", "response": "Yes"},
+    ]
+    found = take(into, tmp_path / "a.csv", rows)
+    assert [each.row for each in found.rejected] == [2, 3, 5]
+    for each, part in zip(
+        found.rejected, ("step 'third' is none of", "names no step", "meta of item"), strict=True
+    ):
+        assert part in each.reason
+    assert f"1 lack a step, as {item_id} lacks direct" in found.summary[2]
+    with pytest.raises(StudyError, match=r"knows '0.7' is neither yes nor no.*nothing was kept"):
+        take(into, tmp_path / "b.csv", [{"item_id": item_id, "answer": "x", "knows": "0.7"}])
+
+
+def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark, tmp_path: Path) -> None:
+    into = benchmark("signaldetection")
+    rows = [
+        {
+            "trial_id": item.item_id,
+            "stimulus": item.stimulus,
+            "response": item.stimulus if place % 3 else 1 - item.stimulus,
+            "confidence": 20 * (place % 6),
+            "correct": int(place % 3 > 0),
+        }
+        for place, item in enumerate(into.items)
+    ]
+    file = tmp_path / "a.csv"
+    with pytest.raises(StudyError, match=r"are no rating 1 to 5.*--scale 0..100; nothing was kept"):
+        take(into, file, rows)
+    found = take(into, file, rows, run=2, scale=parse_scale("0..100"))
+    assert "key (column 'stimulus'): all 60 rows agree" in found.summary[0]
+    assert json.loads(found.records[0].text) == {"decision": str(1 - into.items[0].stimulus), "confidence": 1}
+    answer = read(into, found.records, into.items[5].item_id, "confidence")
+    assert (answer.correct, answer.confidence, answer.status) == (1, 5, "ok")
+    words = [{"trial_id": into.items[0].item_id, "decision": "no way", "confidence": 3}] * 2
+    with pytest.raises(StudyError, match="decision 'no way' is none of 0, 1, S1, S2, negative, positive"):
+        take(into, file, words)
+
+
+def test_positions_that_count_within_a_task_need_the_task(benchmark, tmp_path: Path) -> None:
+    into = benchmark("signaldetection")
+    bare = [{"position": 0, "decision": "S2", "confidence": 3}]
+    with pytest.raises(StudyError, match="position '0' is that of several items; map task too"):
+        take(into, tmp_path / "a.csv", bare)
+    found = take(into, tmp_path / "a.csv", [{**bare[0], "task": "b"}], run=5)
+    assert found.records[0].item_id == next(i.item_id for i in into.items if (i.task, i.position) == ("B", 0))
+
+
+def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path: Path) -> None:
+    into = benchmark("metacogbench")
+    betting = next(item for item in into.items if item.tier == "1a" and item.answer is not None)
+    predicting = next(item for item in into.items if item.tier == "1b")
+    holding = next(item for item in into.items if item.tier == "2b")
+    rows = [
+        {"item_id": betting.item_id, "answer": betting.answer, "bet": 80},
+        {"item_id": predicting.item_id, "answer": predicting.answer, "pre": 0.9, "post": 1},
+        {"item_id": predicting.item_id, "answer": "x", "pre": 0.5, "post": 0.5, "condition": "json"},
+        {"item_id": predicting.item_id, "answer": "x", "pre": 0.5, "post": 0.5, "condition": "two_turn"},
+        {"item_id": holding.item_id, "turn_1": "It is so.", "turn_2": "It stays so."},
+        {"item_id": holding.item_id, "answer": "one reply"},
+    ]
+    found = take(into, tmp_path / "a.csv", rows, scale=parse_scale("0..1"))
+    bet = read(into, found.records, betting.item_id, "free")
+    assert (bet.bet, bet.correct, bet.status) == (80, 1, "ok")
+    for condition, pre, right in (("free", 90, 1), ("json", 50, 0), ("two_turn", 50, 0)):
+        said = read(into, found.records, predicting.item_id, condition)
+        assert (said.pre, said.correct, said.status) == (pre, right, "ok")
+    assert read(into, found.records, holding.item_id, "free").status == "ok"
+    assert [each.row for each in found.rejected] == [7]
+
+
+def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path: Path) -> None:
+    into = benchmark("metacogbench")
+    items = [item for item in into.items if item.tier == "1b"]
+    assert len(items) >= 5
+    for low, high, said in (
+        (0, 1, "0..1 or --scale 0..10 or --scale 0..100;"),
+        (1, 5, "0..10 or --scale 0..100 or --scale 1..5;"),
+    ):
+        rows = [{"item_id": each.item_id, "answer": "x", "pre": low, "post": high} for each in items]
+        with pytest.raises(StudyError, match="say on which scale") as refused:
+            take(into, tmp_path / "a.csv", rows, run=3)
+        assert said in str(refused.value)
+        assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records
+
+
+def test_two_files_with_different_scales_do_not_go_into_one_run(benchmark, tmp_path: Path) -> None:
+    into = benchmark("signaldetection")
+    ids = [item.item_id for item in into.items if item.task == "C"]
+    first = [{"item_id": ids[0], "decision": 1, "confidence": 5}]
+    second = [{"item_id": ids[1], "decision": 1, "confidence": 0.5}]
+    take(into, tmp_path / "a.csv", first, run=4)
+    with pytest.raises(
+        StudyError, match=r"on 0\.\.1, that of answers kept for theirs, run 4, on 1\.\.5; nothing"
+    ):
+        take(into, tmp_path / "b.csv", second, run=4, scale=parse_scale("0..1"))
+    assert len(kept(into, 4)) == 1
+    again = [{**first[0], "confidence": 0.8}, *second]
+    assert take(into, tmp_path / "c.csv", again, run=4, scale=parse_scale("0..1")).records
+    third = [{"item_id": ids[2], "decision": 1, "confidence": 5}]
+    assert take(into, tmp_path / "d.csv", third, run=4, trust=("confidence",)).records
+
+
+def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(
+    benchmark, path: Path, tmp_path: Path, capsys
+) -> None:
+    from metacog_pipeline.cli import main
+
+    def run(rows: str) -> tuple[int, str, str]:
+        file = tmp_path / "a.csv"
+        file.write_text(rows)
+        with pytest.raises(SystemExit) as ended:
+            main(["import", str(file), "--study", str(path), "--model", "theirs", "--run", "1"])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    item = benchmark("selfknowledge").items[0]
+    code, out, _ = run(f"id,answer,knows\n{item.item_id},x,yes\n")
+    assert code == 0 and "taken as answers to selfknowledge" in out
+    code, _, err = run("id,answer,knows\nnobody,x,yes\n")
+    assert code == 2 and err.count("\n") == 1
+    assert (
+        "no benchmark of the study fits; name one with --benchmark, out of selfknowledge, metacogbench, signaldet"
+        in err
+    )
+
+
+def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path: Path) -> None:
+    into = benchmark("metacogbench")
+    before = kept(into)
+    items = [item for item in into.items if item.tier == "1b"][:2]
+    rows = [
+        {"item_id": items[0].item_id, "answer": "x", "pre": 50, "post": 50},
+        {"item_id": items[1].item_id, "answer": "x", "pre": "0,75", "post": 50},
+    ]
+    with pytest.raises(
+        StudyError, match=r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
+    ):
+        take(into, tmp_path / "a.csv", rows)
+    with pytest.raises(
+        StudyError, match=r"none of its 2 rows was taken; row 2: unknown item.*nothing was kept"
+    ):
+        take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
+    assert kept(into) == before
