@@ -31,9 +31,10 @@ _TABLES = {CALIBRATION: cross_benchmark.CALIBRATION, CORRELATIONS: cross_benchma
 def produced() -> list[tuple[str, AssetKey]]:
     """Return which file is written by which asset, relative to the home."""
     study = current_study()
+    made = [(CALIBRATION, cross_benchmark.CURVES), *_TABLES.items()]
     return [
         (cross_benchmark.table_path(study, table).relative_to(study.home.path).as_posix(), AssetKey(name))
-        for name, table in _TABLES.items()
+        for name, table in made
     ]
 
 

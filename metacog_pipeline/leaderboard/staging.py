@@ -234,7 +234,7 @@ SHARED: Mapping[str, Dataset] = {
         _dataset("harmonised", _RESPONSE, "harmonised/**/*.parquet"),
         _dataset("calibration", _CALIBRATION, "cross_benchmark/calibration.parquet"),
         _dataset("correlations", _CORRELATION, "cross_benchmark/correlations.parquet"),
-        _dataset("curves", _CURVE, "estimates/*/curves/*.parquet"),
+        _dataset("curves", _CURVE, "estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet"),
         _dataset("judgements", _JUDGEMENT),  # parts of the benchmarks
         _dataset("judge_agreement", _AGREEMENT, "estimates/*/judge_agreement/*.parquet"),
         _dataset("published_values", _PUBLISHED_VALUE, "estimates/*/published/published_values.parquet"),

@@ -1,9 +1,10 @@
 """Measures of confidence computed in one way for every benchmark that has confidence per item.
 
 ECE over ten bins of equal width, Brier score and type-2 AUROC of answers with a stated confidence on a grid of whole
-percents; d′, meta-d′, M-ratio and eta of items with alternatives to choose from (`scoring.efficiency`). Intervals: the
-cluster bootstrap over items, all runs of an item drawn together; DeLong's for the AUROC; profile likelihood for the
-efficiency of items with one run.
+percents; risk against coverage, calibration as a whole and after recalibration (`stats.confidence_measures`); d′, meta-d′,
+M-ratio and eta of items with alternatives to choose from (`scoring.efficiency`). Intervals: the cluster bootstrap over
+items, all runs of an item drawn together; a score interval for the AUROC; profile likelihood for the efficiency of items
+with one run.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.scoring import efficiency
-from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, STATISTICS, Floats, cells_of
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.scoring import confidence_curves, efficiency
+from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, STATISTICS, Floats, Ints, cells_of
+from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
+from metacog_pipeline.stats.trials import Trials, trials
 
 VERSION = "4"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
@@ -47,34 +49,61 @@ def calibration(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
     answers
         Rows of ``harmonised.HARMONISED``. Answers without a confidence are counted and take no part.
     """
-    rows = [
-        row
-        for key, part in sorted(
-            answers.partition_by(_CELL, as_dict=True).items(), key=lambda each: str(each[0])
-        )
-        for row in _rows(dict(zip(_CELL, key, strict=True)), part, seed, n_boot)
-    ]
-    return pl.DataFrame(rows, schema=CALIBRATION, orient="row")
+    return with_curves(answers, seed=seed, n_boot=n_boot)[0]
+
+
+def with_curves(
+    answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the same, and the points of risk against coverage in `confidence_curves.CURVES`."""
+    rows: list[dict[str, object]] = []
+    points: list[dict[str, object]] = []
+    for key, part in sorted(answers.partition_by(_CELL, as_dict=True).items(), key=lambda each: str(each[0])):
+        named = dict(zip(_CELL, key, strict=True))
+        stated = part.filter(pl.col("confidence").is_not_null())
+        drawn = _trials(stated, seed, n_boot)
+        rows += _rows(named, stated, drawn, seed, n_boot, part.height - stated.height)
+        points += confidence_curves.points(named, drawn)
+    return (
+        pl.DataFrame(rows, schema=CALIBRATION, orient="row"),
+        pl.DataFrame(points, schema=confidence_curves.CURVES, orient="row"),
+    )
+
+
+def _trials(stated: pl.DataFrame, seed: int, n_boot: int) -> Trials:
+    """Return the answers counted and drawn; models and conditions that answered as many items share draws and folds."""
+    cells = cells_of(stated)
+    stream = resampling.stream(seed, "confidence_measures")
+    return trials(cells // 2 / 100, cells % 2, _clusters(stated), stream=stream, n_draws=n_boot)
+
+
+def _clusters(stated: pl.DataFrame) -> Ints:
+    found: Ints = stated["cluster"].rank("dense").to_numpy().astype(np.int64)
+    return found
 
 
 def _rows(
-    named: dict[str, object], part: pl.DataFrame, seed: int, n_boot: int
+    named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
 ) -> Iterator[dict[str, object]]:
-    stated = part.filter(pl.col("confidence").is_not_null())
-    patterns = resampling.patterns_of(stated["cluster"].to_numpy(), cells_of(stated), CELLS)
-    for measure, found in {**measures(patterns, seed, n_boot), **_efficiency(stated, seed)}.items():
+    patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
+    found = {
+        **measures(patterns, seed, n_boot),
+        **confidence_measures.of_trials(drawn),
+        **_efficiency(stated, seed),
+    }
+    for measure, each in found.items():
         yield {
             **named,
             "measure": PREFIX + measure,
-            "estimate": found.value,
-            "low": found.low,
-            "high": found.high,
-            "sem": found.sem,
-            "n": found.n,
+            "estimate": each.value,
+            "low": each.low,
+            "high": each.high,
+            "sem": each.sem,
+            "n": each.n,
             "n_items": patterns.n_items,
-            "n_without_confidence": part.height - stated.height,
-            "method": found.method,
-            "status": found.status,
+            "n_without_confidence": silent,
+            "method": each.method,
+            "status": each.status,
         }
 
 

@@ -11,16 +11,18 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import calibration as calibrating
 from metacog_pipeline.scoring import correlations as correlating
-from metacog_pipeline.scoring.calibration import calibration
+from metacog_pipeline.scoring.calibration import CALIBRATION as CALIBRATION_SCHEMA
+from metacog_pipeline.scoring.calibration import with_curves
+from metacog_pipeline.scoring.confidence_curves import CURVES as CURVES_SCHEMA
 from metacog_pipeline.scoring.correlations import correlations
 from metacog_pipeline.scoring.files import model_estimates_path
 from metacog_pipeline.scoring.harmonised import answers, paths
 from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.traits import traits, values
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.study.frames import computed_once, mark_of, read_frame, write_frame
 
-CALIBRATION, TRAITS, CORRELATIONS = "calibration", "traits", "correlations"
+CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
 VERSION = f"{calibrating.VERSION}.{correlating.VERSION}"
 
 
@@ -65,14 +67,31 @@ def table_path(study: Study, name: str) -> Path:
 
 
 def _calibration(study: Study) -> pl.DataFrame:
-    target = table_path(study, CALIBRATION)
-    made_from = [[str(path.relative_to(study.home.path)), mark_of(path)] for path in paths(study)]
-    mark = sha256_hex(canonical_json([VERSION, study.study.seed, made_from]))
-    if mark_of(target) == mark:
-        return read_frame(target)
-    found = calibration(answers(study), seed=study.study.seed)
-    write_frame(found, target, mark)
+    """Return the measures of every model and write them, with the curves; those of a model rest on its answers alone.
+
+    So a model that is added costs its own: what is kept below ``cache`` may be deleted at any time.
+    """
+    made = [_of_model(study, spec.name) for spec in study.models]
+    found = pl.concat([CALIBRATION_SCHEMA.to_frame(), *(measured for measured, _ in made)])
+    points = pl.concat([CURVES_SCHEMA.to_frame(), *(drawn for _, drawn in made)])
+    order = ["benchmark", "dataset", "condition", "model", "source"]
+    found = found.sort(order, maintain_order=True)
+    write_frame(found, table_path(study, CALIBRATION), "")
+    write_frame(points.sort(order, maintain_order=True), table_path(study, CURVES), "")
     return found
+
+
+def _of_model(study: Study, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    read = paths(study, frozenset((model,)))
+    made_from = [[str(path.relative_to(study.home.path)), mark_of(path)] for path in read]
+    mark = sha256_hex(canonical_json([calibrating.VERSION, study.study.seed, made_from]))
+    kept = [study.home.path / "cache" / name / f"{model}.parquet" for name in (CALIBRATION, CURVES)]
+
+    def compute() -> tuple[pl.DataFrame, pl.DataFrame]:
+        return with_curves(answers(study, frozenset((model,))), seed=study.study.seed)
+
+    measured, drawn = computed_once(kept, mark, compute)
+    return measured, drawn
 
 
 def _pooled(study: Study) -> dict[str, pl.DataFrame]:

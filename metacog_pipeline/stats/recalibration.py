@@ -20,8 +20,8 @@ from scipy.special import expit, logit
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.calibration import ece_statistic
-from metacog_pipeline.stats.calibration_line import CLIP, logistic
-from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.calibration_line import CLIP, error_interval, logistic
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.trials import Trials, positive_interval
 
 BINS = 10
@@ -88,7 +88,7 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
     """
     folds, few = f"cross-fitted in {made.folds} folds of items", made.few
     methods = {
-        "ece": f"ece, {BINS} bins, {folds}, item bootstrap, recentred",
+        "ece": f"ece, {BINS} bins, {folds}, item bootstrap, debiased",
         "brier": f"brier, {folds}, t of the logarithm",
     }
     status = made.why_not
@@ -105,9 +105,7 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
         probability = mapped(made.grouped, by_fold.sum(axis=0) - by_fold).ravel()
         statistic = ece_statistic(probability, BINS, "equal")
         value = float(statistic(by_fold.reshape(1, -1))[0])
-        found[f"ece_{name}"] = resampling.from_draws(
-            value, statistic(made.drawn), made.n, methods["ece"], few or "ok", "recentred"
-        )
+        found[f"ece_{name}"] = error_interval(value, statistic(made.drawn), made.n, methods["ece"], few or OK)
         loss = np.column_stack([probability**2, (1 - probability) ** 2]).ravel()
         score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
         low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)

@@ -84,7 +84,7 @@ def curves(home: Path) -> Markup:
     found = rows(
         home,
         "select source, model, condition, curve, x, y from curves where benchmark = 'selfknowledge' "
-        "order by source, model, condition, curve, position",
+        "and curve <> 'risk_coverage' order by source, model, condition, curve, position",
     )
     rocs, densities = [], []
     for title, own in pieces.by_world(found):
