@@ -1,13 +1,15 @@
 -- One row: one measure of what confidence knows, of one listed model under one condition, by one rule for every benchmark
 -- that has a confidence per item: so one measure means one thing in every row.
 -- Key: benchmark, dataset, condition, model, measure.
--- Source: estimates/across/confidence.
+-- Source: cross_benchmark/calibration.parquet.
 -- #NOT_NULL(benchmark, condition, model, measure, n, status, source)
 -- #SET{source: measured|simulated}
 -- columns:
---   measure: begins with harmonised_, because a benchmark may have an ECE of its own: accuracy, mean_confidence, ece (ten
---     bins), brier, auroc2: 0 to 1; of answers chosen among known alternatives d_mafc and meta_d_mafc in standard deviations,
---     m_ratio_mafc, eta_mafc, auroc2_ideal
+--   measure: begins with harmonised_, because a benchmark may have an ECE of its own; measures has unit, range, reference
+--     and definition. accuracy, mean_confidence, ece (ten bins), brier, auroc2; ranking: aurc, excess_aurc, prr; scale:
+--     calibration_in_the_large, calibration_slope, ece_mass; after cross-fitted recalibration: ece_platt, brier_platt,
+--     ece_isotonic, brier_isotonic; of answers chosen among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc,
+--     auroc2_ideal
 --   n: answers with a confidence
 --   n_without_confidence: answers that state none and take no part
 select

@@ -1,6 +1,6 @@
 -- One row: one measure of one benchmark, with its definition.
 -- Key: benchmark, measure.
--- Source: what the benchmarks declare, estimates, published_values, study/boards.parquet.
+-- Source: what the benchmarks declare, estimates, calibration, published_values, study/boards.parquet.
 -- #NOT_NULL(benchmark, measure, headline)
 -- #SET{trait: monitoring|control}
 -- columns:
@@ -12,9 +12,11 @@
 --   definition: how it is computed, in one or two sentences
 with
     known as (
-        select benchmark, measure from stg_measures
+        select benchmark, measure from stg_measures where not starts_with(measure, 'harmonised_')
         union
         select benchmark, measure from estimates
+        union
+        select benchmark, measure from calibration
         union
         select benchmark, measure from published_values where model is not null
     ),

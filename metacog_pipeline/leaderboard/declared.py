@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.item_files import items_path
+from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.harmonised_measures import DECLARED
 
 
 def first_condition(benchmark: Bound) -> str | None:
@@ -22,17 +25,22 @@ def first_condition(benchmark: Bound) -> str | None:
 
 
 def declared_measures(benchmarks: Iterable[str]) -> list[dict[str, object]]:
-    """Return one row of the dataset ``measures`` per measure the benchmarks declare."""
+    """Return one row of the dataset ``measures`` per measure the benchmarks declare, and per one they share."""
     installed = set(registry.names())
     return [row for name in sorted(set(benchmarks) & installed) for row in _of(name)]
 
 
 def _of(benchmark: str) -> Iterator[dict[str, object]]:
-    for measure in measures_of(registry.load(benchmark)):
+    own = ((measure.name, measure, measure.paper) for measure in measures_of(registry.load(benchmark)))
+    shared = (
+        (PREFIX + measure.name, measure, formulas().get(measure.name, {}).get("reference"))
+        for measure in DECLARED
+    )
+    for name, measure, paper in (*own, *shared):
         low, high = measure.range
         yield {
             "benchmark": benchmark,
-            "measure": measure.name,
+            "measure": name,
             "label": measure.label,
             "unit": measure.unit.value,
             "min": low,
@@ -40,6 +48,6 @@ def _of(benchmark: str) -> Iterator[dict[str, object]]:
             "higher_is_better": measure.higher_is_better,
             "headline": measure.headline,
             "trait": measure.trait,
-            "paper": measure.paper or None,
+            "paper": paper or None,
             "definition": measure.words or None,
         }

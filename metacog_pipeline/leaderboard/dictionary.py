@@ -8,6 +8,18 @@ from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import SqlModel, load_project
 from metacog_pipeline.leaderboard.read import Rows, connect
 
+_SHARED = """
+    select distinct measure, unit, coalesce(min::text, 'any') || ' to ' || coalesce(max::text, 'any'), definition, paper
+    from measures where starts_with(measure, 'harmonised_') order by all
+"""
+_MEASURES = (
+    "## Measures of calibration",
+    "",
+    "By one rule for every benchmark with a confidence per item; the same stands in `measures`.",
+    "",
+    "| measure | unit | range | meaning | reference |",
+    "| --- | --- | --- | --- | --- |",
+)
 _TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
 
 
@@ -28,6 +40,7 @@ def dictionary(home: Path) -> str:
             "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() "
             "where database_name = 'leaderboard' order by schema_name, table_name, column_index"
         ).fetchall()
+        shared = connection.execute(_SHARED).fetchall()
     finally:
         connection.close()
     parts = [
@@ -40,6 +53,7 @@ def dictionary(home: Path) -> str:
             if own == schema:
                 rows = [row[2:] for row in columns if row[:2] == (schema, table)]
                 parts.append(_entry(table if schema == "main" else f"{schema}.{table}", said, rows))
+    parts.append("\n".join([*_MEASURES, *(_row(row) for row in shared)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,6 +78,11 @@ def _entry(table: str, said: str | None, columns: list[tuple[str, str, str | Non
     ]
     lines += [f"| `{name}` | {_cell(kind.lower())} | {_cell(words or '')} |" for name, kind, words in columns]
     return "\n".join(lines)
+
+
+def _row(values: tuple[str | None, ...]) -> str:
+    name, *rest = (_cell(each or "") for each in values)
+    return f"| `{name}` | " + " | ".join(rest) + " |"
 
 
 def _cell(text: str) -> str:

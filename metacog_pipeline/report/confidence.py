@@ -22,9 +22,22 @@ _MEASURES = {
     "harmonised_eta_mafc": "eta",
     "harmonised_m_ratio_mafc": "M-ratio (m alternatives)",
 }
+_BESIDE = {
+    "harmonised_aurc": "AURC",
+    "harmonised_excess_aurc": "excess AURC",
+    "harmonised_prr": "PRR",
+    "harmonised_calibration_in_the_large": "in the large",
+    "harmonised_calibration_slope": "slope",
+    "harmonised_ece_mass": "ECE, equal mass",
+    "harmonised_ece_platt": "ECE after Platt",
+    "harmonised_ece_isotonic": "ECE after isotonic",
+    "harmonised_brier_platt": "Brier after Platt",
+    "harmonised_brier_isotonic": "Brier after isotonic",
+}
 _ABOUT_CALIBRATION = (
     "One rule for every benchmark that asks for a confidence per item: ECE over ten bins of equal width, Brier score, "
-    "type-2 AUROC; eta and M-ratio where an answer was chosen among known alternatives. Intervals are over items."
+    "type-2 AUROC; eta and M-ratio where an answer was chosen among known alternatives. Risk is the share wrong among the "
+    "surest answers. What ECE loses by recalibration on other items was only a scale. Intervals are over items."
 )
 _ABOUT_AGREEMENT = (
     "Spearman's rank correlation over models of measures of different benchmarks, turned so that more is better. "
@@ -67,19 +80,24 @@ def roc_line(use: Use) -> list[tuple[float, Point]]:
 
 
 def _calibration(home: Path) -> Iterator[Markup]:
-    stated = queries.rows(home, queries.STATED)
+    stated, risks = queries.rows(home, queries.STATED), queries.rows(home, queries.RISK_COVERAGE)
     for key, group in groupby(queries.rows(home, queries.CALIBRATION), key=lambda row: row[:3]):
         source, benchmark, condition = key
         title = f"{WORLDS[source]}: {benchmark}, {condition}"
-        body = []
-        for model, own in groupby(group, key=lambda row: row[3]):
-            by_measure = {row[4]: row[5:] for row in own}
-            body.append((model, *(_cell(by_measure.get(name)) for name in _MEASURES)))
-        drawn = _curves([row[3:] for row in stated if row[:3] == key], title)
-        yield folded(title, drawn + table(("model", *_MEASURES.values()), body, title))
+        by_model = {
+            model: {row[4]: row[5:] for row in own} for model, own in groupby(group, key=lambda row: row[3])
+        }
+        use, own_risks = ([row[3:] for row in every if row[:3] == key] for every in (stated, risks))
+        drawn = _curves(use, own_risks, title)
+        for columns in (_MEASURES, _BESIDE):
+            body = [
+                (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
+            ]
+            drawn += table(("model", *columns.values()), body, title)
+        yield folded(title, drawn)
 
 
-def _curves(use: Sequence[tuple[Any, ...]], title: str) -> Markup:
+def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], title: str) -> Markup:
     by_model = {
         model: [(int(percent), int(n), int(right)) for _, percent, n, right in own]
         for model, own in groupby(use, key=lambda row: row[0])
@@ -97,7 +115,25 @@ def _curves(use: Sequence[tuple[Any, ...]], title: str) -> Markup:
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
         made.append(figure(drawn, f"{title}: type-2 ROC.{rest}"))
+    if risks:
+        drawn = lines(
+            {
+                model: [(x, Point(y)) for _, x, y, _ in own]
+                for model, own in groupby(risks, key=lambda row: row[0])
+            },
+            x="coverage: share of answers kept, surest first",
+            y="risk: share wrong among them",
+            diagonal=None,
+            marks=False,
+        )
+        made.append(figure(drawn, f"{title}: risk against coverage, {_answers(risks)}.{rest}"))
     return grid(made)
+
+
+def _answers(risks: Sequence[tuple[Any, ...]]) -> str:
+    counts = sorted({n for *_, n in risks})
+    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    return f"{n} answers, mean over the orders of equal confidences; 95 % intervals stand in the table curves"
 
 
 def _cell(found: Sequence[Any] | None) -> object:

@@ -121,13 +121,13 @@ def lines(
     *,
     x: str,
     y: str,
-    diagonal: str,
+    diagonal: str | None,
     span: tuple[float, float] = (0.0, 1.0),
     apart: float = 0.0,
     marks: bool = True,
     spots: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> str:
-    """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name.
+    """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name, if it has one.
 
     Parameters
     ----------
@@ -140,8 +140,10 @@ def lines(
     """
     told = dict(list(series.items())[:MOST_LINES])
     figure, axes = canvas((3.6 if apart else 4.0) + 0.12 * (1 + len(told)))
-    axes.plot(span, [0, 1], color=INK, linewidth=1, linestyle=_REFERENCE, zorder=1)
-    handles = [handle("-", INK, diagonal, dashes=True)]
+    handles = []
+    if diagonal is not None:
+        axes.plot(span, [0, 1], color=INK, linewidth=1, linestyle=_REFERENCE, zorder=1)
+        handles.append(handle("-", INK, diagonal, dashes=True))
     for place, (name, points) in enumerate(told.items()):
         beside = apart * ((place + 0.5) / len(told) - 0.5)
         for at, point in points:

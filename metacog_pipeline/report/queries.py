@@ -19,6 +19,10 @@ STATED = """
     from responses where confidence is not null
     group by all order by source, benchmark, condition, model, percent
 """
+RISK_COVERAGE = """
+    select source, benchmark, condition, model, x, y, max(n) over (partition by benchmark, dataset, condition, model)
+    from curves where curve = 'risk_coverage' order by source, benchmark, condition, model, position
+"""
 CORRELATIONS = """
     select source, kind, a, b, n_models, spearman, low, high, warning from benchmark_correlations
     where kind <> 'method' order by source, kind, a, b

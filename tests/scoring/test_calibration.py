@@ -8,13 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.scoring.calibration import CALIBRATION, measures
+from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, measures, with_curves
 from metacog_pipeline.scoring.calibration import calibration as calibrated
+from metacog_pipeline.scoring.confidence_curves import CURVES
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, cells_of
 from metacog_pipeline.scoring.harmonised import HARMONISED
+from metacog_pipeline.scoring.harmonised_measures import DECLARED
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.resampling import patterns_of
+from metacog_pipeline.stats.selective import selective
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -119,3 +123,54 @@ def test_runs_that_repeat_themselves_do_not_narrow_the_interval_of_efficiency():
         row = frame.row(by_predicate=pl.col("measure") == "harmonised_m_ratio_mafc", named=True)
         widths.append(row["high"] - row["low"])
     assert widths[1] == pytest.approx(widths[0], rel=0.2)
+
+
+def test_measures_of_confidence_and_the_curve_are_those_of_the_answers_themselves():
+    rng = np.random.default_rng(12)
+    pairs = [(int(p), int(rng.random() < p / 120)) for p in rng.integers(20, 101, 150)]
+    frame = answers(pairs)
+    rows, points = with_curves(frame, seed=3, n_boot=60)
+    found = {row["measure"]: row for row in rows.iter_rows(named=True)}
+    confidence, correct = frame["confidence"].to_numpy(), frame["correct"].to_numpy().astype(int)
+    alone = selective(confidence, correct, stream=1, n_draws=20)
+    assert found["harmonised_aurc"]["estimate"] == pytest.approx(alone.aurc.value)
+    assert found["harmonised_excess_aurc"]["estimate"] == pytest.approx(alone.excess_aurc.value)
+    assert found["harmonised_prr"]["estimate"] == pytest.approx(
+        2 * found["harmonised_auroc2"]["estimate"] - 1
+    )
+    gap = found["harmonised_mean_confidence"]["estimate"] - found["harmonised_accuracy"]["estimate"]
+    assert found["harmonised_calibration_in_the_large"]["estimate"] == pytest.approx(gap)
+    assert points["y"].to_list() == pytest.approx(alone.curve.risk.tolist())
+    assert points.schema == CURVES and points["curve"].unique().to_list() == ["risk_coverage"]
+    assert (points["x"].max(), points["n"].max(), points.height) == (1.0, 150, 100)
+
+
+def test_every_measure_of_the_table_is_declared_with_its_range_and_holds_it():
+    rng = np.random.default_rng(13)
+    pairs = [(int(p), int(rng.random() < p / 110)) for p in rng.integers(0, 101, 200)]
+    rows = calibrated(answers(pairs), seed=1, n_boot=50)
+    declared = {PREFIX + each.name: each for each in DECLARED}
+    assert rows["measure"].to_list() == list(declared)
+    for row in rows.iter_rows(named=True):
+        low, high = declared[row["measure"]].range
+        for name in ("estimate", "low", "high"):
+            assert row[name] is None or (low is None or low - 1e-9 <= row[name]), row
+            assert row[name] is None or (high is None or row[name] <= high + 1e-9), row
+        assert formulas()[row["measure"].removeprefix(PREFIX)]["formula"]
+
+
+def test_a_model_added_leaves_the_numbers_of_the_others():
+    rng = np.random.default_rng(14)
+    first, second = (
+        answers([(int(p), int(rng.random() < 0.7)) for p in rng.integers(0, 101, 60)], model=name)
+        for name in ("one", "two")
+    )
+    both = with_curves(pl.concat([first, second]), seed=1, n_boot=50)
+    apart = [with_curves(each, seed=1, n_boot=50) for each in (first, second)]
+    for together, *parts in zip(both, *apart, strict=True):
+        assert together.equals(pl.concat(parts))
+
+
+def test_a_curve_needs_an_order_of_answers():
+    for pairs in ([], [(50, 1)], [(50, 1), (50, 0)], [(20, 1), (80, 1)], [(None, 1)]):
+        assert with_curves(answers(pairs), seed=1, n_boot=20)[1].is_empty()
