@@ -41,6 +41,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_found()))
 
 
+def package_of(name: str) -> str:
+    """Return the top-level module benchmark ``name`` comes in; nothing is imported."""
+    return _entry(name).module.partition(".")[0]
+
+
 def part(name: str, attribute: str) -> Any:
     """Return attribute ``Settings`` or ``board`` of benchmark ``name``; the rest is loaded only if it must be.
 

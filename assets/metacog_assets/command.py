@@ -15,11 +15,12 @@ from dagster import DagsterInstance
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
-from metacog_assets.launch import STOPPED, Launcher
+from metacog_assets.launch import STOPPED, Launcher, nothing_left
 from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
+from metacog_pipeline.study import unchanged
 
 
 @click.command()
@@ -47,6 +48,10 @@ def main(
                 return Launcher(current_study(), instance, quiet, reask=reask and first)
 
             code = launch_until_answered(launcher, benchmarks, models, runs, force)
+            if code == 0 and not (benchmarks or models or runs):
+                state = unchanged.state_of(current_study())  # before the look: what changes later is seen
+                if nothing_left(launcher(False)):
+                    unchanged.note(current_study(), state)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

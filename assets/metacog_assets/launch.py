@@ -23,8 +23,10 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.querying.session import INTERRUPTED, REASK, UNUSABLE, WAITING, Partition
+from metacog_pipeline.leaderboard.status import board_current
+from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
 from metacog_pipeline.querying.unusable import to_ask_again
+from metacog_pipeline.querying.variables import REASK, UNUSABLE
 from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
 
@@ -123,6 +125,17 @@ def launch(
     for failure in launcher.failures:
         print(f"metacog: {failure}", file=sys.stderr)
     return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
+
+
+def nothing_left(launcher: Launcher) -> bool:
+    """Whether a run of the whole study would find nothing to do."""
+    benchmarks = [bound(name) for name in launcher.study.enabled]
+    return not any(
+        _stale_steps(launcher, each, False)
+        or choices.waiting(each)
+        or any(files.stale(each, partition) for partition in tasks.partitions(each))
+        for each in benchmarks
+    ) and board_current(launcher.study)
 
 
 def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) -> list[Bound]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands.options import quiet_option
-from metacog_pipeline.commands.running import launch
+from metacog_pipeline.commands.running import launch, nothing_to_do
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.printing import notes, render_board
@@ -43,7 +43,7 @@ def demo(folder: Path, quiet: bool) -> None:
     except OSError as error:
         raise StudyError(f"--folder {folder}: {error.strerror}; give a folder you can write to") from None
     study = load_study(study_file)
-    code = launch(study, quiet=quiet)
+    code = 0 if nothing_to_do(study, quiet) else launch(study, quiet=quiet)
     if code:
         sys.exit(code)
     if quiet:

@@ -17,11 +17,9 @@ import click
 from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, port_for
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.leaderboard.output import to_table
-from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.querying.session import LANE, LEAVE_BATCHES, WATCH_PARENT
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, WATCH_PARENT
+from metacog_pipeline.study import Study, load_study, unchanged
 from metacog_pipeline.study.sections import suggestion
 
 if TYPE_CHECKING:
@@ -41,6 +39,8 @@ def plan(study_file: Path) -> None:
     what prompt caching saves, and where the budget would stop it. Asks nobody.
     """
     from metacog_pipeline.asking.planning import plan_study
+    from metacog_pipeline.leaderboard.output import to_table
+    from metacog_pipeline.leaderboard.read import Rows
 
     study = load_study(study_file)
     result = plan_study(study)
@@ -99,15 +99,17 @@ def run(
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
     """
-    from metacog_pipeline.asking.before_spending import unpriced
-
     study = load_study(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
     refuse_unknown(study, benchmarks, models, runs)
+    again = reask is not None
+    if not (force or again) and nothing_to_do(study, quiet):
+        return
+    from metacog_pipeline.asking.before_spending import unpriced
+
     for line in () if quiet else unpriced(study):
         click.echo(f"metacog: {line}", err=True)
-    again = reask is not None
     if lane is not None:
         os.environ[LANE] = lane
     if no_wait:
@@ -219,6 +221,14 @@ def refuse_unknown(
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+
+
+def nothing_to_do(study: Study, quiet: bool) -> bool:
+    """Whether nothing has changed since a run found nothing to do; says so. No process is started to see it."""
+    found = unchanged.holds(study)
+    if found and not quiet:
+        click.echo("everything is up to date; nothing was asked", err=True)
+    return found
 
 
 def launch(

@@ -41,6 +41,7 @@ from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerP
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import to_ask_again
+from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.schema import Record
@@ -56,10 +57,6 @@ State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
-WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this process and alone could stop it
-REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
-LANE = "METACOG_LANE"  # set by `metacog run --lane`
-LEAVE_BATCHES = "METACOG_LEAVE_BATCHES"  # "1": submit batches and end, instead of waiting for them
 WAITING = 9  # exit code of a command that leaves batches under way
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 

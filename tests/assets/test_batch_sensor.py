@@ -12,7 +12,8 @@ from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 from metacog_assets.batch_sensor import batches_ended
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.llm.server import ServerThread
-from metacog_pipeline.querying.session import LEAVE_BATCHES, WAITING
+from metacog_pipeline.querying.session import WAITING
+from metacog_pipeline.querying.variables import LEAVE_BATCHES
 from metacog_pipeline.transcripts.store import read_manifest
 from tests.assets.conftest import model
 

@@ -11,7 +11,7 @@ from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
-from metacog_pipeline.querying.session import REASK
+from metacog_pipeline.querying.variables import REASK
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 

@@ -6,9 +6,14 @@ import csv
 import io
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+
+from metacog_pipeline.cli import main
+from metacog_pipeline.study import load_study, unchanged
+from tests.cli.conftest import STUDY
 
 COLUMNS = [
     "benchmark",
@@ -28,12 +33,23 @@ COLUMNS = [
 ]
 
 
+@pytest.fixture(scope="session")
+def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study whose simulated model is done."""
+    study = tmp_path_factory.mktemp("finished") / "study.toml"
+    study.write_text(
+        STUDY.replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""), encoding="utf-8"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(study), "--quiet"])
+    assert not ended.value.code
+    return study.parent
+
+
 @pytest.fixture
-def finished(metacog, study: Path) -> Path:
-    """A study whose simulated model is done; the replayed one has nothing yet."""
-    study.write_text(study.read_text().replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""))
-    assert metacog("run", study, "--quiet").code == 0
-    return study
+def finished(done_once: Path, tmp_path: Path) -> Path:
+    """A copy of it of the test's own."""
+    return shutil.copytree(done_once, tmp_path / "own") / "study.toml"
 
 
 def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(
@@ -62,9 +78,11 @@ def test_the_board_comes_as_csv_markdown_and_table(metacog, finished: Path) -> N
 
 
 def test_a_second_run_asks_nothing_and_says_so(metacog, finished: Path) -> None:
-    result = metacog("run", finished)
-    assert result.code == 0
-    assert "everything is up to date" in result.err
+    for _ in range(2):  # the first looks for itself, the second sees that nothing has changed since
+        result = metacog("run", finished)
+        assert result.code == 0
+        assert "everything is up to date" in result.err
+    assert unchanged.holds(load_study(finished))
     assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
 
 

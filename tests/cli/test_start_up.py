@@ -99,6 +99,21 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
     assert own <= set(FOR_A_BOARD)
 
 
+def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    loaded = loaded_by(
+        "from pathlib import Path\nfrom metacog_pipeline.commands import running\n"
+        f"study = running.load_study(Path({str(file)!r}))\n"
+        "study.home.prepare()\n"
+        "running.unchanged.note(study, running.unchanged.state_of(study))\n"
+        "try:\n"
+        f"    running.run.main([{str(file)!r}])\n"
+        "except SystemExit as ended:\n    assert not ended.code"
+    )
+    assert not set(TOO_MUCH) & set(loaded)
+
+
 def test_a_package_of_a_benchmark_that_names_no_parts_is_loaded_whole(monkeypatch):
     from importlib.metadata import EntryPoint
     from types import ModuleType, SimpleNamespace
