@@ -26,7 +26,7 @@ from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.bayes.single import METHOD as BAYES_METHOD
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.counts import Counts, padded
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.metad import MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import REASONS
 from metacog_pipeline.stats.proportions import wilson_interval
@@ -234,13 +234,9 @@ def _estimate(
             return Estimate(value, None, None, n, name, "no standard error")
         half = Z95 * error
         return Estimate(value, value - half, value + half, n, name, OK, error)
-    finite = draws[np.isfinite(draws)]
-    if len(finite) < len(draws):
-        name = f"{name}, {len(finite)} usable"
-    low, high = resampling.interval(draws)
-    if low is None or high is None:
-        return Estimate(value, None, None, n, name, MOSTLY_UNDEFINED)
-    return Estimate(value, low, high, n, name, OK, float(finite.std()))
+    usable = int(np.isfinite(draws).sum())
+    name += f", {usable} usable" if usable < len(draws) else ""
+    return resampling.from_draws(value, draws, n, name)
 
 
 def _resampled(cells: CountTable, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:

@@ -124,10 +124,8 @@ def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) 
         return unavailable(n, method, "undefined")
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    values = STATISTICS[name](drawn)
-    low, high = resampling.interval(values)
     status = f"few items: {patterns.n_items}" if patterns.n_items < FEW_ITEMS else "ok"
-    return Estimate(value, low, high, n, method, status, float(np.nanstd(values)))
+    return resampling.from_draws(value, STATISTICS[name](drawn), n, method, status)
 
 
 def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:

@@ -29,7 +29,6 @@ Ints = NDArray[np.int64]
 MEASURES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
 NEAR_CHANCE = "accuracy not clearly above chance"
-LEAST_USABLE = 0.95  # of the resamples; with fewer there is no percentile interval
 N_REFITTED = 400  # of the resamples of clustered items: an interval's ends need no more, and a fit costs
 
 
@@ -174,15 +173,11 @@ def _clustered(made: dict[str, Estimate], group: Choices) -> dict[str, Estimate]
     again = dict(made)
     for name, several in values.items():
         one = made[name]
-        usable = several[np.isfinite(several)]
         if one.value is None:
             again[name] = replace(one, low=None, high=None, method=method)
-        elif len(usable) < LEAST_USABLE * len(several):
-            lacking = f"no value in {1 - len(usable) / len(several):.0%} of the resamples"
-            again[name] = unavailable(one.n, method, lacking)
-        else:
-            low, high = resampling.interval(usable)
-            again[name] = Estimate(one.value, low, high, one.n, method, "ok", float(usable.std()))
+            continue
+        found = resampling.from_draws(one.value, several, one.n, method)
+        again[name] = found if found.low is not None else unavailable(one.n, method, found.status)
     return again
 
 

@@ -13,10 +13,10 @@ import polars as pl
 
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
 from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.multiple import holm
-from metacog_pipeline.stats.resampling import PValue
 
-N_BOOT = 5000
+N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
 
 #: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any.
@@ -109,14 +109,15 @@ def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.P
         "status": "ok",
     }
     if n_items < 2 or low is None:
-        return {**found, "low": None, "high": None, "status": f"too few items for an interval: {n_items}"}
+        why = OFTEN_UNDEFINED if n_items > 1 else f"too few items for an interval: {n_items}"
+        return {**found, "low": None, "high": None, "status": why}
     if n_items <= exact.MOST_SWAPPED:
         items = np.repeat(patterns.counts, patterns.weights, axis=0).astype(np.float64)
         found["p"] = exact.paired_p(
             items[:, :CELLS], items[:, CELLS:], lambda each: statistic(each.sum(axis=1))
         )
     else:
-        found["p"] = resampling.p_value(value_a - value_b, spread, PValue.SHARE)
+        found["p"] = resampling.p_value(spread)
     if n_items < FEW_ITEMS:
         found["status"] = exact.few_items(n_items) or f"few items: {n_items}"
     return found

@@ -8,7 +8,7 @@ over resampled units.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -185,8 +185,8 @@ def _estimate(
     value = float(statistic(np.ones((1, n)))[0])
     if n == 1:
         return Estimate(value, None, None, 1, method, SINGLE_ITEM)
-    low, high = resampling.interval(statistic(resampling.weights(n, n_boot, seed)), value, "widened")
-    return Estimate(value, low, high, n, method, status)
+    drawn = statistic(resampling.weights(n, n_boot, seed))
+    return replace(resampling.from_draws(value, drawn, n, method, status, "widened"), sem=None)
 
 
 def _ratings(ratings: ArrayLike) -> Floats:

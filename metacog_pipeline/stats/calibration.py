@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import mean_estimate
 from metacog_pipeline.stats.resampling import Patterns, Statistic
 
@@ -195,14 +195,7 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
     value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    found = statistic(draws)
-    defined = found[~np.isnan(found)]
-    # As `interval` recentres, but the shift is worked out first: another last digit, which published numbers have.
-    moved = value - (float(defined.mean()) if len(defined) else 0.0)
-    low, high = resampling.interval(np.clip(found + moved, 0.0, 1.0), value, "widened")
-    if low is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
-    return Estimate(value, low, high, n, method, sem=float(defined.std()))
+    return resampling.from_draws(value, statistic(draws), n, method, kind="recentred")
 
 
 def ece_clustered(
@@ -246,9 +239,7 @@ def ece_clustered(
     for size in resampling.blocks(n_draws, k, _BLOCK):
         weights = resampling.occurrences(resampling.indices(k, size, rng))
         drawn.append(np.abs(weights @ gaps).sum(axis=1) / (weights @ number))
-    draws = np.concatenate(drawn)
-    low, high = resampling.interval(draws, plain.value, "recentred")
-    return Estimate(plain.value, low, high, plain.n, method, sem=float(draws.std()))
+    return resampling.from_draws(plain.value, np.concatenate(drawn), plain.n, method, kind="recentred")
 
 
 def ece_draws(

@@ -18,8 +18,8 @@ from scipy.special import expit, logit, stdtrit
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
 from metacog_pipeline.stats.estimate import (
-    MOSTLY_UNDEFINED,
     NO_ITEMS,
+    OFTEN_UNDEFINED,
     OK,
     ONE_LEVEL,
     PERFECT,
@@ -235,6 +235,6 @@ def error_interval(value: float, draws: Floats, n: int, method: str, status: str
     bias = float(np.nanmean(draws)) - value
     low, high = resampling.interval(draws)
     if low is None or high is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
+        return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
     low, high = max(min(low - 3 * bias, value), 0.0), min(max(high - bias, value), 1.0)
     return Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))

@@ -13,7 +13,7 @@ ALL_CORRECT = "all correct"
 ALL_WRONG = "all wrong"
 NO_WEIGHT = "no weight"
 PERFECT = "perfect separation"
-MOSTLY_UNDEFINED = "undefined in most resamples"
+OFTEN_UNDEFINED = "no value in more than 5 % of the resamples"
 
 
 @dataclass(frozen=True, slots=True)

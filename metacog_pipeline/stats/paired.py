@@ -16,7 +16,6 @@ from scipy.special import bdtr, chdtrc
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, same_length, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.resampling import PValue
 
 NO_DISCORDANT = "no item on which they differ"
 FEW_MODELS = "fewer than two models"
@@ -35,8 +34,8 @@ class PairedDifference:
         -1..1, the percentile interval of resampled items; ``sem`` is the standard error over items and n the
         number of shared items.
     p
-        Two-sided, from t = difference / sem with items - 1 df: no floor, so it stands up to a correction over many
-        pairs. 1.0 where nothing differs; None where there is no standard error.
+        Wald's, two-sided, from t = difference / sem with items - 1 df: no floor, so it stands up to a correction over
+        many pairs. 1.0 where nothing differs; None where there is no standard error.
     p_bootstrap
         Twice the smaller share of resamples on either side of 0, (count + 1) / (B + 1): never below 2 / (B + 1).
     """
@@ -120,9 +119,9 @@ def paired_difference_from_counts(
     sem = _sem(patterns.counts, patterns.weights)
     draws = _difference(resampling.patterns(patterns, n_boot, seed))
     estimate = Estimate(value, *resampling.interval(draws), n, method, sem=sem)
-    p = resampling.p_value(value, draws, PValue.T, se=sem, df=n - 1, tolerance=_ROUNDING)
-    p_bootstrap = resampling.p_value(value, draws, PValue.SHARE)
-    return PairedDifference(estimate, p, p_bootstrap, SAME_DIFFERENCE if sem <= _ROUNDING else OK)
+    same = sem <= _ROUNDING
+    p = resampling.wald_p(value / sem, n - 1) if not same else 1.0 if abs(value) <= _ROUNDING else None
+    return PairedDifference(estimate, p, resampling.p_value(draws), SAME_DIFFERENCE if same else OK)
 
 
 def mcnemar(first_only: int, second_only: int, n: int | None = None) -> McNemar:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.resampling import Patterns, PValue, interval, merge_patterns, patterns_of
+from metacog_pipeline.stats.resampling import Patterns, interval, merge_patterns, patterns_of
 
 observations = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=60)
 
@@ -77,10 +77,10 @@ def test_an_item_asked_three_times_alike_counts_once():
     assert one[0] < 0.7 < one[1]
 
 
-def test_what_is_mostly_undefined_has_no_interval():
+def test_what_is_often_undefined_has_no_interval():
     assert not resampling.patterns(Patterns(np.zeros((0, 2)), []), 10, 0).any()
     assert interval(np.array([np.nan, np.nan, 1.0])) == (None, None)
-    assert interval(np.array([np.nan, 1.0])) == (1.0, 1.0)
+    assert interval(np.array([np.nan, 1.0])) == (None, None)
     assert interval(np.array([])) == (None, None)
     assert interval(np.full(3, np.nan), 0.5, "recentred") == (None, None)
 
@@ -121,7 +121,6 @@ def test_collapsing_patterns_equals_counting_coarser_cells(rows, groups):
         lambda: resampling.joint([[[1]], [[1], [1]]], 5, 1),
         lambda: resampling.paired([[[1]]], share_of_last, 1),
         lambda: interval(np.ones(3), None, "widened"),
-        lambda: resampling.p_value(1.0, np.ones(3), PValue.T),
     ],
 )
 def test_wrong_shapes_and_numbers_are_value_errors(call):
@@ -200,14 +199,50 @@ def test_clusters_drawn_by_number_or_by_pattern_tell_the_same(luck):
 
 def test_p_of_a_share_has_a_floor_and_is_the_same_for_both_signs():
     draws = np.linspace(0.1, 0.9, 999)
-    assert resampling.p_value(0.5, draws, PValue.SHARE) == 2 / 1000
-    assert resampling.p_value(-0.5, -draws, PValue.SHARE) == 2 / 1000
-    assert resampling.p_value(0.0, np.zeros(10), PValue.SHARE) == 1.0
+    assert resampling.p_value(draws) == resampling.p_value(-draws) == 2 / 1000
+    assert resampling.p_value(np.zeros(10)) == 1.0
 
 
-@pytest.mark.parametrize("reference", [PValue.NORMAL, PValue.NORMAL_WIDTH, PValue.SHARE])
-def test_p_of_normal_draws_is_that_of_the_normal_distribution(luck, reference):
-    found = resampling.difference(0.4, luck.normal(0.4, 0.2, 20_000), reference)
+@given(st.lists(st.floats(-1, 1), min_size=20, max_size=60), st.floats(0.5, 2.0))
+def test_a_p_of_resamples_is_never_below_its_floor_and_agrees_with_the_interval(drawn, shift):
+    draws = np.array(drawn) + shift
+    p = resampling.p_value(draws)
+    assert 2 / (len(draws) + 1) <= p <= 1.0
+    low, _ = interval(np.tile(draws, 200))
+    assert not (low > 1e-9) or resampling.p_value(np.tile(draws, 200)) <= 0.0505
+
+
+@pytest.mark.parametrize("undefined", [np.nan, np.inf, -np.inf])
+def test_more_than_one_undefined_resample_in_twenty_leaves_no_interval_and_no_p(luck, undefined):
+    draws = luck.normal(0.4, 0.2, 1000)
+    few, many = draws.copy(), draws.copy()
+    few[:50], many[:51] = undefined, undefined
+    assert interval(few) == interval(draws[50:]) and interval(many) == (None, None)
+    assert np.isnan(resampling.intervals(np.stack([many, many]))).all()
+    assert not np.isnan(resampling.intervals(np.stack([few, draws]))).any()
+    assert resampling.p_value(few) is not None and resampling.p_value(many) is None
+    for kind in ("percentile", "widened", "recentred"):
+        assert interval(many, 0.4, kind) == (None, None)
+        found = resampling.from_draws(0.4, many, 10, "x", kind=kind)
+        assert found.low is None and "5 %" in found.status and found.value == 0.4
+    for wald in (False, True):
+        told = resampling.difference(0.4, many, wald=wald)
+        assert (told.low, told.se, told.p, told.statistic, told.usable) == (None, None, None, None, 949)
+
+
+def test_no_resample_at_all_leaves_no_interval_and_no_p():
+    assert interval(np.zeros(0)) == (None, None) and resampling.p_value(np.zeros(0)) is None
+
+
+def test_a_wald_p_is_named():
+    draws = np.linspace(0.1, 0.9, 1000)
+    assert "Wald" in resampling.difference(0.5, draws, wald=True).usable_note
+    assert "Wald" not in resampling.difference(0.5, draws).usable_note
+
+
+@pytest.mark.parametrize("wald", [False, True])
+def test_p_of_normal_draws_is_that_of_the_normal_distribution(luck, wald):
+    found = resampling.difference(0.4, luck.normal(0.4, 0.2, 20_000), wald=wald)
     assert found.p == pytest.approx(0.0455, abs=0.006)
     assert found.se == pytest.approx(0.2, rel=0.03)
     assert (found.low, found.high) == pytest.approx((0.008, 0.792), abs=0.02)
@@ -222,9 +257,9 @@ def test_a_difference_without_spread_is_certain_or_cannot_be_told():
 def test_a_paired_difference_is_that_of_its_parts(luck):
     hits = luck.random((200, 2)) < [0.8, 0.6]
     tables = [np.column_stack([~column, column]).astype(int) for column in hits.T]
-    found = resampling.paired(tables, share_of_last, 5, 1000)
-    drawn = resampling.joint(tables, 1000, 5)
+    found = resampling.paired(tables, share_of_last, 5, 10_000)
+    drawn = resampling.joint(tables, 10_000, 5)
     assert found.value == pytest.approx(hits[:, 0].mean() - hits[:, 1].mean())
     assert (found.low, found.high) == interval(share_of_last(drawn[0]) - share_of_last(drawn[1]))
-    turned = resampling.paired(tables[::-1], share_of_last, 5, 1000)
-    assert turned.p == pytest.approx(found.p, rel=0.2)
+    turned = resampling.paired(tables[::-1], share_of_last, 5, 10_000)
+    assert turned.p == pytest.approx(found.p, abs=0.002)

@@ -48,6 +48,7 @@ from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL,
 from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.ranks import spearman_rows
@@ -144,7 +145,7 @@ class _Resamples:
 
 
 def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
-    """p is that of difference / standard error, the latter from the percentile interval; exact up to 12 instances."""
+    """p is Wald's, of difference / standard error, the latter from the percentile interval; exact up to 12 instances."""
     scores, drawn = resamples.of(i, j)
     both = resamples.here[i] & resamples.here[j]
     value, n = float(scores[0] - scores[1]), int(both.sum())
@@ -152,14 +153,15 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
     row = replace(row, value=_number(value), n=n, note=lost)
     if not n:
         return replace(row, status="no shared instances")
-    found = resampling.difference(
-        value, drawn[:, 0] - drawn[:, 1], resampling.PValue.NORMAL_WIDTH, "percentile", tolerance=1e-12
-    )
+    delta = drawn[:, 0] - drawn[:, 1]
+    found = resampling.difference(value, delta, "percentile", tolerance=1e-12, wald=True)
+    if found.low is None:
+        return replace(row, status=OFTEN_UNDEFINED)
     if found.se is None or found.se <= 1e-12:
         return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        return replace(row, p=found.p)
+        return replace(row, p=found.p, note="; ".join(each for each in (found.usable_note, lost) if each))
     shared = resamples.values[[i, j]][:, both][:, :, None]
     p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
     return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))

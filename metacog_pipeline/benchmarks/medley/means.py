@@ -8,7 +8,7 @@ import numpy as np
 
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, SINGLE_ITEM, Estimate, unavailable
 
 # Products of matrices above this size are handed to threads that then spin for more, which costs more than it saves.
 _SMALL = 200_000
@@ -43,7 +43,7 @@ class Means:
         if n == 1:
             return Estimate(value, None, None, 1, method, SINGLE_ITEM)
         if np.isnan(low):
-            return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
+            return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
         return Estimate(value, min(low, value), max(high, value), n, method, sem=float(self.sem[place]))
 
     def difference(self, first: int, second: int) -> Means:

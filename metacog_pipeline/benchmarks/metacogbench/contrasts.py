@@ -21,8 +21,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NO
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import headlines
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
-from metacog_pipeline.stats.resampling import PValue, interval, p_value
 from metacog_pipeline.stats.robust import rank_distribution
 
 #: The shares a format is compared by: their tiers and columns.
@@ -108,17 +109,17 @@ def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Com
 
 def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparison:
     """Return the row of a difference with what its resamples say."""
-    low, high = interval(draws)
-    known = draws[~np.isnan(draws)]
-    se = float(known.std()) if len(known) else None
+    found = resampling.difference(value, draws, tolerance=SAME)
+    if found.low is None:
+        return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
     return replace(
         base,
         value=value,
-        se=se,
-        low=None if low is None else min(low, value),
-        high=None if high is None else max(high, value),
-        statistic=value / se if se else None,
-        p=p_value(value, known, PValue.SHARE, tolerance=SAME),
+        se=found.se,
+        low=found.low,
+        high=found.high,
+        statistic=found.statistic,
+        p=resampling.p_value(draws, SAME),
         n=n,
     )
 

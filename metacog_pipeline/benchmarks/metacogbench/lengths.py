@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Group, Scored, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
-from metacog_pipeline.stats.estimate import OK
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
 from metacog_pipeline.stats.resampling import interval
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
                 yield _row(group, measure, str(q + 1), ends[q : q + 2], at, each, cues, passed)
             matched = _matched(tier, place, passed, shared)
             status = ONE_MODEL if len(own) == 1 else OK if shared.any() else NOTHING_SHARED
+            if status == OK and matched[0] is not None and matched[1] is None:
+                status = SINGLE_ITEM if tier.n_items == 1 else OFTEN_UNDEFINED
             span = (ends[0], ends[-1])
             yield _row(group, measure, ALL, span, place >= 0, each, cues, passed, matched, status)
 

@@ -323,7 +323,8 @@ def _difference(
         )
     value = float(found.value[at])
     p = None if np.isnan(found.p[at]) else float(found.p[at])
-    note = f"bootstrap p {resampling.p_value(value, draws, resampling.PValue.SHARE):.4g}"
+    resampled = resampling.p_value(draws)
+    note = "Wald t" if resampled is None else f"Wald t, p of {len(draws)} resamples {resampled:.4g}"
     if p is not None and n <= exact.MOST_SWAPPED:
         p, note = exact_p, exact.NOTE
     low, high = (None if np.isnan(end) else float(end) for end in ends)

@@ -30,12 +30,12 @@ from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
 from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.roc import area_difference
 
 DUAL = "dual"
-N_DRAWS = 4_000  # a p at 0.05 is known to ± 0.007
+N_DRAWS = resampling.N_TESTED
 MEASURES = ("accuracy", "d_type2", "raw_alignment", "yes_ratio", "yfr", "nfr")
 LARGE = "d′ under idk is large because an abstention is hardly ever right"
 #: Names under idk of what is computed the same way under dual.
@@ -196,7 +196,7 @@ def _tested(row: Comparison, value: float, drawn: Floats) -> Comparison:
         return replace(row, status=UNDEFINED)
     found = resampling.difference(value, drawn, tolerance=TIE)
     if row.n < 2 or found.low is None:
-        return replace(row, value=value, status="single item" if row.n < 2 else MOSTLY_UNDEFINED)
+        return replace(row, value=value, status="single item" if row.n < 2 else OFTEN_UNDEFINED)
     row = replace(row, value=value, se=found.se, low=found.low, high=found.high)
     if found.se is None or found.se <= TIE:
         return replace(row, p=1.0, note=SAME) if abs(value) <= TIE else replace(row, status=SAME)
@@ -220,8 +220,8 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
     if found.value is None or found.sem is None:
         return replace(row, status=found.status)
     z = found.value / found.sem
-    p = resampling.p_value(found.value, np.empty(0), se=found.sem)
-    return replace(row, se=found.sem, low=found.low, high=found.high, statistic=z, p=p)
+    ends = {"se": found.sem, "low": found.low, "high": found.high, "statistic": z, "p": resampling.wald_p(z)}
+    return replace(row, **ends, note=f"{found.method}; Wald p")
 
 
 def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:

@@ -18,6 +18,7 @@ from metacog_pipeline.stats.metad.fit import fit_metad
 from metacog_pipeline.stats.metad.problem import Mask
 from metacog_pipeline.stats.metad.resampling import resample_counts
 from metacog_pipeline.stats.metad.types import BOUNDARY, OK, MetaD, Texts
+from metacog_pipeline.stats.resampling import usable as usable_draws
 
 QUANTITIES = ("da", "ca", "meta_da", "m_ratio", "m_diff", "log_m_ratio")
 METHODS = ("percentile", "bias_corrected")
@@ -25,8 +26,6 @@ NO_FIT = "no_fit"
 TOO_FEW = "too_few_replicates"
 OPEN_ENDED = "open_ended"
 NEVER_POSITIVE = "not_positive"
-# An interval needs this share of replicates with an estimate.
-LEAST_USABLE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ def interval(
         usable = replicates.usable[cell]
         if not fit.ok[cell]:
             status[cell] = NO_FIT
-        elif usable.sum() < LEAST_USABLE * usable.size:
+        elif usable_draws(np.where(usable, 0.0, np.nan)) is None:
             status[cell] = TOO_FEW
         elif not np.isfinite(value[cell]):
             status[cell] = NEVER_POSITIVE

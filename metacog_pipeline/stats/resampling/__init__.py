@@ -15,7 +15,8 @@ the package draws clusters.
 `interval`, `intervals`, `from_draws`          percentile, recentred or widened; with the value, an `Estimate`
 `share`, `mean`, `ratio`, `ratio_statistic`    estimates over clusters with their own standard errors
 `joint`, `joint_by_index`, `paired`            groups on the same clusters
-`difference`, `standard_error`, `p_value`      the only p of draws, with `PValue` as reference
+`usable`                                       the draws that have a value, where 95 % of them do; else nothing is read
+`difference`, `p_value`, `wald_p`              the p of draws, 2 (1 + k) / (1 + B); Wald's, named wherever it is used
 =============================================  ==================================================================
 
 Kernels return arrays that are not to be written to: equal calls may share them.
@@ -24,15 +25,16 @@ Kernels return arrays that are not to be written to: equal calls may share them.
 from metacog_pipeline.stats.resampling.counting import Patterns, merge_patterns, patterns_of
 from metacog_pipeline.stats.resampling.estimates import mean, ratio, ratio_statistic, share
 from metacog_pipeline.stats.resampling.intervals import (
+    N_TESTED,
     Difference,
     Kind,
-    PValue,
     difference,
     from_draws,
     interval,
     intervals,
     p_value,
-    standard_error,
+    usable,
+    wald_p,
 )
 from metacog_pipeline.stats.resampling.kernels import (
     Stream,
@@ -48,8 +50,8 @@ from metacog_pipeline.stats.resampling.kernels import (
 from metacog_pipeline.stats.resampling.pairs import Statistic, joint, joint_by_index, paired
 
 __all__ = [
-    "Difference", "Kind", "PValue", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
+    "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
     "indices", "interval", "intervals", "joint", "joint_by_index", "mean", "merge_patterns", "occurrences", "p_value",
-    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "share", "standard_error", "stream",
-    "table", "weights",
+    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "share", "stream",
+    "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from metacog_pipeline.stats._arrays import Floats, counts, floats, same_length
 from metacog_pipeline.stats._arrays import ratio as _divided
 from metacog_pipeline.stats.estimate import (
-    MOSTLY_UNDEFINED,
     NO_ITEMS,
     NO_WEIGHT,
+    OFTEN_UNDEFINED,
     OK,
     SINGLE_ITEM,
     Estimate,
@@ -163,7 +163,7 @@ def ratio(
     if is_mean or draws is None:
         return Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
     low, high = interval(_divided(draws @ top, draws @ bottom))
-    return Estimate(value, low, high, n, method, OK if low is not None else MOSTLY_UNDEFINED, sem)
+    return Estimate(value, low, high, n, method, OK if low is not None else OFTEN_UNDEFINED, sem)
 
 
 def _is_0_or_1(weights: Floats) -> bool:

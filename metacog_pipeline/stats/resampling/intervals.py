@@ -1,12 +1,16 @@
 """From draws to an interval, a standard error and a p value.
 
+Whether draws have an interval at all is decided by `usable` alone: where more than 5 % of the resamples have no value, what
+is left describes another population, and there is neither an interval nor a p.
+
+There is one p of resamples, and there is Wald's, which says so wherever it is used (`Difference.method`).
+
 Sources: Efron & Tibshirani (1993), *An Introduction to the Bootstrap*, ch. 13 (percentiles), 10 (bias) and 16 (tests);
 Davison & Hinkley (1997), *Bootstrap Methods and their Application*, eq. 4.11 (the added draw of a share).
 """
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,28 +18,17 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from metacog_pipeline.stats._arrays import Floats
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, OK, Estimate
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
 Kind = Literal["percentile", "recentred", "widened"]
 
 LEVEL = 0.95
 # Half width of a 95 % interval of a normal distribution, in standard deviations.
 Z95 = 1.959963984540054
-
-
-class PValue(enum.Enum):
-    """What a difference is held against.
-
-    ``NORMAL``: difference / standard deviation of the draws, against the normal distribution. ``NORMAL_WIDTH``: the same
-    with the width of the percentile interval / 3.92 as standard error, which a few wild draws do not move. ``T``:
-    difference / a standard error over clusters, against Student's t. ``SHARE``: twice the smaller share of draws on either
-    side of 0, one draw added to it and to all, so never below 2 / (B + 1).
-    """
-
-    NORMAL = "normal"
-    NORMAL_WIDTH = "normal, from the width of the interval"
-    T = "t"
-    SHARE = "share of resamples"
+#: Share of the resamples that need a value: with fewer there is no interval and no p.
+LEAST_USABLE = 0.95
+#: Resamples of a test: Holm's correction can reach 0.05 over 250 pairs (see `p_value`).
+N_TESTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +40,13 @@ class Difference:
     value
         The difference itself, in the unit of the measure.
     low, high
-        Ends of the 95 % interval, both None where most draws are undefined.
+        Ends of the 95 % interval, both None where more than 5 % of the draws have no value.
     se, statistic, p
         Standard error, value / se and two-sided p; None where there is none.
     usable, drawn
         Number of finite draws, and of all.
+    wald
+        Whether p is Wald's instead of that of the draws.
     """
 
     value: float
@@ -62,23 +57,34 @@ class Difference:
     p: float | None
     usable: int
     drawn: int
+    wald: bool = False
 
     @property
     def usable_note(self) -> str:
-        """``"4000 resamples"``, and how many of them were usable where not all were."""
+        """``"4000 resamples"``, how many of them were usable where not all were, and that p is Wald's where it is."""
         few = f", {self.usable} of {self.drawn} usable" if self.usable < self.drawn else ""
-        return f"{self.drawn} resamples{few}"
+        return f"{self.drawn} resamples{few}{'; Wald p' if self.wald else ''}"
+
+
+def usable(draws: Floats) -> Floats | None:
+    """Return the finite ones of ``draws`` ``(B,)``; None where more than 5 % have no value: then nothing is read from them.
+
+    >>> usable(np.array([1.0, np.nan])), len(usable(np.append(np.arange(19.0), np.nan)))
+    (None, 19)
+    """
+    known = draws[np.isfinite(draws)]
+    return known if len(known) and len(known) >= LEAST_USABLE * len(draws) else None
 
 
 def interval(
     draws: Floats, value: float | None = None, kind: Kind = "percentile", level: float = LEVEL
 ) -> tuple[float | None, float | None]:
-    """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``; NaN draws are left out.
+    """Return the interval that holds the central ``level`` share of ``draws`` ``(B,)``.
 
     Parameters
     ----------
     draws
-        Shape ``(B,)``, NaN where a resample has no value.
+        Shape ``(B,)``, not finite where a resample has no value.
     value
         The value of the sample; needed by all kinds but ``"percentile"``.
     kind
@@ -91,7 +97,7 @@ def interval(
     Returns
     -------
     tuple
-        Both ends None when fewer than half of the draws are defined.
+        Both ends None where more than 5 % of the draws have no value (`usable`).
 
     Examples
     --------
@@ -99,15 +105,15 @@ def interval(
     [0.025, 0.975]
     >>> [round(end, 3) for end in interval(np.arange(101) / 100, 0.99, "widened")]
     [0.025, 0.99]
-    >>> interval(np.array([np.nan, np.nan, 1.0]))
+    >>> interval(np.array([np.nan, 1.0, 1.0]))
     (None, None)
     """
-    if kind == "recentred" and value is not None and not np.isnan(draws).all():
-        draws = np.clip(draws + value - float(np.nanmean(draws)), 0.0, 1.0)
-    defined = draws[~np.isnan(draws)]
-    if 2 * len(defined) < max(len(draws), 1):
+    known = usable(draws)
+    if known is None:
         return None, None
-    low, high = map(float, np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    if kind == "recentred" and value is not None:
+        known = np.clip(known + value - float(known.mean()), 0.0, 1.0)
+    low, high = map(float, np.quantile(known, [(1 - level) / 2, (1 + level) / 2]))
     if kind == "percentile":
         return low, high
     if value is None:
@@ -123,7 +129,7 @@ def intervals(draws: Floats, level: float = LEVEL) -> Floats:
            [ nan,  nan]])
     """
     ends = np.full((len(draws), 2), np.nan)
-    holes = np.isnan(draws).any(axis=1)
+    holes = ~np.isfinite(draws).all(axis=1)
     if not holes.all() and draws.shape[1]:
         ends[~holes] = np.quantile(draws[~holes], [(1 - level) / 2, (1 + level) / 2], axis=1).T
     for row in np.flatnonzero(holes):
@@ -144,106 +150,88 @@ def from_draws(
     0.975
     """
     low, high = interval(draws, value, kind)
-    if low is None or high is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
-    return Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))
+    known = usable(draws)
+    if low is None or high is None or known is None:
+        return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
+    return Estimate(value, low, high, n, method, status, float(known.std()))
 
 
-def standard_error(draws: Floats, reference: PValue = PValue.NORMAL, z: float = Z95) -> float | None:
-    """Return the standard error that ``draws`` ``(B,)`` tell; None where they tell none.
+def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
+    """Return the two-sided p of a difference, from its resamples: ``2 (1 + k) / (1 + B)``.
 
-    ``z`` is the half width of the interval in standard errors, where the width is what counts (`PValue.NORMAL_WIDTH`).
+    k is the smaller number of resamples on either side of 0, draws at 0 counted on both; the added 1 is the sample itself.
+    p is never 0 and never below 2 / (B + 1), twice the floor of a one-sided test. It is below 0.05 where the percentile
+    interval leaves out 0, so that the two never disagree.
 
-    >>> round(standard_error(np.arange(101.0)), 2), round(standard_error(np.arange(101.0), PValue.NORMAL_WIDTH), 2)
-    (29.15, 24.24)
+    Parameters
+    ----------
+    draws
+        Shape ``(B,)``: the difference in each resample, not finite where undefined; None for p where that is so in more
+        than 5 % of them.
+    tolerance
+        What counts as 0.
+
+    Examples
+    --------
+    >>> p_value(np.array([0.0, 1.0, 2.0])), p_value(np.arange(1.0, 5000)) == 2 / 5000
+    (1.0, True)
     """
-    if reference is PValue.NORMAL_WIDTH:
-        low, high = interval(draws)
-        return None if low is None or high is None else (high - low) / (2 * z)
-    known = draws[~np.isnan(draws)]
-    if not len(known):
+    known = usable(draws)
+    if known is None:
         return None
-    # The two add in another order where draws are undefined; both are kept, digit for digit.
-    return float(np.nanstd(draws)) if reference is PValue.NORMAL else float(known.std())
+    below, above = int((known <= tolerance).sum()), int((known >= -tolerance).sum())
+    return min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
 
 
-def p_value(
-    value: float,
-    draws: Floats,
-    reference: PValue = PValue.NORMAL,
-    *,
-    se: float | None = None,
-    df: int | None = None,
-    tolerance: float = 0.0,
-) -> float | None:
-    """Return the two-sided p of a difference.
+def wald_p(statistic: float, df: int | None = None) -> float:
+    """Return the two-sided p of value / standard error: of the normal distribution, or of Student's t with ``df``.
+
+    It has no floor, so it stands up to a correction over thousands of pairs, and it trusts the shape of the distribution
+    far beyond what resamples show. Whoever uses it names it.
+
+    >>> round(wald_p(1.96), 3), round(wald_p(1.96, 10), 3)
+    (0.05, 0.078)
+    """
+    size = -abs(statistic)
+    return min(1.0, 2 * float(ndtr(size) if df is None else stdtr(df, size)))
+
+
+def difference(
+    value: float, draws: Floats, kind: Kind = "widened", *, tolerance: float = 0.0, wald: bool = False
+) -> Difference:
+    """Return a difference with interval, standard error and p from its draws ``(B,)``.
 
     Parameters
     ----------
     value
         The difference.
     draws
-        Shape ``(B,)``: the difference in each resample, NaN where undefined. Not used by ``T``.
-    reference
-        What it is held against.
-    se
-        The standard error, where it is known already; ``T`` needs it.
-    df
-        Degrees of freedom of ``T``: clusters - 1.
+        Shape ``(B,)``: the difference in each resample, not finite where undefined.
+    kind
+        Of `interval`.
     tolerance
-        What counts as 0: draws this close count on both sides (``SHARE``), and a standard error this small leaves p 1 for
-        a value as small and None for any other.
-
-    Examples
-    --------
-    >>> round(p_value(1.0, np.array([0.0, 1.0, 2.0]), PValue.SHARE), 3)
-    1.0
-    >>> p_value(2.0, np.arange(1.0, 5000), PValue.SHARE) == 2 / 5000
-    True
-    >>> round(p_value(1.96, np.array([0.96, 2.96])), 3)
-    0.05
-    """
-    if reference is PValue.SHARE:
-        known = draws[np.isfinite(draws)]
-        below, above = int((known <= tolerance).sum()), int((known >= -tolerance).sum())
-        return min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
-    if reference is PValue.T and (se is None or df is None):
-        raise ValueError("p of Student's t needs a standard error and degrees of freedom")
-    error = standard_error(draws, reference) if se is None else se
-    if error is None:
-        return None
-    if error <= tolerance:  # the same in every resample
-        return 1.0 if abs(value) <= tolerance else None
-    size = -abs(value / error)
-    return min(1.0, 2 * float(stdtr(df, size))) if reference is PValue.T else float(2 * ndtr(size))
-
-
-def difference(
-    value: float,
-    draws: Floats,
-    reference: PValue = PValue.NORMAL,
-    kind: Kind = "widened",
-    *,
-    z: float = Z95,
-    tolerance: float = 0.0,
-) -> Difference:
-    """Return a difference with interval, standard error and p from its draws ``(B,)``; infinite draws count as undefined.
-
-    The arguments are those of `interval`, `standard_error` and `p_value`. Without an interval there is no p, save that of
-    ``SHARE``; nor is there a statistic where the standard error is not above ``tolerance``.
+        What counts as 0: a standard error this small leaves p 1 for a value as small, and None for any other.
+    wald
+        Take Wald's p instead of that of the draws, for statistics of which thousands of resamples cost too much. The
+        standard error is then the width of the percentile interval / 3.92, which a few wild draws do not move.
 
     Examples
     --------
     >>> found = difference(0.5, np.arange(101) / 100)
     >>> round(found.low, 3), found.high, round(found.p, 3), found.usable_note
-    (0.025, 0.975, 0.086, '101 resamples')
+    (0.025, 0.975, 0.039, '101 resamples')
+    >>> found = difference(0.5, np.arange(101) / 100, wald=True)
+    >>> round(found.p, 3), found.usable_note
+    (0.039, '101 resamples; Wald p')
     """
-    draws = np.where(np.isfinite(draws), draws, np.nan)
-    usable = int((~np.isnan(draws)).sum())
+    known, n = usable(draws), int(np.isfinite(draws).sum())
     low, high = interval(draws, value, kind)
-    if low is None and reference is not PValue.SHARE:
-        return Difference(value, None, None, None, None, None, usable, len(draws))
-    se = standard_error(draws, reference, z)
-    p = p_value(value, draws, reference, se=se, tolerance=tolerance)
-    statistic = value / se if se is not None and se > tolerance else None
-    return Difference(value, low, high, se, statistic, p, usable, len(draws))
+    if known is None:
+        return Difference(value, None, None, None, None, None, n, len(draws), wald)
+    ends = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    se = float(ends[1] - ends[0]) / (2 * Z95) if wald else float(known.std())
+    if se <= tolerance:  # the same in every resample
+        same = 1.0 if abs(value) <= tolerance else None
+        return Difference(value, low, high, se, None, same, n, len(draws), wald)
+    p = wald_p(value / se) if wald else p_value(draws, tolerance)
+    return Difference(value, low, high, se, value / se, p, n, len(draws), wald)

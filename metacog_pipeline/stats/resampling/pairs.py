@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, counts, same_length
 from metacog_pipeline.stats.resampling.counting import merge_patterns
-from metacog_pipeline.stats.resampling.intervals import Difference, Kind, PValue, difference
+from metacog_pipeline.stats.resampling.intervals import N_TESTED, Difference, Kind, difference
 from metacog_pipeline.stats.resampling.kernels import (
     Stream,
     blocks,
@@ -82,8 +82,7 @@ def paired(
     groups: Sequence[ArrayLike],
     statistic: Statistic | Sequence[Statistic],
     stream: Stream,
-    n_draws: int = 4000,
-    reference: PValue = PValue.NORMAL,
+    n_draws: int = N_TESTED,
     kind: Kind = "widened",
     *,
     tolerance: float = 0.0,
@@ -98,7 +97,7 @@ def paired(
         Maps totals ``(B, C_i)`` to ``(B,)``, NaN where undefined; one for both groups, or one for each.
     stream, n_draws
         Seed and number of resamples.
-    reference, kind, tolerance
+    kind, tolerance
         Of `difference`.
 
     Examples
@@ -108,7 +107,7 @@ def paired(
     >>> right, wrong = [0, 1], [1, 0]
     >>> found = paired([[right] * 8 + [wrong] * 2, [right] * 5 + [wrong] * 5], accuracy, stream=1)
     >>> round(found.value, 2), round(found.se, 2), round(found.p, 2)
-    (0.3, 0.15, 0.04)
+    (0.3, 0.15, 0.06)
     """
     if len(groups) != 2:
         raise ValueError(f"{len(groups)} groups: a pair is two")
@@ -116,4 +115,4 @@ def paired(
     totals = [counts("a table of clusters", each, 2).sum(axis=0)[None].astype(np.float64) for each in groups]
     value = float(first(totals[0])[0] - second(totals[1])[0])
     drawn = joint(groups, n_draws, stream)
-    return difference(value, first(drawn[0]) - second(drawn[1]), reference, kind, tolerance=tolerance)
+    return difference(value, first(drawn[0]) - second(drawn[1]), kind, tolerance=tolerance)

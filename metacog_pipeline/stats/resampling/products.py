@@ -95,7 +95,7 @@ def shared_draws(
     >>> (pair,) = shared_draws(tables, [(0, 1)], 100, 1)
     >>> pair.n_items, pair.lost, pair.sides[0].observed
     (2, (1, 0), array([[2., 0.]]))
-    >>> value, draws = pair.difference("share", lambda totals: totals[:, 0] / totals.sum(axis=1))
+    >>> value, draws = pair.difference("share", lambda totals: totals[:, 0] / totals.sum(axis=1).clip(1))
     >>> value, draws.shape
     (0.5, (100,))
     """

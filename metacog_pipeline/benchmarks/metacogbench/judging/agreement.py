@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import SELF
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, item_weights
 from metacog_pipeline.stats.agreement import ONE_CATEGORY
-from metacog_pipeline.stats.estimate import OK, SINGLE_ITEM
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, SINGLE_ITEM
 from metacog_pipeline.stats.proportions import wilson_interval
 from metacog_pipeline.stats.resampling import interval
 
@@ -190,6 +190,8 @@ def _figures(part: pl.DataFrame, rule: str, seed: int) -> tuple[object, ...]:
             ends += [value, min(low, value), max(high, value)]
     if ends[6] is None:
         status = ONE_CATEGORY
+    elif drawn is not None and None in ends:
+        status = OFTEN_UNDEFINED
     rates = ((pass_both + judge_only) / n, (pass_both + rules_only) / n)
     numbers = tuple(int(each) for each in (n, n_items, judge_only, rules_only))
     return (*rates, *ends, *numbers, unread, missing, status)

@@ -1,9 +1,10 @@
 """Differences of models that answered the same items: one resampling of items serves all models of a task.
 
 Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-their difference alone. p is that of difference / standard error, the latter being the width of the 95 % percentile
-interval over 3.92 (M-ratios have tails that a standard deviation would follow). It has no floor, so it stands up to
-Holm's correction over many pairs, as a share of resamples would not. Verdicts join Holm's p with the plain interval.
+their difference alone. p is that of the resamples, 2 (1 + k) / (1 + B). Meta-d′ and the M-ratio are fitted anew in 1,000
+of them; there p is Wald's, of difference / standard error, and the note says so, the error being the width of the 95 %
+percentile interval over 3.92 (M-ratios have tails that a standard deviation would follow). Verdicts join Holm's p with the
+plain interval.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.decisions import rope
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired import mcnemar_from_data
 
@@ -42,7 +43,8 @@ Ints = NDArray[np.int64]
 NO_SHARED = "no shared items"
 SAME = "the same in every resample"
 _ROPES = {"m_ratio": ROPE_M_RATIO, "d": ROPE_D, "c": ROPE}
-_Z95 = 1.959964  # six decimals, as in every standard error shown so far
+_FITTED = ("meta_d", "m_ratio")  # a refit costs: fewer resamples, and Wald's p
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,9 @@ def accuracy(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> It
 
 
 def joint_draws(counts: Sequence[Counts], item: Sequence[Ints], n_items: int, stream: int) -> list[Floats]:
-    """Return resampled totals ``(N_BOOT, places)`` of every model, the same resampled items for all."""
+    """Return resampled totals ``(N_TESTED, places)`` of every model, the same resampled items for all."""
     tables = [each.by_item(own, n_items) for each, own in zip(counts, item, strict=True)]
-    return resampling.joint_by_index(tables, grid.N_BOOT, stream)
+    return resampling.joint_by_index(tables, resampling.N_TESTED, stream)
 
 
 def _on_shared_items(groups: Sequence[Group]) -> Iterator[_Models]:
@@ -144,9 +146,9 @@ def _row(models: _Models, measure: str, found: _Resampled, i: int, j: int) -> Co
         return replace(row, status=why)
     value = float(found.value[i] - found.value[j])
     delta = found.draws[i] - found.draws[j]
-    told = resampling.difference(value, delta, resampling.PValue.NORMAL_WIDTH, "percentile", z=_Z95)
+    told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=measure in _FITTED)
     if told.low is None:
-        return replace(row, value=value, status=MOSTLY_UNDEFINED)
+        return replace(row, value=value, status=OFTEN_UNDEFINED)
     row = replace(row, value=value, se=told.se, low=told.low, high=told.high, p=told.p)
     if told.statistic is None:
         return replace(row, note=SAME) if told.p is not None else replace(row, status=SAME)
@@ -195,13 +197,13 @@ def _meta_d(counts: Sequence[Counts], draws: Sequence[Floats]) -> dict[str, _Res
     told = [place for place, reason in enumerate(why) if reason is None]
     names = ("meta_d", "m_ratio")
     value = {name: np.full(len(counts), np.nan) for name in names}
-    drawn = {name: np.full((len(counts), len(draws[0])), np.nan) for name in names}
+    drawn = {name: np.full((len(counts), min(grid.N_BOOT, len(draws[0]))), np.nan) for name in names}
     if told:
         point, undefined = point_meta_d([counts[place] for place in told])
         # A fit may have no number though most of its resamples have one: d′ of exactly 0 leaves none.
         for place, reason in zip(told, undefined, strict=True):
             why[place] = reason
-        found = resampled_meta_d([draws[place] for place in told], counts[0].grid)
+        found = resampled_meta_d([draws[place][: grid.N_BOOT] for place in told], counts[0].grid)
         for name in names:
             value[name][told], drawn[name][told] = point[name], found[name]
     return {name: _Resampled(value[name], drawn[name], why) for name in names}

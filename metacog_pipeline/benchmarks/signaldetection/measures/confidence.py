@@ -23,7 +23,7 @@ from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, ece_estimate
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, Estimate, unavailable
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate, unavailable
 from metacog_pipeline.stats.meta_information import meta_information
 
 Floats = NDArray[np.float64]
@@ -78,9 +78,9 @@ def _information(counts: Counts) -> dict[str, Estimate]:
 def _corrected(value: float, drawn: Floats, n: int, status: str) -> Estimate:
     if not np.isfinite(value):
         return unavailable(n, METHOD, status)
-    usable = drawn[np.isfinite(drawn)]
-    low, high = resampling.interval(np.where(np.isfinite(drawn), drawn, np.nan))
-    if low is None or high is None:
-        return Estimate(value, None, None, n, "plug-in", MOSTLY_UNDEFINED)
+    usable = resampling.usable(drawn)
+    low, high = resampling.interval(drawn)
+    if usable is None or low is None or high is None:
+        return Estimate(value, None, None, n, "plug-in", OFTEN_UNDEFINED)
     corrected = 2 * value - float(usable.mean())
     return Estimate(corrected, 2 * value - high, 2 * value - low, n, METHOD, sem=float(usable.std(ddof=1)))

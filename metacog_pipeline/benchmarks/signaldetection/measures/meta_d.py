@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import ONE_RESPONSE, percentile
 from metacog_pipeline.stats import counts as stats_counts
-from metacog_pipeline.stats import identifiability
+from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, Estimate, unavailable
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
 from metacog_pipeline.stats.metad.types import Conditional
 from metacog_pipeline.stats.proportions import sem_interval
@@ -149,9 +149,9 @@ def _estimate(found: MetaD, name: str, row: int, drawn: Floats, n: int) -> Estim
 
 def _within_two_errors(value: float, drawn: Floats, n: int) -> Estimate:
     """Return ± 1.96 standard deviations of the resamples: few of them tell a spread better than its ends."""
-    usable = drawn[np.isfinite(drawn)]
-    if 2 * len(usable) < len(drawn) or len(usable) < 2:
-        return Estimate(value, None, None, n, METHOD_SIDES, MOSTLY_UNDEFINED)
+    usable = resampling.usable(drawn)
+    if usable is None or len(usable) < 2:
+        return Estimate(value, None, None, n, METHOD_SIDES, OFTEN_UNDEFINED)
     sem = float(usable.std(ddof=1))
     return Estimate(value, *sem_interval(value, sem), n, METHOD_SIDES, sem=sem)
 

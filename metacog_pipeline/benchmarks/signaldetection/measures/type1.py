@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, counts_of
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED, NO_ITEMS, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
 
 Floats = NDArray[np.float64]
@@ -96,13 +96,10 @@ def no_type1(counts: Counts) -> str | None:
 
 def percentile(value: float, drawn: Floats, n: int, method: str) -> Estimate:
     """Return ``value`` with the percentile interval of ``drawn`` (NaN: undefined), and how many were usable."""
-    usable = drawn[np.isfinite(drawn)]
-    low, high = resampling.interval(np.where(np.isfinite(drawn), drawn, np.nan))
-    if len(usable) < len(drawn):
-        method = f"{method}, {len(usable)} of {len(drawn)} usable"
-    if low is None:
-        return Estimate(value, None, None, n, method, MOSTLY_UNDEFINED)
-    return Estimate(value, low, high, n, method, sem=float(usable.std(ddof=1)))
+    usable = int(np.isfinite(drawn).sum())
+    if usable < len(drawn):
+        method = f"{method}, {usable} of {len(drawn)} usable"
+    return resampling.from_draws(value, drawn, n, method)
 
 
 def _resampled(counts: Counts, table: Type1, place: int) -> dict[str, Estimate]:
