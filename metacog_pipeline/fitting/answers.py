@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.fitting.trials import Answers
 from metacog_pipeline.scoring import efficiency
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
+from metacog_pipeline.stats.trials import FOLDS, trials
 from metacog_pipeline.stats.type2_dprime import SHARES, Type2Dprime, type2_dprime
 
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
+SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier")
 KEPT_MEASURES = ("d_type2", "d_type2_raw", *(name for name in SHARES if name != "accuracy"))
 _DRAWS = 4000
+_MEASURE_DRAWS = 1000
 _CORRECTIONS = {"d_type2": "loglinear", "d_type2_raw": "none"}
 
 Floats = NDArray[np.float64]
@@ -32,10 +34,27 @@ def estimates(answers: Answers, n_boot: int, seed: int) -> dict[str, Estimate]:
     """Return every measure of one cell; ``n_boot`` resamples in place of profile likelihood, 0 for none."""
     found = {"accuracy": _accuracy(answers)}
     if answers.confidence is not None:
-        found["auroc2"] = auroc(answers.confidence, answers.correct, answers.items)
+        found |= _confidence(answers, answers.confidence, n_boot, seed)
         found |= efficiency.estimates([_choices(answers, n_boot, seed)])[0]
     if answers.keep is not None:
         found |= _kept(answers, answers.keep, n_boot, seed)
+    return found
+
+
+def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) -> dict[str, Estimate]:
+    """Return what confidence is worth; where its scale is not known, that of its order alone, and a reason."""
+    share, right, items = answers.share, answers.correct, answers.items
+    stated = confidence if share is None else share
+    # Folds are for recalibration only, which needs a scale.
+    folds = 2 if share is None else FOLDS
+    made = trials(stated, right, items, stream=seed, n_draws=n_boot or _MEASURE_DRAWS, folds=folds)
+    found = {"auroc2": made.area, **confidence_measures.of_trials(made, probability=share is not None)}
+    if share is None:
+        method = "confidence on a known scale"
+        return found | {name: unavailable(made.n, method, answers.unscaled) for name in SCALED}
+    rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
+    for name, values in (("mean_confidence", share), ("brier", (share - right) ** 2)):
+        found[name] = resampling.mean(values, rows)
     return found
 
 

@@ -184,6 +184,11 @@ def _floats(column: Column, absent: Rows) -> Floats:
     return made
 
 
+def percent(column: Column) -> bool:
+    """Whether the numbers of a column have a per cent sign."""
+    return not column.plain and bool(column.text().str.ends_with("%").any())
+
+
 def binary(column: Column, account: Account, codes: Mapping[str, int] = WORDS, hint: str = "") -> Floats:
     """Return a column of two words as 0 and 1, NaN where there is neither; rows without are noted in ``account``.
 

@@ -78,12 +78,15 @@ class Columns:
 class Answers:
     """Trials of one cell known as right or wrong; arrays have one entry per trial.
 
-    ``stated`` is confidence as it was cut into ratings, ``items`` is None where no item has several trials, ``m`` is NaN
-    where the number of alternatives is not known.
+    ``share`` is confidence from 0 to 1, None where its scale is not known, which ``unscaled`` tells; ``stated`` is
+    confidence as it was cut into ratings, ``items`` is None where no item has several trials, ``m`` is NaN where the
+    number of alternatives is not known.
     """
 
     correct: Ints
     confidence: Floats | None
+    share: Floats | None
+    unscaled: str
     stated: Floats | None
     m: Floats | None
     keep: Ints | None
@@ -103,7 +106,6 @@ class Trials:
     notes: tuple[str, ...]
     counts: CountTable | None = None
     answers: tuple[Answers, ...] = ()
-    scale: named.Scale | None = None
 
 
 class _Rows:
@@ -293,23 +295,23 @@ def _answers(rows: _Rows, correct: Floats) -> Trials:
         stated = confidence
         if columns.bins is not None or columns.ratings is not None:
             stated, _, note = _ratings(rows, confidence)
-        else:
-            note = (
-                "confidence as it is, on any scale"
-                if columns.scale is None
-                else f"confidence on {columns.scale}"
-            )
-        rows.notes.append(note)
+            rows.notes.append(note)
     if columns.keep is not None:
         keep = cells.binary(rows.column(columns.keep), account)
     if confidence is not None:
         m, told = _alternatives(rows)
         rows.notes.append(told)
+    scale, unscaled = (None, "") if confidence is None else _scale(rows, confidence)
+    share = (
+        None if scale is None or confidence is None else (confidence - scale.low) / (scale.high - scale.low)
+    )
     items = rows.clusters()
     made = tuple(
         Answers(
             correct[part].astype(np.int64),
             None if confidence is None else confidence[part],
+            None if share is None else share[part],
+            unscaled,
             None if stated is None else stated[part],
             None if m is None else m[part],
             None if keep is None else keep[part].astype(np.int64),
@@ -317,7 +319,33 @@ def _answers(rows: _Rows, correct: Floats) -> Trials:
         )
         for part in rows.parts()
     )
-    return Trials(rows.names, rows.dropped(), account, tuple(rows.notes), None, made, columns.scale)
+    return Trials(rows.names, rows.dropped(), account, tuple(rows.notes), None, made)
+
+
+def _scale(rows: _Rows, confidence: Floats) -> tuple[named.Scale | None, str]:
+    """Return the scale of confidence where it was declared or only one is usual, else None and the reason."""
+    columns, there = rows.columns, confidence[rows.account.used]
+    assert columns.confidence is not None
+    if not len(there):
+        return None, "no items"
+    low, high = float(there.min()), float(there.max())
+    usual = named.fitting_scales(low, high)
+    scale: named.Scale | None
+    if columns.scale is not None:
+        scale, why = columns.scale, ""
+    elif columns.ratings is not None and columns.ratings > 1:
+        scale, why = named.Scale(1, columns.ratings), ""
+    elif cells.percent(rows.column(columns.confidence)):
+        scale, why = named.Scale(0, 100), " per cent"
+    elif len(usual) == 1:
+        scale, why = named.parse_scale(usual[0]), ", the only usual scale it fits"
+    else:
+        many = f"{', '.join(usual[:-1])} and {usual[-1]} fit" if usual else "no usual scale fits"
+        reason = f"confidence runs from {low:g} to {high:g} and {many}: give --scale"
+        rows.notes.append(f"no calibration: {reason}")
+        return None, reason
+    rows.notes.append(f"confidence on {scale}{why}")
+    return scale, ""
 
 
 def _alternatives(rows: _Rows) -> tuple[Floats, str]:

@@ -20,6 +20,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import FEW_ERRORS
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import companions, fit, intervals
+from metacog_pipeline.stats.mafc.refit import refit
 from metacog_pipeline.stats.mafc.table import table
 from metacog_pipeline.stats.proportions import wilson_interval
 from metacog_pipeline.stats.resampling.intervals import Z95
@@ -96,7 +97,7 @@ def _of(group: Choices) -> dict[str, Estimate]:
     ratio = _ratio(cell, n, method)
     meta = _bounded(cell.meta_d_interval(), n, method, _few(found) if reason == "ok" else reason)
     made = {"d_mafc": d, "meta_d_mafc": meta, "m_ratio_mafc": ratio, **_without_fit(group, found, n, d)}
-    return made if group.draws is None else _clustered(made, group)
+    return made if group.draws is None else _clustered(made, group, found)
 
 
 def _method(group: Choices) -> str:
@@ -164,10 +165,10 @@ def _without_fit(group: Choices, found: fit.Efficiency, n: int, sensitivity: Est
     return {"eta_mafc": eta, "auroc2_ideal": Estimate(*ends, n, method)}
 
 
-def _clustered(made: dict[str, Estimate], group: Choices) -> dict[str, Estimate]:
+def _clustered(made: dict[str, Estimate], group: Choices, found: fit.Efficiency) -> dict[str, Estimate]:
     """Return the values with percentile intervals of resampled items: runs of an item are not independent."""
     assert group.draws is not None
-    drawn = fit.fit(group.draws[..., 1], group.draws[..., 0], np.broadcast_to(group.m, group.draws.shape[:2]))
+    drawn = refit(group.draws[..., 1], group.draws[..., 0], group.m, found, (group.right, group.wrong))
     values = {"d_mafc": drawn.d, "meta_d_mafc": drawn.meta_d, "m_ratio_mafc": drawn.m_ratio}
     method = f"ml, m {', '.join(str(each) for each in group.m)}, bootstrap of {len(group.draws)} over items"
     again = dict(made)

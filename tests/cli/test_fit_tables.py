@@ -252,6 +252,26 @@ def test_a_declared_scale_rejects_what_lies_outside_it(metacog, tmp_path):
     metacog("fit", path, *OK_CONF, "--scale", "9..0").refused_in_one_line("--scale 9..0")
 
 
+def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metacog, tmp_path):
+    frame = answers()
+    path = written(tmp_path, frame, ".csv")
+    result = metacog("fit", path, *OK_CONF)
+    made = found(result)
+    assert made["aurc"]["status"] == made["prr"]["status"] == "ok"
+    for name in ("brier", "ece_mass", "calibration_slope", "mean_confidence"):
+        assert made[name]["value"] is None and "0..1, 0..10 and 0..100 fit" in made[name]["status"]
+    assert "no calibration" in result.err
+    known = found(metacog("fit", path, *OK_CONF, "--scale", "0..1"))
+    assert known["brier"]["value"] == pytest.approx(((frame["conf"] - frame["ok"]) ** 2).mean())
+    assert known["mean_confidence"]["value"] == pytest.approx(frame["conf"].mean())
+    for row in known.values():
+        assert row["status"] != "ok" or row["low"] <= row["value"] <= row["high"]
+    percent = written(tmp_path, frame.with_columns(pl.col("conf") * 100), ".tsv")
+    result = metacog("fit", percent, *OK_CONF)
+    assert found(result)["brier"]["value"] == pytest.approx(known["brier"]["value"])
+    assert "confidence on 0..100, the only usual scale it fits" in result.err
+
+
 def test_a_rating_scale_says_how_many_ratings_there_are(metacog, tmp_path):
     frame = answers().with_columns(r=(pl.col("conf") * 2).round().cast(int), s=pl.Series([0, 1] * (N // 2)))
     path = written(tmp_path, frame, ".csv")

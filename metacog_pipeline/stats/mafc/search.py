@@ -28,9 +28,15 @@ class Found:
     converged: NDArray[np.bool_]
 
 
-def climb(problem: Problem, d: Floats, *, fixed: bool = False) -> Found:
-    """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile."""
-    zeta = criteria(problem, d)
+def climb(
+    problem: Problem, d: Floats, *, fixed: bool = False, zeta: Floats | None = None, flat: float = FLAT
+) -> Found:
+    """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile.
+
+    ``zeta`` are first criteria, by default those at which every rating is used as often as it was; ``flat`` is the
+    gradient per answer at which a search ends.
+    """
+    zeta = criteria(problem, d) if zeta is None else zeta
     slopes = evaluate(problem, zeta, d)
     n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
     damping = np.zeros(len(d))
@@ -38,7 +44,7 @@ def climb(problem: Problem, d: Floats, *, fixed: bool = False) -> Found:
     done = np.zeros(len(d), bool)
     for _ in range(STEPS):
         steep = _free_gradient(slopes.gradient, d, fixed)
-        done |= np.abs(steep).max(axis=1) / n < FLAT
+        done |= np.abs(steep).max(axis=1) / n < flat
         moving = np.flatnonzero(~done)
         if not len(moving):
             break

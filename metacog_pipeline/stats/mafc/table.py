@@ -45,13 +45,20 @@ class Table:
         """
         m = np.broadcast_to(m, zeta.shape)
         owner = np.broadcast_to(np.arange(d.size).reshape(d.shape), zeta.shape).ravel()
-        series = _series(np.clip(d.ravel(), 0.0, LARGEST_D)).transpose(1, 2, 0)[owner]
+        series = _series(np.clip(d.ravel(), 0.0, LARGEST_D)).transpose(1, 2, 0)
         width = 2 * Z_END / (Z_NODES - 1)
         place = np.clip(zeta.ravel(), -Z_END, Z_END)
         interval = np.clip(((place + Z_END) / width).astype(int), 0, Z_NODES - 2)
         x = place - (interval * width - Z_END)
         inside = (np.abs(zeta.ravel()) < Z_END).astype(float)
-        cubic = (self.spline[m.ravel() - 2, interval] @ series).transpose(2, 0, 1)
+        pieces = self.spline[m.ravel() - 2, interval]
+        if zeta.size and d.shape == (
+            len(zeta),
+            *[1] * (zeta.ndim - 1),
+        ):  # one product for all points of a cell
+            cubic = (pieces.reshape(len(zeta), -1, D_NODES) @ series).reshape(-1, 4, 3).transpose(2, 0, 1)
+        else:
+            cubic = (pieces @ series[owner]).transpose(2, 0, 1)
         values = ((cubic[..., 0] * x + cubic[..., 1]) * x + cubic[..., 2]) * x + cubic[..., 3]
         slopes = ((3 * cubic[..., 0] * x + 2 * cubic[..., 1]) * x + cubic[..., 2]) * inside
         bends = (6 * cubic[0, :, 0] * x + 2 * cubic[0, :, 1]) * inside

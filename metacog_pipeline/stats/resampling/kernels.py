@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,12 +87,24 @@ def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
     if n == 0:
         return np.zeros((n_draws, table.counts.shape[1]))
     shares = table.weights / n
+    totals = _totals_of(table)
     return np.concatenate(
-        [
-            rng.multinomial(n, shares, size=size) @ table.matrix
-            for size in blocks(n_draws, len(shares), _CHUNK)
-        ]
+        [totals(rng.multinomial(n, shares, size=size)) for size in blocks(n_draws, len(shares), _CHUNK)]
     )
+
+
+def _totals_of(table: Patterns) -> Callable[[Ints], Floats]:
+    """Return the function that takes numbers of clusters ``(B, P)`` to totals of cells ``(B, C)``."""
+    place = table.counts.argmax(axis=1)
+    if not (table.counts.sum(axis=1) == 1).all() or len(np.unique(place)) < len(place):
+        return lambda drawn: drawn @ table.matrix
+
+    def spread(drawn: Ints) -> Floats:  # a pattern is one observation of its own cell: nothing to multiply
+        found = np.zeros((len(drawn), table.counts.shape[1]))
+        found[:, place] = drawn
+        return found
+
+    return spread
 
 
 def weights(n: int, n_draws: int, stream: Stream) -> Floats:
