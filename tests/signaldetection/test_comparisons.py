@@ -13,17 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from metacog_pipeline.benchmarks.signaldetection.contrasts import criteria, paired
+from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, criteria, paired
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS
-from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED
 from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import influences
-from metacog_pipeline.benchmarks.signaldetection.grid import counts_of, numbered
+from metacog_pipeline.benchmarks.signaldetection.grid import counts_of
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.scoring import comparisons, kept_pairs
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.resampling.products import shared_draws
 from tests.signaldetection.scored import bound, compare, fewer, groups, pool, responses, table
 
 STEPS = np.array([0.35, 0.7, 1.1, 1.6])
@@ -45,8 +46,11 @@ def criterion(frame: pl.DataFrame) -> pl.DataFrame:
 def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     """The families that pair models item by item."""
     bench, found = bound(), groups(frame)
+    own = [each for each in CONTRASTS if each.family in ("models_paired", "mcnemar")]
     with fewer(n_boot):
-        return table([*paired.differences(bench, found), *paired.accuracy(bench, found)])
+        return pl.concat(
+            [comparisons.adjusted(each, kept_pairs.of_pairs(bench, each, found, None)) for each in own]
+        )
 
 
 def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -192,8 +196,8 @@ def test_the_shared_resample_is_an_item_bootstrap_of_each_model() -> None:
     found = groups(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]))
     counts = [counts_of(group) for group in found]
     with fewer(4000):
-        drawn = paired.joint_draws(counts, *numbered(counts), 5)
-    for own, draws in zip(counts, drawn, strict=True):
+        (pair,) = shared_draws(paired.tables_of(counts), [(0, 1)], 4000, 5)
+    for own, draws in zip(counts, [side.drawn for side in pair.sides], strict=True):
         assert (draws.sum(axis=1) == 200).all()
         plain = resampling.patterns(own.patterns, 4000, 6)
         np.testing.assert_allclose(draws.mean(axis=0), own.totals, atol=0.5)
@@ -284,22 +288,53 @@ def test_measured_and_simulated_never_meet(folder: Path) -> None:
     assert (between["a"].str.head(8) == between["source"].str.head(8)).all()
 
 
-def test_incomplete_models_are_left_out(folder: Path) -> None:
+def lacking(frame: pl.DataFrame, name: str, *positions: int) -> pl.DataFrame:
+    """The same with items that a model did not answer."""
+    lost = (pl.col("model") == name) & pl.col("position").is_in(positions)
+    return frame.with_columns(status=pl.when(lost).then(pl.lit("transport_error")).otherwise("status"))
+
+
+def test_incomplete_models_are_compared_on_the_items_both_answered(folder: Path) -> None:
     items = items_of(200)
     frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2, 3)])
-    frame = frame.with_columns(
-        status=pl.when((pl.col("model") == "m2") & (pl.col("position") == 5))
-        .then(pl.lit("transport_error"))
-        .otherwise("status")
-    )
-    found = compare(frame, seed=1, home=folder, n_boot=50)
-    (reason,) = found.filter(pl.col("status").str.starts_with("not compared")).to_dicts()
-    assert reason["a"] == "m2" and reason["status"] == "not compared: incomplete: 1 of 200 not answered"
-    found = found.filter(~pl.col("status").str.starts_with("not compared"))
-    assert "m2" not in {*found["a"], *found["b"]} and {"m1", "m3"} <= {*found["a"], *found["b"]}
+    found = compare(lacking(frame, "m2", 5, 6), seed=1, home=folder, n_boot=50)
+    assert found.filter(pl.col("status").str.starts_with("not compared")).is_empty()
+    between = found.filter(pl.col("family").is_in(["models_paired", "mcnemar"]))
+    for row in between.iter_rows(named=True):
+        short = "m2" in (row["a"], row["b"])
+        assert row["n"] == (198 if short else 200) and row["p"] is not None
+        assert ("left out: " in row["note"]) == short
+    alone = found.filter(pl.col("family") == "bayes_models")
+    assert "m2" not in {*alone["a"], *alone["b"]}
+    both = frame.filter(pl.col("model") != "m3", ~pl.col("position").is_in([5, 6]))
+    (pair,) = rows(compare(both, seed=1, home=folder, n_boot=50), "models_paired", "m_ratio")
+    (same,) = rows(between, "models_paired", "m_ratio", a="m1", b="m2")
+    assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
 
-def test_holm_over_the_pairs_of_one_measure_and_only_the_best_where_models_are_many() -> None:
+def test_up_to_twelve_items_have_the_p_of_all_exchanges() -> None:
+    items = items_of(12)
+    frame = pl.concat([model(items, d=1.0, seed=4, model="a"), model(items, d=3.0, seed=5, model="b")])
+    found = between_models(frame, 50)
+    tested = found.filter(pl.col("family") == "models_paired", pl.col("p").is_not_null())
+    assert tested.height and all("all exchanges" in note for note in tested["note"])
+    assert all(p * 2**12 == int(p * 2**12) for p in tested["p"])
+    other = between_models(lacking(pl.concat([frame, model(items, seed=6, model="c")]), "c", 0, 1), 50)
+    (row,) = [each for each in rows(other, "models_paired", "c") if (each["a"], each["b"]) == ("a", "c")]
+    assert row["n"] == 10 and row["p"] * 2**10 == int(row["p"] * 2**10)
+
+
+def test_a_pair_has_the_same_rows_whoever_else_is_there() -> None:
+    items = items_of(60)
+    frames = [model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)]
+    frames[2] = lacking(frames[2], "m2", 3)
+    every, some = (between_models(pl.concat(each), 40) for each in (frames, frames[1:3]))
+    keep = [name for name in COMPARISON if name not in ("p_adjusted", "verdict")]
+    shared = every.filter(a="m1", b="m2").select(keep)
+    assert_frame_equal(shared, some.select(keep), check_exact=True)
+
+
+def test_holm_is_over_all_pairs_of_one_measure() -> None:
     items = items_of(60)
     few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
     found = between_models(few, 100)
@@ -307,13 +342,6 @@ def test_holm_over_the_pairs_of_one_measure_and_only_the_best_where_models_are_m
         pairs = rows(found, "models_paired", measure)
         assert len(pairs) == 6
         assert [row["p_adjusted"] for row in pairs] == pytest.approx(list(holm([row["p"] for row in pairs])))
-    many = pl.concat(
-        [model(items, d=0.2 + k / 10, seed=k, model=f"m{k:02d}", condition="risk_s1") for k in range(MOST_PAIRED + 1)]
-    )  # fmt: skip
-    found = between_models(many, 50)
-    pairs = rows(found, "models_paired", "d")
-    assert len(pairs) == MOST_PAIRED and len({row["a"] for row in pairs}) == 1
-    assert all(row["value"] >= 0 for row in pairs)
 
 
 @pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])

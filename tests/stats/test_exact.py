@@ -69,7 +69,8 @@ def test_p_is_never_below_one_in_all_exchanges_and_equal_answers_have_p_of_one(v
     assert exact.paired_p(first, first, mean) == 1.0
 
 
-def test_an_exchange_without_a_value_leaves_no_p():
-    assert exact.exchange_p([1.0, np.nan]) is None and exact.exchange_p([]) is None
+def test_an_exchange_without_a_value_counts_as_far_and_what_was_seen_needs_one():
+    assert exact.exchange_p([1.0, np.nan, 0.5, -1.0]) == 0.75
+    assert exact.exchange_p([np.nan, 1.0]) is None and exact.exchange_p([]) is None
     with pytest.raises(ValueError, match="13 items"):
         exact.exchanges(13)

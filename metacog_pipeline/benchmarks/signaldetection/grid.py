@@ -113,6 +113,20 @@ class Grid:
         return said
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """Responses at each place, without what belongs to one item."""
+
+    grid: Grid
+    totals: Floats
+
+    @property
+    def rated(self) -> RatedCounts:
+        """The rated responses."""
+        n_s1, n_s2 = self.grid.rated(self.totals)
+        return RatedCounts(n_s1[None], n_s2[None])
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """The responses of one group in long form: ``number`` of them on one ``item`` at one ``place``.

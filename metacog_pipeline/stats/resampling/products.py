@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
 from metacog_pipeline.stats.resampling.kernels import blocks, indices, occurrences
 
+T = TypeVar("T")
 Statistic = Callable[[Floats], Floats]
 Booleans = NDArray[np.bool_]
 
@@ -38,17 +40,18 @@ class Side:
     n_items: int
     observed: Floats
     drawn: Floats
-    _known: dict[str, tuple[float, Floats]] = field(default_factory=dict, repr=False)
+    _known: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, name: str, compute: Callable[[Side], T]) -> T:
+        """Return what ``compute`` makes of the side, computed once for all pairs that share it; ``name`` tells apart what."""
+        if name not in self._known:
+            self._known[name] = compute(self)
+        found: T = self._known[name]
+        return found
 
     def of(self, name: str, statistic: Statistic) -> tuple[float, Floats]:
-        """Return ``statistic``, a function ``(B, C) -> (B,)``, of what was observed and of the resamples ``(B,)``.
-
-        It is computed once for all pairs that share the side; ``name`` tells statistics apart.
-        """
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = float(statistic(self.observed)[0]), statistic(self.drawn)
-        return found
+        """Return ``statistic``, a function ``(B, C) -> (B,)``, of what was observed and of the resamples ``(B,)``."""
+        return self.once(name, lambda side: (float(statistic(side.observed)[0]), statistic(side.drawn)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

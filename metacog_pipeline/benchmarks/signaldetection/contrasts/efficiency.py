@@ -11,7 +11,7 @@ has random numbers of its own, as the comparison requires.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
@@ -24,7 +24,6 @@ from metacog_pipeline.stats import decisions, resampling
 ROPE_M_RATIO = 0.05
 ROPE_D = 0.1
 OPTIMAL = "optimal (M-ratio 1)"
-MOST_PAIRED = 25  # with more models each is compared with the best one only
 Scale = Literal["log_ratio", "difference"]
 # Measure of the table -> parameter, region of practical equivalence and the scale it lies on.
 _MEASURES: Mapping[str, tuple[str, float, Scale]] = {
@@ -61,15 +60,23 @@ def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
                 yield _with(row, decisions.against_optimality(fit.kept.draws[name], rope, scale=scale))
 
 
-def between_models(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
-    """Yield family ``bayes_models``: the models of a task; many of them with the one of the largest M-ratio only."""
+def of_models(
+    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], wanted: Collection[tuple[str, str]]
+) -> Iterator[Comparison]:
+    """Yield family ``bayes_models``: the wanted pairs of models on each task."""
+    named = {name for pair in wanted for name in pair}
+    family = over_posteriors(lambda fits, seed: _between_models(fits, wanted, seed))
+    return family(benchmark, [group for group in groups if group.model in named])
+
+
+def _between_models(
+    fits: Sequence[Fitted], wanted: Collection[tuple[str, str]], seed: int
+) -> Iterator[Comparison]:
     for group in _groups(fits, "task").values():
-        pairs = list(combinations(group, 2))
-        if len(group) > MOST_PAIRED:
-            best = max(group, key=lambda fit: fit.m_ratio)
-            pairs = [(best, other) for other in group if other is not best]
-        for a, b in pairs:
-            yield from _pair("bayes_models", a, b, seed)
+        named = {fit.model: fit for fit in group}
+        for a, b in wanted:
+            if a in named and b in named:
+                yield from _pair("bayes_models", named[a], named[b], seed)
 
 
 def between_tasks(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:

@@ -1,27 +1,24 @@
-"""Differences of models that answered the same items: one resampling of items serves all models of a task.
+"""Differences of models on the items both answered: one resampling of items serves all models of a task.
 
 Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
-their difference alone. p is that of the resamples, 2 (1 + k) / (1 + B). Meta-d′ and the M-ratio are fitted anew in 1,000
-of them; there p is Wald's, of difference / standard error, and the note says so, the error being the width of the 95 %
-percentile interval over 3.92 (M-ratios have tails that a standard deviation would follow). Verdicts join Holm's p with the
-plain interval.
+their difference alone. p is that of difference / standard error, the latter being the width of the 95 % percentile
+interval over 3.92 (M-ratios have tails that a standard deviation would follow). It has no floor, so it stands up to
+Holm's correction over many pairs, as a share of resamples would not; up to 12 shared items p is that of all exchanges
+between the two. Verdicts join Holm's p with the plain interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.signaldetection import grid
-from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import ROPE
-from metacog_pipeline.benchmarks.signaldetection.contrasts.efficiency import MOST_PAIRED, ROPE_D, ROPE_M_RATIO
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, counts_of, numbered
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
     no_confidence,
     no_meta_d,
@@ -30,191 +27,191 @@ from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
 )
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_type1, type1_of
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.auroc import auroc_statistic
-from metacog_pipeline.stats.decisions import rope
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
-from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.estimate import MOSTLY_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Wanted = Collection[tuple[str, str]]
 
 NO_SHARED = "no shared items"
 SAME = "the same in every resample"
-_ROPES = {"m_ratio": ROPE_M_RATIO, "d": ROPE_D, "c": ROPE}
-_FITTED = ("meta_d", "m_ratio")  # a refit costs: fewer resamples, and Wald's p
-_ROUNDING = 1e-12
+_Z95 = 1.959964  # six decimals, as in every standard error shown so far
 
 
 @dataclass(frozen=True, slots=True)
 class _Models:
-    """The models of one data set, task and condition, in one order."""
+    """The models of one data set, task and condition that answered anything, in one order, and the pairs wanted."""
 
     groups: Sequence[Group]
     counts: Sequence[Counts]
-    item: Sequence[Ints]  # of each count, numbered alike
-    n_items: int
+    tables: Ints  # items × models × places, answers only
+    pairs: Sequence[tuple[int, int]]
+
+    @property
+    def grid(self) -> Grid:
+        """The places."""
+        return self.counts[0].grid
+
+    @property
+    def once(self) -> bool:
+        """Whether no item was asked more than once."""
+        return int(self.tables.sum(axis=2).max(initial=0)) <= 1
+
+    def base(self, pair: tuple[int, int], family: str, measure: str) -> Comparison:
+        """Return the empty row of a pair."""
+        a, b = (self.groups[place] for place in pair)
+        return Comparison(
+            family, measure, a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition, source=a.source
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Resampled:
-    """One measure of several models: its value and its resamples, NaN where there is none, and why."""
+    """One measure of one model: its value and its resamples, NaN where there is none, and why."""
 
-    value: Floats
+    value: float
     draws: Floats
-    why: Sequence[str | None]
+    why: str | None
 
 
-def differences(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield family ``models_paired``: every pair's difference in every measure of a condition.
+def differences(
+    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], wanted: Wanted
+) -> Iterator[Comparison]:
+    """Yield family ``models_paired``: the difference of each wanted pair in every measure of a condition.
 
-    Measures: d′ and c under every condition, and meta-d′, M-ratio and AUROC2 where confidence is asked for. p is
-    Holm-adjusted over the pairs of one measure.
+    Measures: d′ and c under every condition, and meta-d′, M-ratio and AUROC2 where confidence is asked for.
     """
-    for models in _on_shared_items(groups):
+    for models in _on_shared_items(groups, wanted):
         first = models.groups[0]
-        names = ("paired", benchmark.name, first.dataset, first.task, first.condition)
-        draws = joint_draws(models.counts, models.item, models.n_items, benchmark.stream(*names))
-        measured = _type1(models.counts, draws)
-        if first.condition == CONFIDENCE:
-            measured |= {**_meta_d(models.counts, draws), "auroc2": _auroc(models.counts, draws)}
-        for measure, found in measured.items():
-            rows = [_row(models, measure, found, i, j) for i, j in _pairs(found.value)]
-            adjusted = holm([row.p for row in rows])
-            yield from (_decided(replace(row, p_adjusted=p)) for row, p in zip(rows, adjusted, strict=True))
+        stream = benchmark.stream("paired", benchmark.name, first.dataset, first.task, first.condition)
+        names = ("d", "c", "meta_d", "m_ratio", "auroc2") if first.condition == CONFIDENCE else ("d", "c")
+        for pair in shared_draws(models.tables, models.pairs, grid.N_BOOT, stream):
+            for name in names:
+                yield _row(models, pair, name)
 
 
-def accuracy(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
+def accuracy(
+    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], wanted: Wanted
+) -> Iterator[Comparison]:
     """Yield family ``mcnemar``: accuracy where every item was answered once; an unreadable response counts as wrong."""
-    for models in _on_shared_items(groups):
-        if any(counts.clustered for counts in models.counts):
+    for models in _on_shared_items(groups, wanted):
+        if not models.once:
             continue
-        right = [counts.grid.correct()[counts.place] for counts in models.counts]
-        rows = []
-        for i, j in _pairs(np.array([each.mean() for each in right])):
-            _, mine, theirs = np.intersect1d(
-                models.item[i], models.item[j], assume_unique=True, return_indices=True
+        answered = models.tables.any(axis=2)
+        right = models.tables @ models.grid.correct().astype(np.int64)
+        for i, j in models.pairs:
+            both = answered[:, i] & answered[:, j]
+            test, n = mcnemar_from_data(right[both, i], right[both, j]), int(both.sum())
+            note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
+            lost = lost_items(int(answered[:, i].sum()), int(answered[:, j].sum()), n)
+            yield replace(
+                models.base((i, j), "mcnemar", "accuracy"),
+                value=float(right[both, i].mean() - right[both, j].mean()) if n else None,
+                statistic=test.chi2,
+                p=test.p_mid,
+                n=n,
+                note="; ".join(each for each in (note, lost) if each),
+                status=test.status if n else NO_SHARED,
             )
-            one, two = right[i][mine].astype(np.int64), right[j][theirs].astype(np.int64)
-            test = mcnemar_from_data(one, two)
-            rows.append(
-                replace(
-                    _base(models.groups[i], models.groups[j], "mcnemar", "accuracy", len(mine)),
-                    value=float(one.mean() - two.mean()) if len(mine) else None,
-                    statistic=test.chi2,
-                    p=test.p_mid,
-                    note=f"only a right {test.first_only}, only b right {test.second_only}; mid-p",
-                    status=test.status if len(mine) else NO_SHARED,
-                )
-            )
-        adjusted = holm([row.p for row in rows])
-        yield from (replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))
 
 
-def joint_draws(counts: Sequence[Counts], item: Sequence[Ints], n_items: int, stream: int) -> list[Floats]:
-    """Return resampled totals ``(N_TESTED, places)`` of every model, the same resampled items for all."""
-    tables = [each.by_item(own, n_items) for each, own in zip(counts, item, strict=True)]
-    return resampling.joint_by_index(tables, resampling.N_TESTED, stream)
-
-
-def _on_shared_items(groups: Sequence[Group]) -> Iterator[_Models]:
-    """Yield the complete models of each source, data set, task and condition that has several."""
+def _on_shared_items(groups: Sequence[Group], wanted: Wanted) -> Iterator[_Models]:
+    """Yield the models of each source, data set, task and condition, complete or not, of which pairs are wanted."""
     together: dict[tuple[str | None, ...], list[Group]] = {}
     for group in groups:
-        if group.complete:
+        if group.rows.height:
             key = (group.source, group.dataset, group.task, group.condition)
             together.setdefault(key, []).append(group)
     for own in together.values():
-        if len(own) > 1:
+        place = {group.model: number for number, group in enumerate(own)}
+        pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
+        if pairs:
             counts = [counts_of(group) for group in own]
-            yield _Models(own, counts, *numbered(counts))
+            yield _Models(own, counts, tables_of(counts), pairs)
 
 
-def _pairs(value: Floats) -> list[tuple[int, int]]:
-    if len(value) <= MOST_PAIRED:
-        return list(combinations(range(len(value)), 2))
-    best = int(np.argmax(np.where(np.isfinite(value), value, -np.inf)))
-    return [(best, place) for place in range(len(value)) if place != best]
+def tables_of(counts: Sequence[Counts]) -> Ints:
+    """Return the answers of several models, items × models × places: the same row is the same item."""
+    numbers, n = numbered(counts)
+    tables = [each.by_item(item, n) for each, item in zip(counts, numbers, strict=True)]
+    answered = counts[0].grid.answered().astype(np.int64)
+    return np.stack(tables, axis=1) * answered
 
 
-def _row(models: _Models, measure: str, found: _Resampled, i: int, j: int) -> Comparison:
-    shared = len(np.intersect1d(models.item[i], models.item[j]))
-    why = found.why[i] or found.why[j] or (None if shared else NO_SHARED)
-    row = _base(models.groups[i], models.groups[j], "models_paired", measure, shared)
+def _row(models: _Models, pair: Pair, name: str) -> Comparison:
+    first, second = (side.once(name, lambda each: _measured(models.grid, each, name)) for side in pair.sides)
+    n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
+    row = replace(models.base((pair.first, pair.second), "models_paired", name), n=n, note=lost)
+    why = (first.why or second.why) if n else NO_SHARED
     if why is not None:
         return replace(row, status=why)
-    value = float(found.value[i] - found.value[j])
-    delta = found.draws[i] - found.draws[j]
-    told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=measure in _FITTED)
+    value = first.value - second.value
+    told = resampling.difference(
+        value, first.draws - second.draws, resampling.PValue.NORMAL_WIDTH, "percentile", z=_Z95
+    )
     if told.low is None:
-        return replace(row, value=value, status=OFTEN_UNDEFINED)
+        return replace(row, value=value, status=MOSTLY_UNDEFINED)
     row = replace(row, value=value, se=told.se, low=told.low, high=told.high, p=told.p)
-    if told.statistic is None:
-        return replace(row, note=SAME) if told.p is not None else replace(row, status=SAME)
-    return replace(row, statistic=told.statistic, note=f"paired item bootstrap, {told.usable_note}")
+    if told.statistic is None and told.p is None:
+        return replace(row, status=SAME)
+    note = SAME if told.statistic is None else f"paired item bootstrap, {told.usable_note}"
+    if told.statistic is not None and n <= exact.MOST_SWAPPED:
+        row, note = replace(row, p=_exact_p(models, pair, name)), exact.NOTE
+    return replace(row, statistic=told.statistic, note="; ".join(each for each in (note, lost) if each))
 
 
-def _decided(row: Comparison) -> Comparison:
-    """Add the verdict where there is a region of practical equivalence: Holm's p, and the plain interval."""
-    half_width = _ROPES.get(row.measure)
-    if half_width is None or row.low is None or row.high is None or row.p_adjusted is None:
-        return row
-    return replace(row, verdict=rope(row.low, row.high, half_width, row.p_adjusted < 0.05))
+def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
+    """Return the p of all exchanges of items."""
+    own = models.tables[:, [pair.first, pair.second]]
+    both = own[own.any(axis=2).all(axis=1)].astype(np.float64)
+    statistic = _STATISTICS[name]
+    return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
 
-def _base(a: Group, b: Group, family: str, measure: str, n: int) -> Comparison:
-    return Comparison(
-        family,
-        measure,
-        a.model,
-        b.model,
-        dataset=a.dataset,
-        task=a.task,
-        condition=a.condition,
-        source=a.source,
-        n=n,
-    )
+def _measured(places: Grid, side: Side, name: str) -> _Resampled:
+    if name in _FITTED:
+        return side.once("fits", lambda each: _fits(places, each))[name]
+    statistic, own = _STATISTICS[name], Totals(places, side.observed[0])
+    why = no_confidence(own) if name == "auroc2" else no_type1(own)
+    return _Resampled(float(statistic(side.observed, places)[0]), statistic(side.drawn, places), why)
 
 
-def _type1(counts: Sequence[Counts], draws: Sequence[Floats]) -> dict[str, _Resampled]:
-    places, why = counts[0].grid, [no_type1(each) for each in counts]
-
-    def measures(totals: Floats) -> tuple[Floats, Floats]:
-        found, given = type1_of(totals, places), both_given(totals, places)
-        return np.where(given, found.d, np.nan), np.where(given, found.c, np.nan)
-
-    point = measures(np.array([each.totals for each in counts]))
-    drawn = [measures(each) for each in draws]
-    return {
-        name: _Resampled(point[place], np.array([each[place] for each in drawn]), why)
-        for place, name in enumerate(("d", "c"))
-    }
+def _fits(places: Grid, side: Side) -> dict[str, _Resampled]:
+    """Return meta-d′ and M-ratio; a fit may have no number though most of its resamples have: d′ of exactly 0 leaves none."""
+    own = Totals(places, side.observed[0])
+    why = no_meta_d(own)
+    if why is not None:
+        return dict.fromkeys(_FITTED, _Resampled(np.nan, side.drawn[:, 0], why))
+    point, undefined = point_meta_d([own])
+    drawn = resampled_meta_d([side.drawn], places)
+    return {name: _Resampled(float(point[name][0]), drawn[name][0], undefined[0]) for name in _FITTED}
 
 
-def _meta_d(counts: Sequence[Counts], draws: Sequence[Floats]) -> dict[str, _Resampled]:
-    why = [no_meta_d(each) for each in counts]
-    told = [place for place, reason in enumerate(why) if reason is None]
-    names = ("meta_d", "m_ratio")
-    value = {name: np.full(len(counts), np.nan) for name in names}
-    drawn = {name: np.full((len(counts), min(grid.N_BOOT, len(draws[0]))), np.nan) for name in names}
-    if told:
-        point, undefined = point_meta_d([counts[place] for place in told])
-        # A fit may have no number though most of its resamples have one: d′ of exactly 0 leaves none.
-        for place, reason in zip(told, undefined, strict=True):
-            why[place] = reason
-        found = resampled_meta_d([draws[place][: grid.N_BOOT] for place in told], counts[0].grid)
-        for name in names:
-            value[name][told], drawn[name][told] = point[name], found[name]
-    return {name: _Resampled(value[name], drawn[name], why) for name in names}
+def _type1(name: str) -> Callable[[Floats, Grid], Floats]:
+    def statistic(totals: Floats, places: Grid) -> Floats:
+        found: Floats = getattr(type1_of(totals, places), name)
+        return np.where(both_given(totals, places), found, np.nan)
+
+    return statistic
 
 
-def _auroc(counts: Sequence[Counts], draws: Sequence[Floats]) -> _Resampled:
-    places = counts[0].grid
+def _fit(name: str) -> Callable[[Floats, Grid], Floats]:
+    return lambda totals, places: resampled_meta_d([totals], places)[name][0]
+
+
+def _auroc(totals: Floats, places: Grid) -> Floats:
     collapse = (places.by_level()[:, None] == np.arange(2 * places.ratings)).astype(np.float64)
-    value = auroc_statistic(np.array([each.totals for each in counts]) @ collapse)
-    return _Resampled(
-        value,
-        np.array([auroc_statistic(each @ collapse) for each in draws]),
-        [no_confidence(each) for each in counts],
-    )
+    return auroc_statistic(totals @ collapse)
+
+
+_FITTED = ("meta_d", "m_ratio")
+_STATISTICS: dict[str, Callable[[Floats, Grid], Floats]] = {
+    "d": _type1("d"),
+    "c": _type1("c"),
+    "auroc2": _auroc,
+    **{name: _fit(name) for name in _FITTED},
+}

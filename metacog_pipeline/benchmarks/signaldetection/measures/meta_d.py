@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import ONE_RESPONSE, percentile
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import identifiability, resampling
@@ -41,7 +41,7 @@ _NOTHING_TOLD = (identifiability.ALL_CORRECT, identifiability.ALL_WRONG, identif
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 
 
-def no_confidence(counts: Counts) -> str | None:
+def no_confidence(counts: Counts | Totals) -> str | None:
     """Say why the confidence of a group tells nothing about being right, or None where it may."""
     table = counts.rated
     hits, misses = float(table.hits[0]), float(table.misses[0])
@@ -57,7 +57,7 @@ def no_confidence(counts: Counts) -> str | None:
     return identifiability.REASONS[status] if status in _NOTHING_TOLD else None
 
 
-def no_meta_d(counts: Counts) -> str | None:
+def no_meta_d(counts: Counts | Totals) -> str | None:
     """Say why the counts of a group tell nothing about meta-d′, or None where they do: decided without the padding."""
     return no_confidence(counts) or identifiability.reasons_of(counts.rated)[0] or None
 
@@ -93,7 +93,7 @@ def _fitted(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
     return found
 
 
-def point_meta_d(groups: Sequence[Counts]) -> tuple[dict[str, Floats], list[str | None]]:
+def point_meta_d(groups: Sequence[Counts | Totals]) -> tuple[dict[str, Floats], list[str | None]]:
     """Return meta-d′, M-ratio and M-diff of groups, each ``(groups,)``, and why a group's fit has no number."""
     found = _fit(np.array([counts.totals for counts in groups]), groups[0].grid, sides=False)
     known = np.isfinite(found.meta_da) & np.isfinite(found.m_ratio)

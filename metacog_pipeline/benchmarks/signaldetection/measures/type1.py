@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Group
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, counts_of
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, counts_of
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.type1 import Type1, type1_from_table
@@ -82,7 +82,7 @@ def n_readable(counts: Counts) -> int:
     return int(sum(counts.grid.outcomes(counts.totals)))
 
 
-def no_type1(counts: Counts) -> str | None:
+def no_type1(counts: Counts | Totals) -> str | None:
     """Say why a group has neither d′ nor criterion, or None where it has."""
     hits, misses, false_alarms, rejections = counts.grid.outcomes(counts.totals)
     if hits + misses + false_alarms + rejections == 0:
