@@ -96,8 +96,8 @@ def exchanges(n: int) -> NDArray[np.bool_]:
 def exchange_p(differences: ArrayLike) -> float | None:
     """Return the share of exchanges whose difference is as far from 0 as that of the first, which exchanges nothing.
 
-    ``differences`` has shape ``(2^n,)``, in the order of `exchanges`; None where the first is undefined. An exchange without
-    a number counts as being as far: p is too large then, never too small.
+    ``differences`` has shape ``(2^n,)``, in the order of `exchanges`; None where the first is undefined. An exchange
+    without a number counts as being as far: p is too large then, never too small.
 
     >>> exchange_p([2.0, 0.5, -0.5, -2.0])
     0.5

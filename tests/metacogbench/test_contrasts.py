@@ -67,12 +67,39 @@ def test_models_are_compared_on_the_items_both_were_asked(make_observed: Make) -
     assert one(table, family="models_paired", measure="t2a")["n"] == 6
 
 
-def test_an_unfinished_tier_is_left_out(make_observed: Make) -> None:
+def test_models_with_missing_answers_are_compared_on_the_items_both_answered(make_observed: Make) -> None:
     gone = {"2a-01": {"status": "not_run", "passed": None}}
     table = compare(pl.concat([make_observed("a", changes=gone), make_observed("b")]), seed=1, n_boot=50)
-    measures = set(table.filter(pl.col("family") == "models_paired")["measure"])
-    assert not measures & {"t2a", "saf", "overall"}
-    assert {"t1a", "ms", "cdtc"} <= measures
+    row = one(table, family="models_paired", measure="t2a")
+    assert row["n"] == 9
+    assert "left out: 0 items of a, 1 of b" in str(row["note"])
+    assert "left out: 0 items of a, 1 of b" in str(
+        one(table, family="models_paired", measure="overall")["note"]
+    )
+    assert "left out" not in str(one(table, family="models_paired", measure="t1a")["note"])
+    assert table.filter(pl.col("status").str.starts_with("not compared")).is_empty()
+
+
+def test_a_tier_that_one_of_two_did_not_answer_at_all_has_the_reason(make_observed: Make) -> None:
+    gone = {f"2a-{n:02d}": {"status": "not_run", "passed": None} for n in range(11)}
+    table = compare(pl.concat([make_observed("a", changes=gone), make_observed("b")]), seed=1, n_boot=50)
+    for measure in ("t2a", "saf", "overall"):
+        row = one(table, family="models_paired", measure=measure)
+        assert row["status"] == "no shared items" and row["p"] is row["value"] is None
+    assert one(table, family="models_paired", measure="cdtc")["status"] == "ok"
+
+
+def test_up_to_twelve_items_have_the_p_of_all_exchanges(make_observed: Make) -> None:
+    frames = [
+        make_observed("a", rates={"2a": 1.0}, sizes=dict.fromkeys(SIZES, 6)),
+        make_observed("b", rates={"2a": 0.0}, sizes=dict.fromkeys(SIZES, 6)),
+    ]
+    table = compare(pl.concat(frames), seed=1, n_boot=50)
+    row = one(table, family="models_paired", measure="t2a")
+    assert row["p"] == 2 / 2**6 and "all exchanges" in str(row["note"])
+    both = one(table, family="models_paired", measure="saf")
+    assert float(both["p"]) * 2**12 == int(float(both["p"]) * 2**12)  # type: ignore[arg-type]
+    assert "all exchanges" not in str(one(table, family="models_paired", measure="overall")["note"])
 
 
 def test_the_format_effect_is_paired_and_tested_exactly_in_each_run(make_observed: Make) -> None:

@@ -1,13 +1,14 @@
 """Tests between models and between formats, and how sure the ranks are.
 
-The item is the unit of chance, with all its runs. Models that did not finish a tier are left out there, and simulated ones
-never meet measured ones.
+The item is the unit of chance, with all its runs. Models that did not finish a tier are left out there, save of pairs of
+models, which rest on the items both answered; simulated ones never meet measured ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,12 +18,11 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
 from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import judge_shifts
 from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES
+from metacog_pipeline.benchmarks.metacogbench.model_pairs import common, difference, of_two, resampled
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import headlines
-from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.robust import rank_distribution
 
@@ -37,7 +37,6 @@ SHARES: Mapping[str, tuple[str, str]] = {
 SATURATED = 0.95
 LEVEL = 0.05
 GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
-SAME = 1e-12  # resamples this close to 0 count on both sides
 Tiers = Mapping[str, TierGroup]
 _HEADLINES: WeakKeyDictionary[Group, Mapping[str, RunEstimate]] = WeakKeyDictionary()
 
@@ -67,7 +66,7 @@ class World:
                 continue
             plain, own = tier_groups(free[model]), tier_groups(group)
             if name in own and name in plain:
-                first, second = _common(plain[name], own[name])
+                first, second = common(plain[name], own[name])
                 if first.n_items and not first.n_failed and not second.n_failed:
                     yield model, first, second
 
@@ -93,54 +92,6 @@ def _scored(group: Group) -> Mapping[str, RunEstimate]:
     return found
 
 
-def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
-    """Return the row of ``first`` minus ``second``, over the same resampled items.
-
-    ``p`` is twice the smaller share of resamples on either side of 0; ``statistic`` the difference over its standard error.
-    """
-    n = min(first.n, second.n)
-    if first.value is None or second.value is None:
-        return replace(base, n=n, status="undefined in one of them")
-    value = first.value - second.value
-    if first.draws is None or second.draws is None or n < 2:
-        return replace(base, value=value, n=n, status="single item")
-    return resampled(base, value, first.draws - second.draws, n)
-
-
-def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparison:
-    """Return the row of a difference with what its resamples say."""
-    found = resampling.difference(value, draws, tolerance=SAME)
-    if found.low is None:
-        return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
-    return replace(
-        base,
-        value=value,
-        se=found.se,
-        low=found.low,
-        high=found.high,
-        statistic=found.statistic,
-        p=resampling.p_value(draws, SAME),
-        n=n,
-    )
-
-
-def _common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
-    if first.item_ids == second.item_ids:
-        return first, second
-    both = sorted(set(first.item_ids) & set(second.item_ids))
-    return first.of(both), second.of(both)
-
-
-def _shared(first: Tiers, second: Tiers) -> tuple[Tiers, Tiers] | None:
-    """Return the tiers of both over the items both were asked; None where those are all."""
-    names = [name for name in first if name in second]
-    if all(first[name].item_ids == second[name].item_ids for name in names):
-        return None
-    both = {name: _common(first[name], second[name]) for name in names}
-    kept = {name: pair for name, pair in both.items() if pair[0].n_items}
-    return {name: a for name, (a, _) in kept.items()}, {name: b for name, (_, b) in kept.items()}
-
-
 def _between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
@@ -148,16 +99,8 @@ def _between_models(
         free = world.free
         for one, two in wanted:
             if one in free and two in free:
-                yield from _of_two(world, free[one], free[two])
-
-
-def _of_two(world: World, first: Group, second: Group) -> Iterator[Comparison]:
-    shared = _shared(finished(first), finished(second))
-    own, other = map(headlines, shared) if shared else (_scored(first), _scored(second))
-    for name in HEADLINES:
-        if name in own and name in other:
-            base = world.base("models_paired", name, condition=FREE, a=first.model, b=second.model)
-            yield difference(base, own[name], other[name])
+                base = partial(world.base, "models_paired", condition=FREE, a=one, b=two)
+                yield from of_two(base, free[one], free[two])
 
 
 def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:

@@ -119,8 +119,13 @@ def weighted_mean(weights: Floats, values: Floats, method: str = MEAN, *, share:
 
 def rate(tier: TierGroup, name: str) -> RunEstimate:
     """Return the share of items for which column ``name`` holds; an answered item without a value counts as not."""
+    return mean(tier, rate_values(tier, name), share=True)
+
+
+def rate_values(tier: TierGroup, name: str) -> Floats:
+    """Return what a `rate` is the mean of, items × runs: NaN where there was no reply."""
     values, answered = tier.column(name), tier.column("_answered")
-    return mean(tier, np.where(np.isnan(answered), np.nan, np.nan_to_num(values)), share=True)
+    return np.where(np.isnan(answered), np.nan, np.nan_to_num(values))
 
 
 def calibration_error(

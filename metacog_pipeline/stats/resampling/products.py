@@ -43,7 +43,7 @@ class Side:
     _known: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def once(self, name: str, compute: Callable[[Side], T]) -> T:
-        """Return what ``compute`` makes of the side, computed once for all pairs that share it; ``name`` tells apart what."""
+        """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` tells apart what."""
         if name not in self._known:
             self._known[name] = compute(self)
         found: T = self._known[name]

@@ -2,8 +2,9 @@
 
 Unit of chance: the item with all its runs, except in the Bayesian families, which take trials as independent as the
 paper does. Models that did not finish a condition of a task are left out there, save of ``models_paired`` and
-``mcnemar``, which rest on the items both answered; simulated ones never meet measured ones. Every family corrects its own p: Bonferroni over all pairs of a measure within a data set and source for the
-criterion families, Holm over the pairs of a task, condition and measure for those of models.
+``mcnemar``, which rest on the items both answered; simulated ones never meet measured ones. Every family corrects its own
+p: Bonferroni over all pairs of a measure within a data set and source for the criterion families, Holm over the pairs of a
+task, condition and measure for those of models.
 """
 
 from __future__ import annotations

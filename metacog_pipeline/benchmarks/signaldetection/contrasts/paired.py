@@ -181,7 +181,7 @@ def _measured(places: Grid, side: Side, name: str) -> _Resampled:
 
 
 def _fits(places: Grid, side: Side) -> dict[str, _Resampled]:
-    """Return meta-d′ and M-ratio; a fit may have no number though most of its resamples have: d′ of exactly 0 leaves none."""
+    """Return meta-d′ and M-ratio; a fit may have no number though its resamples have: d′ of exactly 0 leaves none."""
     own = Totals(places, side.observed[0])
     why = no_meta_d(own)
     if why is not None:
