@@ -63,18 +63,19 @@ def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
 def of_models(
     benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
-    """Yield family ``bayes_models``: the wanted pairs of models on each task."""
+    """Yield family ``bayes_models`` of the wanted pairs of models."""
     named = {name for pair in wanted for name in pair}
-    family = over_posteriors(lambda fits, seed: _between_models(fits, wanted, seed))
+    family = over_posteriors(lambda fits, seed: between_models(fits, seed, wanted))
     return family(benchmark, [group for group in groups if group.model in named])
 
 
-def _between_models(
-    fits: Sequence[Fitted], wanted: Collection[tuple[str, str]], seed: int
+def between_models(
+    fits: Sequence[Fitted], seed: int, wanted: Collection[tuple[str, str]] | None = None
 ) -> Iterator[Comparison]:
+    """Yield family ``bayes_models``: the wanted pairs of the models of a task, or all of them."""
     for group in _groups(fits, "task").values():
         named = {fit.model: fit for fit in group}
-        for a, b in wanted:
+        for a, b in combinations(named, 2) if wanted is None else wanted:
             if a in named and b in named:
                 yield from _pair("bayes_models", named[a], named[b], seed)
 

@@ -101,7 +101,7 @@ def accuracy(
     for models in _on_shared_items(groups, wanted):
         if not models.once:
             continue
-        answered = models.tables.any(axis=2)
+        answered: NDArray[np.bool_] = np.asarray(models.tables.sum(axis=2) > 0)
         right = models.tables @ models.grid.correct().astype(np.int64)
         for i, j in models.pairs:
             both = answered[:, i] & answered[:, j]
@@ -167,7 +167,7 @@ def _row(models: _Models, pair: Pair, name: str) -> Comparison:
 def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     """Return the p of all exchanges of items."""
     own = models.tables[:, [pair.first, pair.second]]
-    both = own[own.any(axis=2).all(axis=1)].astype(np.float64)
+    both = own[(own.sum(axis=2) > 0).all(axis=1)].astype(np.float64)
     statistic = _STATISTICS[name]
     return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
