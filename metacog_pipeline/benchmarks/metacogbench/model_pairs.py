@@ -25,8 +25,8 @@ from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
     weighted_mean,
 )
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
-from metacog_pipeline.stats import calibration, exact
-from metacog_pipeline.stats.resampling import PValue, interval, p_value
+from metacog_pipeline.stats import calibration, exact, resampling
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 
 NO_SHARED = "no shared items"
 SAME = 1e-12  # resamples this close to 0 count on both sides
@@ -72,17 +72,17 @@ def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Com
 
 def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparison:
     """Return the row of a difference with what its resamples say."""
-    low, high = interval(draws)
-    known = draws[~np.isnan(draws)]
-    se = float(known.std()) if len(known) else None
+    found = resampling.difference(value, draws, tolerance=SAME)
+    if found.low is None:
+        return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
     return replace(
         base,
         value=value,
-        se=se,
-        low=None if low is None else min(low, value),
-        high=None if high is None else max(high, value),
-        statistic=value / se if se else None,
-        p=p_value(value, known, PValue.SHARE, tolerance=SAME),
+        se=found.se,
+        low=found.low,
+        high=found.high,
+        statistic=found.statistic,
+        p=resampling.p_value(draws, SAME),
         n=n,
     )
 

@@ -134,7 +134,7 @@ class _ItemSet:
         self.tables, self.here, self.n_draws = tables, here, n_draws
         seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
         exact = len(tables) * int(tables.max(initial=0)) < _EXACT
-        self.kind = np.float32 if exact else np.float64
+        self.kind: type[np.floating[Any]] = np.float32 if exact else np.float64
         self.weights = _weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
         self.sides: dict[tuple[int, bytes], Side] = {}
 
@@ -155,13 +155,19 @@ class _ItemSet:
         """Return each respondent on all its items: one product for all of them."""
         own = self.tables[:, places]
         items, _, cells = own.shape
-        drawn = self.weights.astype(self.kind) @ own.reshape(items, len(places) * cells).astype(self.kind)
+        flat: NDArray[Any] = own.reshape(items, len(places) * cells).astype(self.kind)
+        drawn = np.empty((self.n_draws, flat.shape[1]))
+        start = 0
+        for size in blocks(self.n_draws, items, _BLOCK):
+            part: NDArray[Any] = self.weights[start : start + size].astype(self.kind)
+            drawn[start : start + size] = part @ flat
+            start += size
         observed = own.sum(axis=0).astype(np.float64)
         return {
             place: Side(
                 int(self.here[:, place].sum()),
                 observed[k][None],
-                drawn[:, k * cells : (k + 1) * cells].astype(np.float64),
+                np.ascontiguousarray(drawn[:, k * cells : (k + 1) * cells]),
             )
             for k, place in enumerate(places)
         }
@@ -180,11 +186,15 @@ class _ItemSet:
         return found
 
 
-@functools.lru_cache(maxsize=4)
-def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.float32]:
+@functools.lru_cache(maxsize=2)
+def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
     """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to."""
     rng = np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
-    parts = [occurrences(indices(n, size, rng)).astype(np.float32) for size in blocks(n_draws, n, _BLOCK)]
-    drawn = np.concatenate(parts)
+    kind = np.uint8 if n < 256 else np.uint16
+    drawn = np.empty((n_draws, n), dtype=kind)
+    start = 0
+    for size in blocks(n_draws, n, _BLOCK):
+        drawn[start : start + size] = occurrences(indices(n, size, rng))
+        start += size
     drawn.flags.writeable = False
     return drawn
