@@ -78,6 +78,15 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
             for name in names for p in (60, 90) for n in range(10)
         ],
     )  # fmt: skip
+    write(
+        home,
+        "cross_benchmark/curves.parquet",
+        [
+            {**shared, "model": name, "curve": "risk_coverage", "position": n, "x": (n + 1) / 20, "y": 0.1, "n": n + 1,
+             "n_items": 20}
+            for name in names for n in range(20)
+        ],
+    )  # fmt: skip
     pair = {
         "source": "measured", "a": "x ece", "b": "y saf", "trait_a": "monitoring", "trait_b": "control",
         "benchmark_a": "x", "benchmark_b": "y", "kind": "discriminant", "n_models": models, "spearman": 0.5,
@@ -91,6 +100,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
 def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home: MakeHome, write) -> None:
     page = build_report(across(make_home, write, 3)).read_text("utf-8")
     assert 'id="confidence"' in page and "reliability." in page and "type-2 ROC." in page
+    assert "risk against coverage, n = 20 answers, mean over the orders of equal confidences" in page
     assert "too few models for any conclusion: 3" in page and "rank correlations" in page
 
 

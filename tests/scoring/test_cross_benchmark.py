@@ -1,0 +1,85 @@
+"""Numbers of the table over all benchmarks are kept per model: who did not change is not measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from metacog_pipeline.scoring import cross_benchmark
+from metacog_pipeline.scoring.harmonised import HARMONISED
+from metacog_pipeline.study.frames import read_frame, write_frame
+
+
+class Home:
+    """A study of models with harmonised responses on disk, and which models were measured."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.path, self.measured = folder, []
+        monkeypatch.setattr(cross_benchmark, "paths", lambda study, models: [self._file(*models)])
+        monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: self._answers(*models))
+
+    def study(self, *models: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            home=self, models=[SimpleNamespace(name=name) for name in models], study=SimpleNamespace(seed=1)
+        )
+
+    def answer(self, model: str, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        frame = pl.DataFrame(
+            {
+                "benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": model,
+                "source": "measured", "run": 1, "item_id": [str(n) for n in range(40)],
+                "cluster": [str(n) for n in range(40)], "correct": rng.integers(0, 2, 40).astype(float),
+                "confidence": rng.integers(0, 101, 40) / 100, "n_alternatives": 4, "response": None,
+            },
+            schema=HARMONISED,
+        )  # fmt: skip
+        write_frame(frame, self._file(model), f"{model} {seed}")
+
+    def _file(self, model: str) -> Path:
+        return self.path / "harmonised" / f"{model}.parquet"
+
+    def _answers(self, model: str) -> pl.DataFrame:
+        self.measured.append(model)
+        return read_frame(self._file(model))
+
+
+def test_a_model_that_is_added_or_answers_anew_is_measured_alone(tmp_path, monkeypatch):
+    home = Home(tmp_path, monkeypatch)
+    for seed, name in enumerate(("one", "two", "three")):
+        home.answer(name, seed)
+    first = cross_benchmark._calibration(home.study("two", "one"))
+    assert home.measured == ["two", "one"] and first["model"].unique().sort().to_list() == ["one", "two"]
+    again = cross_benchmark._calibration(home.study("one", "three", "two"))
+    assert home.measured == ["two", "one", "three"]
+    assert again.filter(pl.col("model") != "three").equals(first)
+    home.answer("one", 9)
+    changed = cross_benchmark._calibration(home.study("one", "two", "three"))
+    assert home.measured == ["two", "one", "three", "one"]
+    assert not changed.filter(pl.col("model") == "one").equals(again.filter(pl.col("model") == "one"))
+    curves = read_frame(cross_benchmark.table_path(home.study(), cross_benchmark.CURVES))
+    assert curves.group_by("model").len().sort("model")["len"].to_list() == [40, 40, 40]
+
+
+def test_a_damaged_file_of_kept_numbers_is_made_again(tmp_path, monkeypatch):
+    home = Home(tmp_path, monkeypatch)
+    home.answer("one", 1)
+    first = cross_benchmark._calibration(home.study("one"))
+    (tmp_path / "cache" / "curves" / "one.parquet").write_bytes(b"PAR1 torn")
+    assert cross_benchmark._calibration(home.study("one")).equals(first)
+    assert home.measured == ["one", "one"]
+
+
+def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(cross_benchmark, "paths", lambda study, models: [])
+    monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: HARMONISED.to_frame())
+    study = SimpleNamespace(
+        home=SimpleNamespace(path=tmp_path),
+        models=[SimpleNamespace(name="one")],
+        study=SimpleNamespace(seed=1),
+    )
+    assert cross_benchmark._calibration(study).is_empty()
