@@ -10,6 +10,7 @@ with one run.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from metacog_pipeline.scoring import confidence_curves, efficiency
 from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, STATISTICS, Floats, Ints, cells_of
 from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
-from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM, Estimate, unavailable
+from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
@@ -88,7 +89,7 @@ def _rows(
     patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
     found = {
         **measures(patterns, seed, n_boot),
-        **confidence_measures.of_trials(drawn),
+        **{name: _marked(each, drawn) for name, each in confidence_measures.of_trials(drawn).items()},
         **_efficiency(stated, seed),
     }
     for measure, each in found.items():
@@ -105,6 +106,11 @@ def _rows(
             "method": each.method,
             "status": each.status,
         }
+
+
+def _marked(found: Estimate, drawn: Trials) -> Estimate:
+    few = found.status == OK and drawn.n_items < FEW_ITEMS
+    return replace(found, status=f"few items: {drawn.n_items}") if few else found
 
 
 def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:

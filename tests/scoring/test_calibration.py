@@ -178,3 +178,9 @@ def test_a_model_added_leaves_the_numbers_of_the_others():
 def test_a_curve_needs_an_order_of_answers():
     for pairs in ([], [(50, 1)], [(50, 1), (50, 0)], [(20, 1), (80, 1)], [(None, 1)]):
         assert with_curves(answers(pairs), seed=1, n_boot=20)[1].is_empty()
+
+
+def test_an_interval_of_few_items_is_marked():
+    frame = answers([(place * 4 % 101, place % 3 > 0) for place in range(29)])
+    found = calibrated(frame, seed=1, n_boot=50).filter(measure="harmonised_aurc")
+    assert found["status"].to_list() == ["few items: 29"] and found["low"][0] is not None
