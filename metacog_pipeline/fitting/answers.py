@@ -50,7 +50,7 @@ def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) ->
     made = trials(stated, right, items, stream=seed, n_draws=n_boot or _MEASURE_DRAWS, folds=folds)
     found = {"auroc2": made.area, **confidence_measures.of_trials(made, probability=share is not None)}
     if share is None:
-        method = "confidence on a known scale"
+        method = "none"
         return found | {name: unavailable(made.n, method, answers.unscaled) for name in SCALED}
     rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
     for name, values in (("mean_confidence", share), ("brier", (share - right) ** 2)):

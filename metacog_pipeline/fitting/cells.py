@@ -1,7 +1,7 @@
 """Cells of a table of trials as numbers, and an account of every row that is not used.
 
 A cell that says nothing is missing; one that says something else than what is needed is rejected, with its value. Where
-more than half of a column would be rejected, the column is the wrong one and the file is refused.
+most of a column would be rejected, the column is the wrong one and the file is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ YES = ("1", "true", "yes", "y", "t", "right", "correct")
 NO = ("0", "false", "no", "n", "f", "wrong", "incorrect")
 WORDS: Mapping[str, int] = {**dict.fromkeys(NO, 0), **dict.fromkeys(YES, 1)}
 _SHOWN = 40
+_NAMED = 4  # of the words of a column
+# Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two words
+# a few per cent may be slips; more is another coding, and what looks known may stand for something else.
+_MOST, _FEW_UNKNOWN = 0.5, 0.1
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -195,10 +199,14 @@ def binary(column: Column, account: Account, codes: Mapping[str, int] = WORDS, h
     Raises StudyError where most of what is there is neither.
     """
     found, absent, odd = coded(column, codes)
-    known = " or ".join("/".join(word for word, code in codes.items() if code == side) for side in (0, 1))
-    advice = hint or "say what it stands for with --map-values, as in --map-values KEEP=1,WITHDRAW=0"
-    problems = ((odd, f"is neither {known}", f"is neither {known}; {advice}"),)
-    _refuse_most(column, account, absent, problems)
+    known = " nor ".join(
+        "/".join([word for word, code in codes.items() if code == side][:_NAMED]) for side in (0, 1)
+    )
+    advice = hint or "say what words stand for, as in --map-values KEEP=1,WITHDRAW=0"
+    words = lowered(column.cells.filter(pl.Series(~absent))).unique().sort().head(_NAMED).to_list()
+    problems = ((odd, "is unknown", f"is neither {known} (it has {', '.join(map(repr, words))}); {advice}"),)
+    _refuse_most(column, account, absent, problems, _FEW_UNKNOWN)
+    problems = ((odd, "is unknown", f"is neither {known}; {advice}"),)
     account.leave_out(absent, f"{column.name} missing")
     account.leave_out(odd, f"{column.name} unknown", _told(column, problems[0][2]))
     return found
@@ -227,7 +235,11 @@ def _told(column: Column, reason: str) -> Callable[[int], str]:
 
 
 def _refuse_most(
-    column: Column, account: Account, absent: Rows, problems: Sequence[tuple[Rows, str, str]]
+    column: Column,
+    account: Account,
+    absent: Rows,
+    problems: Sequence[tuple[Rows, str, str]],
+    most: float = _MOST,
 ) -> None:
     """Refuse a column most of which is unusable, or that says nothing at all."""
     path, there = column.table.path, int((~absent).sum())
@@ -235,7 +247,7 @@ def _refuse_most(
         raise StudyError(f"{path}: column {column.name!r} holds nothing; name another column")
     rows, _, reason = max(problems, key=lambda each: int(each[0].sum()))
     bad = int(sum(each[0].sum() for each in problems))
-    if 2 * bad > there:
+    if bad > most * there:
         place = int(np.flatnonzero(rows)[0])
         raise StudyError(
             f"{path}: column {column.name!r} cannot be used in {bad:,} of {there:,} rows: {account.row(place)} holds "

@@ -10,9 +10,10 @@ import csv
 import difflib
 import functools
 import io
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,7 @@ def read(path: Path, wanted: Sequence[str] | None = None, wide: Sequence[str] = 
     if frame.height == 0 and not source.broken:
         raise StudyError(f"{path}: the table has no rows; it needs one per cell or per trial")
     if frame.height == 0:
-        first = source.broken[0]
-        raise StudyError(f"{path}: cannot be read: line {first.row}: {first.reason}; check the file")
+        raise _nothing(path, source.broken)
     place = np.arange(frame.height)
     if spread:
         frame, place = _long(frame, spread, long, plain)
@@ -121,9 +121,9 @@ def _head(path: Path, name: str, names: Sequence[str]) -> str:
         return str(steps[0])
     by_case = [each for each in names if each.casefold() == name.casefold()]
     close = by_case or difflib.get_close_matches(name, names, n=1, cutoff=_CLOSE)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
+    meant = f"; did you mean {close[0]!r}? The columns are" if close else "; the columns are"
     there = ", ".join(map(repr, names))
-    raise StudyError(f"{path}: no column {name!r}{meant} The columns are: {there[:300]}")
+    raise StudyError(f"{path}: no column {name!r}{meant}: {there[:300]}")
 
 
 def _column(path: Path, frame: pl.DataFrame, name: str, head: str) -> pl.Series:
@@ -187,6 +187,11 @@ def _unreadable(path: Path, kind: str, error: BaseException) -> StudyError:
     return StudyError(f"{path}: cannot be read as {kind[1:]}: {reason}; check the file")
 
 
+def _nothing(path: Path, broken: Sequence[Broken]) -> StudyError:
+    first = broken[0]
+    return StudyError(f"{path}: cannot be read: line {first.row}: {first.reason}; check the file")
+
+
 def _open_parquet(path: Path) -> _Source:
     names = list(pq.read_schema(path).names)
 
@@ -202,6 +207,11 @@ def _open_parquet(path: Path) -> _Source:
 def _open_csv(path: Path, content: bytes) -> _Source:
     head = answer_files.csv_head(path, content)
     body = content[head.start :]
+    first = list(itertools.islice((row for row in _rows_of(body, head.delimiter) if row), 2))
+    if first and all(
+        len(row) == len(head.names) + 1 for row in first
+    ):  # R names rows without a name for the column
+        head = replace(head, names=["", *head.names])
     # A column without a name is the index a data frame is written with; only the first can be asked for.
     names = [
         name or ("" if place == head.names.index("") else f"_{place}")
@@ -261,13 +271,15 @@ def _parsed(
         raise _unreadable(path, ".csv", error) from None
 
 
+def _rows_of(body: bytes, delimiter: str) -> Any:
+    return csv.reader(io.TextIOWrapper(io.BytesIO(body), encoding="utf-8", newline=""), delimiter=delimiter)
+
+
 def _lines(path: Path, body: bytes, head: CsvHead) -> tuple[list[int], list[Broken]]:
     """Return the line of each row of a CSV file, and the rows that have another number of cells than the header."""
     good: list[int] = []
     broken: list[Broken] = []
-    reader = csv.reader(
-        io.TextIOWrapper(io.BytesIO(body), encoding="utf-8", newline=""), delimiter=head.delimiter
-    )
+    reader = _rows_of(body, head.delimiter)
     while True:
         line = head.lines + reader.line_num + 1
         try:
@@ -292,6 +304,8 @@ def _open_json(path: Path, kind: str, content: bytes) -> _Source:
             rows.append(row.cells)
         else:
             broken.append(Broken(row.number, row.broken))
+    if broken and not rows:
+        raise _nothing(path, broken)
     names = list(dict.fromkeys(name for row in rows for name in row))
 
     def load(wanted: Sequence[str]) -> pl.DataFrame:

@@ -329,7 +329,7 @@ def _scale(rows: _Rows, confidence: Floats) -> tuple[named.Scale | None, str]:
     if not len(there):
         return None, "no items"
     low, high = float(there.min()), float(there.max())
-    usual = named.fitting_scales(low, high)
+    usual = named.fitting_scales(low, high, bool((there == np.floor(there)).all()))
     scale: named.Scale | None
     if columns.scale is not None:
         scale, why = columns.scale, ""
@@ -340,10 +340,11 @@ def _scale(rows: _Rows, confidence: Floats) -> tuple[named.Scale | None, str]:
     elif len(usual) == 1:
         scale, why = named.parse_scale(usual[0]), ", the only usual scale it fits"
     else:
-        many = f"{', '.join(usual[:-1])} and {usual[-1]} fit" if usual else "no usual scale fits"
-        reason = f"confidence runs from {low:g} to {high:g} and {many}: give --scale"
-        rows.notes.append(f"no calibration: {reason}")
-        return None, reason
+        many = f"{', '.join(usual[:-1])} and {usual[-1]} fit" if usual else "no usual one fits"
+        rows.notes.append(
+            f"no calibration: confidence runs from {low:g} to {high:g}; {many}: declare its --scale"
+        )
+        return None, f"no --scale declared: {many}"
     rows.notes.append(f"confidence on {scale}{why}")
     return scale, ""
 

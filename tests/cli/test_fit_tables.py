@@ -312,3 +312,66 @@ def test_out_is_written_by_its_ending_with_the_same_columns(metacog, tmp_path, e
         assert out.read_text().splitlines()[0] == ",".join(rows[0])
     other = tmp_path / "other.csv"
     metacog("fit", path, *OK_CONF, "--out", other).refused_in_one_line("--format json is not .csv")
+
+
+def test_row_names_without_a_header_are_no_shift_of_the_columns(metacog, file):
+    lines = [
+        f'"{place}"\t{str(bool(ok)).upper()}\t{conf}'
+        for place, (conf, ok) in enumerate(answers().select("conf", "ok").iter_rows())
+    ]
+    made = found(metacog("fit", file("r.tsv", "\n".join(['"ok"\t"conf"', *lines])), *OK_CONF))
+    assert made["accuracy"]["n"] == N and made["accuracy"]["value"] == answers()["ok"].mean()
+
+
+def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, file):
+    rng = np.random.default_rng(4)
+    stimulus = rng.integers(1, 3, 300)
+    response = np.where(rng.random(300) < 0.75, stimulus, 3 - stimulus)
+    rows = zip(np.repeat([1, 2, 3], 100), stimulus, response, rng.integers(1, 5, 300), strict=True)
+    path = file(
+        "db.csv",
+        "\n".join(
+            [
+                "Subj_idx,Stimulus,Response,Confidence",
+                *(",".join(map(str, row)) for row in rows),
+                "3,NaN,NaN,NaN",
+            ]
+        ),
+    )
+    options = (
+        "--stimulus",
+        "Stimulus",
+        "--response",
+        "Response",
+        "--confidence",
+        "Confidence",
+        "--group",
+        "Subj_idx",
+    )
+    metacog("fit", path, *options).refused_in_one_line("'Stimulus'", "--labels")
+    result = metacog("fit", path, *options, "--labels", "1,2", "--format", "json")
+    assert {"d", "c", "meta_d", "m_ratio", "auroc2"} <= set(found(result, Subj_idx="1"))
+    assert found(result, Subj_idx="3")["d"]["dropped"] == 1 and "Stimulus missing 1" in result.err
+
+
+def test_items_of_binary_responses_are_resampled_whole(metacog, file):
+    rng = np.random.default_rng(5)
+    rows = [
+        (item, s, s if rng.random() < 0.8 else 1 - s, rng.integers(1, 4))
+        for item in range(150)
+        for s in (item % 2,)
+    ]
+    thrice = file(
+        "c.csv", "\n".join(["item,s,r,c", *(",".join(map(str, row)) for row in rows for _ in range(3))])
+    )
+    once = file("o.csv", "\n".join(["item,s,r,c", *(",".join(map(str, row)) for row in rows)]))
+    options = ("--stimulus", "s", "--response", "r", "--confidence", "c", "--format", "json")
+    whole, single = (
+        found(metacog("fit", thrice, *options, "--item", "item")),
+        found(metacog("fit", once, *options)),
+    )
+    for name in ("d", "meta_d", "accuracy", "auroc2"):
+        assert whole[name]["value"] == pytest.approx(single[name]["value"], abs=1e-6)
+        width = single[name]["high"] - single[name]["low"]
+        assert whole[name]["high"] - whole[name]["low"] == pytest.approx(width, rel=0.25)
+    assert "over items" in whole["d"]["method"] and "over items" in whole["meta_d"]["method"]

@@ -1,0 +1,206 @@
+"""``metacog fit`` of tables that are damaged, hostile or say little: one clear line, or a reason beside every number."""
+
+import gzip
+import json
+
+import pytest
+
+CONF = ("--correct", "ok", "--confidence", "conf")
+GOOD = [
+    (1, 0.9),
+    (1, 0.8),
+    (0, 0.3),
+    (1, 0.7),
+    (0, 0.6),
+    (1, 0.9),
+    (0, 0.2),
+    (1, 0.5),
+    (0, 0.4),
+    (0, 0.1),
+    (1, 1),
+]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def table(rows=GOOD, header="ok,conf"):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+def found(result, **ids):
+    assert result.code == 0, result.err
+    rows = [row for row in json.loads(result.out) if all(row[k] == v for k, v in ids.items())]
+    return {row["measure"]: row for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("about half", "is no number"),
+        ("0.8 or 0.9", "is no number"),
+        ("7/10", "is no number"),
+        ("inf", "is not a number up to 1e+140"),
+        ("-Infinity", "is not a number up to"),
+        ("1e308", "is not a number up to"),
+        ('"0,85"', "has a comma"),
+        ('"1,000"', "has a comma"),
+        ('"1,000.5"', "has a comma"),
+        ("1_000_", "is no number"),
+        ("0x1F", "is no number"),
+    ],
+)
+def test_a_confidence_that_is_none_is_one_rejected_row(metacog, file, value, said):
+    path = file("t.csv", table([*GOOD, (1, value)]))
+    result = metacog("fit", path, *CONF, "--format", "json")
+    assert found(result)["accuracy"]["n"] == len(GOOD)
+    first = result.err.splitlines()[0]
+    assert "row 12 (line 13): not used: conf" in first and said in first
+    assert said in path.with_name("t.csv.rejected.csv").read_text()
+
+
+@pytest.mark.parametrize("value", ["", " ", "NaN", "nan", "NA", "null", "None", "n/a"])
+def test_a_confidence_that_is_missing_is_counted_and_not_rejected(metacog, file, value):
+    path = file("t.csv", table([*GOOD, (1, value)]))
+    result = metacog("fit", path, *CONF, "--format", "json")
+    assert found(result)["accuracy"]["dropped"] == 1
+    assert "conf missing 1" in result.err and not path.with_name("t.csv.rejected.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (["A", "B", "C"] * 4, "'a', 'b', 'c'"),
+        ([0.37, 0.5, 0.91] * 4, "'0.37'"),
+        ([1, 2] * 6, "'1', '2'"),
+        ([0, 1, 1, 1, 2, 1] * 2, "'0', '1', '2'"),
+        (["ja", "nein"] * 6, "--map-values"),
+    ],
+)
+def test_a_correctness_that_is_neither_right_nor_wrong_is_refused(metacog, file, column, said):
+    rows = [(value, 0.5 + place / 100) for place, value in enumerate(column)]
+    metacog("fit", file("t.csv", table(rows)), *CONF).refused_in_one_line("'ok'", said)
+
+
+def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
+    path = file("t.csv", table(header="Is_Correct,Confidence"))
+    metacog("fit", path, "--correct", "is_correct", "--confidence", "Confidence").refused_in_one_line(
+        "no column 'is_correct'; did you mean 'Is_Correct'?"
+    )
+    metacog("fit", path, "--correct", "Is_Correct", "--confidence", "Confidnce").refused_in_one_line(
+        "'Confidence'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.csv", "", "is empty"),
+        ("t.csv", "\n \n", "is empty"),
+        ("t.csv", "ok,conf\n", "no rows"),
+        ("t.jsonl", "", "is empty"),
+        ("t.csv.gz", gzip.compress(b""), "is empty"),
+        ("t.csv.gz", table().encode(), "cannot be read"),
+        ("t.csv", gzip.compress(table().encode()), "end its name with .gz"),
+        ("t.csv", b"PAR1" + bytes(40), "name it .parquet"),
+        ("t.csv", b"PK\x03\x04" + bytes(40), "export it as CSV"),
+        ("t.csv", '{"ok": 1, "conf": 0.5}\n', "name it .json"),
+        ("t.jsonl", table(), "the line is not JSON"),
+        ("t.json", table(), "not JSON"),
+        ("t.parquet", table(), "cannot be read as parquet"),
+        ("t.csv", table().encode("utf-16"), "save the file as UTF-8"),
+        ("t.csv", b"ok,conf\n1,0.5\xe9\n", "save the file as UTF-8"),
+        ("t.csv", "ok,conf,ok\n1,2,3\n", "there twice"),
+        ("t.csv", "ok,conf\n,\n,\n", "holds nothing"),
+    ],
+)
+def test_a_file_that_is_empty_or_not_what_it_is_called_is_refused(metacog, file, name, content, said):
+    metacog("fit", file(name, content), *CONF).refused_in_one_line(said)
+
+
+@pytest.mark.parametrize(
+    ("rows", "area", "ratio"),
+    [
+        ([(1, 0.5)], "all correct", "all correct"),
+        ([(0, 0.5)], "all wrong", "all wrong"),
+        ([(1, c / 20) for c in range(20)], "all correct", "all correct"),
+        ([(0, c / 20) for c in range(20)], "all wrong", "all wrong"),
+        ([(i % 2, 0.7) for i in range(20)], "one confidence level", "one confidence level"),
+    ],
+)
+def test_a_group_that_tells_nothing_has_reasons_and_costs_the_others_nothing(
+    metacog, file, rows, area, ratio
+):
+    groups = [(*row, "odd") for row in rows] + [(*row, "fine") for row in GOOD]
+    path = file("t.csv", table(groups, "ok,conf,who"))
+    options = ("--group", "who", "--alternatives", "4", "--scale", "0..1", "--format", "json")
+    result = metacog("fit", path, *CONF, *options)
+    odd = found(result, who="odd")
+    assert odd["auroc2"]["value"] is None and area in odd["auroc2"]["status"]
+    assert odd["m_ratio_mafc"]["value"] is None and ratio in odd["m_ratio_mafc"]["status"]
+    for row in odd.values():
+        assert row["status"] != "ok" or row["low"] is not None, row
+    assert found(result, who="fine")["auroc2"]["status"] == "ok"
+    again = metacog("fit", path, *CONF, *options, "--bootstrap", "50", "--item", "who")
+    assert found(again, who="odd")["m_ratio_mafc"]["value"] is None
+
+
+def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file):
+    path = file(
+        "t.csv", table([(*row, "fine") for row in GOOD] + [(1, "", "gone"), ("", 0.5, "gone")], "ok,conf,who")
+    )
+    gone = found(
+        metacog("fit", path, *CONF, "--group", "who", "--alternatives", "4", "--format", "json"), who="gone"
+    )
+    assert {row["n"] for row in gone.values()} == {0} and {row["dropped"] for row in gone.values()} == {2}
+    assert all(row["value"] is None and row["status"] != "ok" for row in gone.values())
+    kept = file("k.csv", table([(1, "yes", "fine"), (0, "no", "fine"), (1, "", "gone")], "ok,keep,who"))
+    options = ("--correct", "ok", "--keep", "keep", "--group", "who", "--format", "json")
+    assert found(metacog("fit", kept, *options), who="gone")["d_type2"]["status"] == "no items"
+
+
+def test_names_of_groups_are_text_whatever_they_hold(metacog, file):
+    rows = [(*row, name) for name in ("=cmd()", '"a\x1b[31m,b"', "x" * 500) for row in GOOD]
+    result = metacog(
+        "fit", file("t.csv", table(rows, "ok,conf,who")), *CONF, "--group", "who", "--format", "csv"
+    )
+    assert result.code == 0 and "'=cmd()" in result.out and "x" * 201 not in result.out
+
+
+def test_a_group_for_every_row_is_refused(metacog, file):
+    rows = [(place % 2, 0.5, f"id{place}") for place in range(10_001)]
+    metacog("fit", file("t.csv", table(rows, "ok,conf,id")), *CONF, "--group", "id").refused_in_one_line(
+        "10,001 groups of 10,001 rows"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--keep", "conf"), "--keep: give --correct"),
+        ((*CONF, "--run", "ok"), "--run: give --item"),
+        ((*CONF, "--wide", "conf"), "--wide conf: give names with one *"),
+        ((*CONF, "--wide", "z_*"), "no column fits it"),
+        ((*CONF, "--map-values", "high"), "--map-values high"),
+        ((*CONF, "--scale", "high"), "--scale high"),
+        (("--scale", "0..1"), "for trials give --confidence"),
+        (("--correct", "ok"), "--correct and --keep"),
+        ((*CONF, "--out", "."), "exists already"),
+    ],
+)
+def test_options_that_lack_another_are_refused(metacog, file, options, said):
+    metacog("fit", file("t.csv", table()), *options).refused_in_one_line(said)
+
+
+def test_where_the_list_of_rejected_rows_cannot_be_written_every_row_is_shown(metacog, file, tmp_path):
+    path = file("t.csv", table([*GOOD, *[(1, "x")] * 5]))
+    (tmp_path / "t.csv.rejected.csv").mkdir()
+    result = metacog("fit", path, *CONF)
+    assert result.code == 0 and result.err.count("not used: conf 'x' is no number") == 5
