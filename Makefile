@@ -49,7 +49,7 @@ ui: $(VENV)/.runtime
 	@$(BIN)/metacog ui $(DEMO)/study.toml
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not bench and not proof"
+	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -10,9 +10,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from metacog_pipeline import leaderboard
 from metacog_pipeline.asking import construction, serving, tasks
 from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
@@ -112,7 +112,7 @@ def _scored(study: Study) -> None:
         files.pool(benchmark)
         files.compare(benchmark)
     write_status(study)
-    leaderboard.build(study.home.path)
+    build(study.home.path)
     grow_texts(study.home.path)
 
 

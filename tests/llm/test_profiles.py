@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from metacog_pipeline import leaderboard
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.llm.server import profile as profiles
@@ -78,7 +78,7 @@ def test_every_profile_stands_on_the_board_of_every_benchmark(board: Board) -> N
         files.pool(benchmark)
         files.compare(benchmark)
     write_status(study)
-    leaderboard.build(study.home.path)
+    build(study.home.path)
     rows = run_query(study.home.path, "select distinct benchmark, model from leaderboard").rows
     assert {tuple(each) for each in rows} >= {
         (name, profile) for name in BENCHMARKS for profile in profiles.names()
