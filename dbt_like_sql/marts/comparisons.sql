@@ -2,7 +2,7 @@
 -- observers are never compared with models. Rows of source published are made from published counts.
 -- Key: benchmark, dataset, task, condition, scoring, model, source, family, measure, a, b, note.
 -- Source: estimates/*/comparisons, estimates/*/published/contrasts.parquet.
--- #NOT_NULL(benchmark, dataset, source, family, measure)
+-- #NOT_NULL(benchmark, dataset, source, family, measure, n_tests, primary)
 -- #SET{source: measured|published|simulated}
 -- columns:
 --   task: held fixed, null where tasks are compared
@@ -10,6 +10,10 @@
 --   model: held fixed, null where models are compared
 --   value: a - b, or what the family says: a rank, a correlation
 --   n: observations, items or models it rests on
+--   n_tests: size of its family, which p_adjusted is corrected for; of posteriors, which are not corrected, how many there
+--     are; 0 where nothing is tested
+--   primary: whether it is the one test that answers its question (docs/comparisons.md); other tests are secondary. A word of
+--     SQL: write it in double quotes
 --   note: what was left out, counts behind the test
 select
     test.benchmark,
@@ -36,6 +40,8 @@ select
     test.p_adjusted,
     test.effect_size,
     test.verdict,
+    coalesce(test.n_tests, 0) as n_tests,
+    coalesce(test.primary, false) as "primary",
     test.n,
     test.note,
     test.status

@@ -3,7 +3,7 @@
 -- published questions, and not beside simulated observers alone.
 -- Key: benchmark, condition, model, measure, source.
 -- Source: estimates, published_values, measures, study/partitions.parquet, study/boards.parquet.
--- #NOT_NULL(benchmark, condition, model, measure, source, headline, status, method)
+-- #NOT_NULL(benchmark, condition, model, measure, source, headline, status)
 -- #SET{source: measured|published|simulated}
 -- columns:
 --   estimate: null when there is no value, and when its interval is unbounded: no order by estimate puts such a number first

@@ -40,6 +40,7 @@ from metacog_pipeline.benchmark.declarations import (
     Made,
     Measure,
     MeasureSet,
+    Question,
     Respondent,
     Response,
     Role,
@@ -90,6 +91,7 @@ __all__ = [
     "MeasureSet",
     "Paper",
     "Published",
+    "Question",
     "Respondent",
     "Response",
     "Role",
@@ -157,6 +159,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         Variants of scoring the same responses, kept apart in column ``scoring``; (None,) where there is one.
     grouped_by
         Columns that tell groups apart besides data set and condition: ``("task",)`` where tasks are scored apart.
+    questions
+        What the contrasts answer, each by one primary test.
     monitored_under
         Conditions whose harmonised responses count in correlations between benchmarks.
     coded
@@ -188,6 +192,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     sources: ClassVar[tuple[Source, ...]] = ()
     measures: ClassVar[tuple[Measure | MeasureSet, ...]] = ()
     contrasts: ClassVar[tuple[Contrast, ...]] = ()
+    questions: ClassVar[tuple[Question, ...]] = ()
     tables: ClassVar[tuple[Table, ...]] = ()
     judging: ClassVar[Judging | None] = None
     published: ClassVar[Published | None] = None

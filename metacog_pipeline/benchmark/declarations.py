@@ -344,7 +344,11 @@ class MeasureSet:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One result of a test of a against b. Empty where there is no number; ``status`` says why."""
+    """One result of a test of a against b. Empty where there is no number; ``status`` says why.
+
+    ``n_tests`` and ``primary`` are filled by the pipeline: the size of its family, and whether it is the test a `Question`
+    is answered by.
+    """
 
     family: str
     measure: str
@@ -372,6 +376,8 @@ class Comparison:
     n: int = 0
     note: str | None = None
     status: str = "ok"
+    n_tests: int = 0
+    primary: bool = False
 
 
 def lost_items(first: int, second: int, shared: int) -> str | None:
@@ -379,6 +385,33 @@ def lost_items(first: int, second: int, shared: int) -> str | None:
     if first == second == shared:
         return None
     return f"left out: {first - shared} items of a, {second - shared} of b that the other did not answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a benchmark's answers, and the one test that answers it.
+
+    Attributes
+    ----------
+    asks
+        The question, in one sentence.
+    primary
+        Family and measure of the test that answers it.
+    secondary
+        Families that ask it in another way. Other measures of the primary family are secondary as well.
+    unit
+        What n of the primary test counts: too few of them leave a verdict out (`stats.exact`).
+    """
+
+    asks: str
+    primary: tuple[str, str]
+    secondary: tuple[str, ...] = ()
+    unit: Literal["items", "models"] = "items"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Every family that bears on it, the primary one first."""
+        return (self.primary[0], *self.secondary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +426,8 @@ class Contrast:
         ``compute(benchmark, groups)`` yields rows without ``p_adjusted`` and ``verdict``, unless ``correction`` is None
         and it gives its own. The groups are pooled over runs.
     correction, within
-        ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``; None leaves rows as they are.
+        ``holm`` or ``bonferroni`` over the rows that are equal in the fields ``within``: one family. None leaves rows as
+        they are; those of a family that gives no ``p_adjusted`` at all are corrected by Holm.
     paper, words
         Place in the paper; what is tested, in one sentence.
     unit

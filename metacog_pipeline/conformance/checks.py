@@ -19,7 +19,7 @@ from metacog_pipeline.benchmark.item_files import items_path, read_rows
 from metacog_pipeline.conformance.case import Tried
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
-from metacog_pipeline.scoring.comparisons import failures_in, table
+from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of, measures_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING
@@ -486,6 +486,40 @@ def contrasts_do_not_fail(tried: Tried) -> None:
     _hold(not failed, f"{tried.name}: contrast {failed[:1]} failed; yield a Comparison whose status says why")
     for p, a, b in tried.comparisons.select("p", "a", "b").iter_rows():
         _hold(p is None or 0 <= p <= 1, f"{tried.name}: p is {p} for {a} against {b}")
+
+
+def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> None:
+    """Of many tests of one question the one that answers it is named beforehand."""
+    questions = tried.benchmark.questions
+    asked = [question.asks for question in questions]
+    answers = [question.primary for question in questions]
+    _hold(
+        len(set(asked)) == len(asked) and len(set(answers)) == len(answers),
+        f"{tried.name}.questions: a question, or a primary test, stands there twice; name one test for each question",
+    )
+    named = [family for question in questions for family in set(question.families)]
+    twice = sorted({family for family in named if named.count(family) > 1})
+    _hold(not twice, f"{tried.name}.questions: {', '.join(twice)} bears on two questions; choose one")
+    tests = tried.comparisons.filter(pl.col("p").is_not_null() | pl.col("verdict").is_in(VERDICTS))
+    loose = sorted(set(tests["family"]) - set(named))
+    _hold(
+        not loose, f"{tried.name}.questions: no Question names the family {', '.join(loose)}; add it to one"
+    )
+    there = set(tried.comparisons.select("family", "measure").iter_rows())
+    made = {family for family, _ in there}
+    missing = [
+        f"{family} of {measure}"
+        for family, measure in answers
+        if family in made and (family, measure) not in there
+    ]
+    _hold(
+        not missing,
+        f"{tried.name}.questions: {', '.join(missing)} is made by no contrast; name a test there is",
+    )
+    _hold(
+        (tests["n_tests"] > 0).all(),
+        f"{tried.name}: a test has no family; let Contrast.within name columns of its rows",
+    )
 
 
 def its_own_tables_do_not_fail(tried: Tried) -> None:

@@ -29,6 +29,8 @@ _COMPARISON = {
     "verdict": _TEXT,
     "n": "bigint",
     **dict.fromkeys(("note", "status"), _TEXT),
+    "n_tests": "bigint",
+    "primary": "boolean",
 }
 _PARTITION = {
     **dict.fromkeys(("benchmark", "model"), _TEXT),
@@ -173,11 +175,12 @@ class Dataset:
         typed = {**self.columns, **self.own}
         if not typed:
             return found
-        shape = f"select {', '.join(f'null::{kind} as {name}' for name, kind in typed.items())} where false"
+        nulls = ", ".join(f'null::{kind} as "{name}"' for name, kind in typed.items())
+        shape = f"select {nulls} where false"
         if not files and relation is None:
             return f"select {self.select} from ({shape})"
         # A file of another type must fail here, not turn the column of everybody into its own.
-        cast = ", ".join(f"{name}::{kind} as {name}" for name, kind in typed.items())
+        cast = ", ".join(f'"{name}"::{kind} as "{name}"' for name, kind in typed.items())
         whole = f"select * replace ({cast}) from ({shape} union all by name {found})"
         return f"select {self.select} from ({whole})"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,9 @@ def _tested(
             rows = kept_pairs.of_pairs(benchmark, contrast, groups, kept)
         else:
             rows = as_table(benchmark, contrast.compute(benchmark, groups))
-        rows = without_few(adjusted(contrast, rows), contrast.unit)
-        return pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
+        rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
+        rows = pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
+        return primary_named(benchmark, rows)
     except Exception as error:  # one family that fails leaves its own row
         kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
         return as_table(benchmark, [_failed(contrast.family, error, *kind) for kind in kinds])
@@ -83,6 +85,36 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
         p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None),
         verdict=pl.Series(verdict.tolist(), dtype=pl.String),
     )
+
+
+def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the size of their family, and with a corrected p and a verdict where they have a p alone.
+
+    Tests without a p, such as those of posteriors, are not corrected: ``n_tests`` says how many there are.
+    """
+    if rows.is_empty():
+        return rows
+    within = contrast.within
+    tested = pl.col("p").count().over(within)
+    said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
+    sized = rows.with_columns(n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64))
+    bare = (pl.col("p_adjusted").count().over(within) == 0) & pl.col("p").is_not_null()
+    corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
+    made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
+    verdict = (
+        pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
+    )
+    lacks = pl.col("verdict").is_null() & pl.col("p_adjusted").is_not_null()
+    return made.with_columns(verdict=pl.when(lacks).then(verdict).otherwise("verdict"))
+
+
+def primary_named(benchmark: Benchmark[Any, Any, Any], rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that say whether they are the test a question of the benchmark is answered by."""
+    named = pl.lit(False)
+    for question in benchmark.questions:
+        family, measure = question.primary
+        named = named | ((pl.col("family") == family) & (pl.col("measure") == measure))
+    return rows.with_columns(primary=named)
 
 
 def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:

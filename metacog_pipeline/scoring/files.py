@@ -220,7 +220,8 @@ def compare(benchmark: Bound) -> Compared:
         for name in names:
             table_path(benchmark, name).unlink(missing_ok=True)
         return Compared(dict.fromkeys(names, 0), ())
-    rules = [comparing.VERSION, *([each.family, each.version] for each in benchmark.contrasts)]
+    contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
+    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
     mark = _digest([rules, _made_of(benchmark, [scored_path(each) for each in present])])
     paths = {name: table_path(benchmark, name) for name in names}
     if all(mark_of(path) == mark for path in paths.values()):

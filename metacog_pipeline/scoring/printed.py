@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Stage
+from metacog_pipeline.benchmark.contract import Benchmark, Contrast, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
-from metacog_pipeline.scoring.comparisons import as_table
+from metacog_pipeline.scoring import comparisons
+from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.study.frames import computed_once
 
@@ -34,12 +35,22 @@ def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
         return [
             _fitted(benchmark, values, PUBLISHED_VALUE),
             _fitted(benchmark, claims, PUBLISHED_CLAIM),
-            as_table(benchmark, contrasts),
+            _told(benchmark, as_table(benchmark, contrasts)),
         ]
 
     paths = [folder(benchmark) / name for name in FILES]
     values, claims, _ = computed_once(paths, _made_from(benchmark), compute)
     return values, claims
+
+
+def _told(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return tests between published models with the size of their family and whether they are primary."""
+    families = {each.family: each for each in benchmark.contrasts}
+    parts = [
+        judged(families.get(str(own["family"][0]), Contrast("", tuple)), own)
+        for own in rows.partition_by("family", maintain_order=True)
+    ]
+    return primary_named(benchmark, pl.concat(parts) if parts else rows)
 
 
 def _fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
@@ -52,4 +63,5 @@ def _fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.Data
 def _made_from(benchmark: Bound) -> str:
     tables = shipped("data", "published", benchmark.name)
     files = [[path.name, sha256_hex(path.read_bytes())] for path in sorted(tables.glob("*.csv"))]
-    return sha256_hex(canonical_json([benchmark.versions[Stage.SCORING], benchmark.context.seed, files]))
+    versions = [benchmark.versions[Stage.SCORING], comparisons.VERSION]
+    return sha256_hex(canonical_json([*versions, benchmark.context.seed, files]))

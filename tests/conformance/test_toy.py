@@ -49,6 +49,25 @@ def test_a_hash_that_is_not_stable_is_found(
     assert "leave position" in broken_rules(toy.SomeTrivia, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("questions", "said"),
+    [
+        ((), "no Question names the family models"),
+        ((("Which?", ("other", "accuracy")),), "no Question names the family models"),
+        ((("Which?", ("models", "ece")),), "models of ece is made by no contrast"),
+        ((("Which?", ("models", "accuracy")), ("Which?", ("models", "ece"))), "stands there twice"),
+        ((("Which?", ("models", "accuracy")), ("What?", ("models", "ece"))), "models bears on two questions"),
+    ],
+)
+def test_a_question_without_exactly_one_primary_test_is_told(
+    toy: Any, tmp_path: Path, questions: tuple[tuple[str, tuple[str, str]], ...], said: str
+) -> None:
+    unsure = type(
+        "Unsure", (toy.SomeTrivia,), {"questions": tuple(toy.c.Question(*each) for each in questions)}
+    )
+    assert said in broken_rules(unsure, tmp_path)
+
+
 def test_a_measure_out_of_range_is_named_with_its_value(toy: Any, tmp_path: Path) -> None:
     def percent(group: Any) -> Any:
         return toy.c.Estimate(100.0, None, None, 1, "percent")

@@ -40,7 +40,7 @@ class Study:
 
     def tests(self, kept: Kept | None) -> pl.DataFrame:
         contrast = Contrast("pairs", self.compute, within=("measure",), pairs=True)
-        bench: Any = SimpleNamespace(name="bench", contrasts=(contrast,))
+        bench: Any = SimpleNamespace(name="bench", contrasts=(contrast,), questions=())
         groups: Any = [SimpleNamespace(model=name, dataset="d", source="s") for name in self.values]
         self.asked.clear()
         return comparing.comparisons(bench, groups, kept)

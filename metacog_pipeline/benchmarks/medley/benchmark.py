@@ -46,6 +46,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 )
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, STEP_A, Wording, load_wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
+from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
 from metacog_pipeline.benchmarks.medley.responses import (
     UNANSWERED,
     UNPARSED,
@@ -102,6 +103,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     )
     measures = MEASURES
     contrasts = CONTRASTS
+    questions = QUESTIONS
     tables = TABLES
     judging = JUDGING
     published = PUBLISHED

@@ -440,7 +440,7 @@ CONTRASTS: tuple[Contrast, ...] = (
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(
-        "analyst_overlap", overlap, None,
+        "analyst_overlap", overlap, None, ("dataset", "scoring", "source", "condition", "family", "measure", "a"),
         words="Whether models score otherwise where they meet an analyst of their own family.",
     ),
     Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),
@@ -453,5 +453,8 @@ CONTRASTS: tuple[Contrast, ...] = (
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
     Contrast("cognitive_map", cognitive_map, None, paper="Table S7", words="Changes against normal, named."),
     Contrast("character", characters, None, words="What a model behaves like, by what it changes."),
-    Contrast("predictor", predictors, None, unit="models", words="Which judged dimension goes with adversarial change."),
+    Contrast(
+        "predictor", predictors, None, ("dataset", "scoring", "source", "condition", "family"), unit="models",
+        words="Which judged dimension goes with adversarial change.",
+    ),
 )  # fmt: skip

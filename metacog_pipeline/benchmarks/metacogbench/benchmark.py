@@ -34,6 +34,7 @@ from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
 from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
+from metacog_pipeline.benchmarks.metacogbench.questions import QUESTIONS
 from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, reliability
 from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, sensitivity
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
@@ -61,6 +62,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     monitored_under = ("1b free",)
     measures = (MEASURES,)
     contrasts = CONTRASTS
+    questions = QUESTIONS
     tables = (
         Table(
             "sensitivity", SensitivityRow, sensitivity,

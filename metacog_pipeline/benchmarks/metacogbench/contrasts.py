@@ -35,7 +35,6 @@ SHARES: Mapping[str, tuple[str, str]] = {
     "t3": ("3", "passed"),
 }
 SATURATED = 0.95
-LEVEL = 0.05
 GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
 Tiers = Mapping[str, TierGroup]
 _HEADLINES: WeakKeyDictionary[Group, Mapping[str, RunEstimate]] = WeakKeyDictionary()
@@ -131,10 +130,8 @@ def _exact(base: Comparison, first: Floats, second: Floats) -> Comparison:
     both = ~np.isnan(first) & ~np.isnan(second)
     a, b = first[both].astype(np.int64), second[both].astype(np.int64)
     found = mcnemar_from_data(a, b)
-    p = found.p_exact
-    verdict = None if p is None else "significant" if p < LEVEL else "not_significant"
     value = float(a.mean() - b.mean()) if len(a) else None
-    return replace(base, value=value, p=p, verdict=verdict, n=found.n, status=found.status)
+    return replace(base, value=value, p=found.p_exact, n=found.n, status=found.status)
 
 
 def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -202,7 +199,7 @@ CONTRASTS = (
         words="A tier in free text minus the same in JSON, same items and scorer; 1b by calibration error and share right.",
     ),
     Contrast(
-        "mcnemar", _mcnemar, correction=None,
+        "mcnemar", _mcnemar, within=(*_WHERE, "b"),
         words="The same contrast in one run: exact test of the items that only one format passes.",
     ),
     Contrast(

@@ -24,6 +24,7 @@ from metacog_pipeline.benchmarks.metamedqa.measures import CODED, MEASURES, N_AL
 from metacog_pipeline.benchmarks.metamedqa.parsing import response
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
 from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
+from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -46,7 +47,8 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
-    measures, contrasts, board, coded = MEASURES, CONTRASTS, BOARD, CODED
+    measures, contrasts, questions = MEASURES, CONTRASTS, QUESTIONS
+    board, coded = BOARD, CODED
     published, importer, monitored_under = PUBLISHED, IMPORTER, (BASELINE,)
     trial_settings: ClassVar = {"dataset": "sample", "limit": 24, "conditions": ["baseline", "role-full"]}
     preview = ("item_id", "condition", "kind", "target", "answer", "confidence", "correct", "status")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -78,7 +78,12 @@ class Compared:
 
 
 def _contrast(
-    family: str, test: Callable[[Compared, int], Iterable[Comparison]], words: str, *, whole: bool = True
+    family: str,
+    test: Callable[[Compared, int], Iterable[Comparison]],
+    words: str,
+    *,
+    whole: bool = True,
+    unit: Literal["items", "models"] = "items",
 ) -> Contrast:
     """Return the family over all sets of models under one condition and of conditions of one model."""
 
@@ -90,8 +95,10 @@ def _contrast(
         family,
         compute,
         correction=None,
+        within=("dataset", "source", "condition", "model", "family", "measure"),
         paper="Statistical analysis",
         words=words,
+        unit=unit,
     )
 
 
@@ -368,5 +375,10 @@ CONTRASTS = (
         "Conditions on shared items: item bootstrap, McNemar; Cochran's Q of all models or conditions.",
         whole=False,
     ),
-    _contrast("correlation", regression, "Do those with more accuracy recall more of what has no answer?"),
+    _contrast(
+        "correlation",
+        regression,
+        "Do those with more accuracy recall more of what has no answer?",
+        unit="models",
+    ),
 )

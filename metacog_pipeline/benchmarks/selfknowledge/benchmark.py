@@ -41,6 +41,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     messages,
 )
 from metacog_pipeline.benchmarks.selfknowledge.published import PUBLISHED
+from metacog_pipeline.benchmarks.selfknowledge.questions import QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -79,6 +80,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     sources = tuple(_source(name) for name in sources.SOURCES)
     measures = MEASURES
     contrasts = CONTRASTS
+    questions = QUESTIONS
     tables = (CURVES,)
     published = PUBLISHED
     board = BOARD

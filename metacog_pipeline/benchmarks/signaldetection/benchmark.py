@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
+from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
@@ -40,6 +41,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     sources = sources.declared()
     measures = MEASURES
     contrasts = CONTRASTS
+    questions = QUESTIONS
     published = published.PUBLISHED
     board = board.BOARD
     importer = IMPORTER

@@ -14,29 +14,30 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts import criteria, effi
 
 _WHERE = ("dataset", "source", "task", "condition", "family", "measure")
 _ROPES = {"m_ratio": efficiency.ROPE_M_RATIO, "d": efficiency.ROPE_D, "c": criteria.ROPE}
+_TOGETHER = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "bayes_optimality", efficiency.over_posteriors(efficiency.optimality), None,
+        "bayes_optimality", efficiency.over_posteriors(efficiency.optimality), None, _TOGETHER,
         words="M-ratio of each model and task with 1, by its posterior.",
     ),
     Contrast(
-        "bayes_models", efficiency.of_models, None, pairs=True,
+        "bayes_models", efficiency.of_models, None, _TOGETHER, pairs=True,
         words="Posteriors of two models on one task.",
     ),
     Contrast(
-        "bayes_tasks", efficiency.over_posteriors(efficiency.between_tasks), None,
+        "bayes_tasks", efficiency.over_posteriors(efficiency.between_tasks), None, _TOGETHER,
         words="Posteriors of one model on two tasks.",
     ),
     Contrast(
-        "criterion_z", criteria.independent, None, paper="table S2",
+        "criterion_z", criteria.independent, None, _TOGETHER, paper="table S2",
         words="c, d′, c′ of two risk conditions, conditions taken as independent.",
     ),
     Contrast(
-        "criterion_paired", criteria.paired, None,
+        "criterion_paired", criteria.paired, None, _TOGETHER,
         words="The same with what the conditions share item by item.",
     ),
     Contrast(
-        "criterion_order", criteria.order, None,
+        "criterion_order", criteria.order, None, _TOGETHER,
         words="Whether c rises from S1 over none to S2, as predicted.",
     ),
     Contrast(

@@ -106,6 +106,7 @@ class SomeTrivia(c.Benchmark[Settings, Item, Response]):
         c.Measure("confidence", "sure", mean_confidence, higher_is_better=None, words="Mean confidence."),
     )
     contrasts = (c.Contrast("models", between_models, words="Two models on the sums both answered."),)
+    questions = (c.Question("Is one model right more often than another?", ("models", "accuracy")),)
     tables = (c.Table("mistakes", Mistake, mistakes, "Sums that were got wrong."),)
     board = c.Board((c.Column("accuracy", "accuracy"), c.Column("confidence", "sure")), legend="Sums.\n")
     trial_settings: ClassVar = {"sums": 10}

@@ -1,0 +1,109 @@
+"""One primary test for each question, one family for each test with its size in the row, a verdict where there is a p."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question
+from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
+from metacog_pipeline.stats import exact
+from metacog_pipeline.stats.multiple import holm
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "comparisons.md").read_text("utf-8")
+ASKED = (Question("Which?", ("pairs", "accuracy"), ("mcnemar",)),)
+
+
+def row(measure: str = "accuracy", p: float | None = 0.5, n: int = 20, **more: Any) -> Comparison:
+    return Comparison(more.pop("family", "pairs"), measure, dataset="d", source="measured", p=p, n=n, **more)
+
+
+def made(rows: list[Comparison], *, questions: tuple[Question, ...] = ASKED, **contrast: Any) -> pl.DataFrame:
+    declared = Contrast("pairs", lambda benchmark, groups: rows, **contrast)
+    stub: Any = SimpleNamespace(name="toy", contrasts=(declared,), questions=questions)
+    return comparisons(stub, ())
+
+
+def test_every_row_of_a_family_has_its_size() -> None:
+    rows = [row(p=p) for p in (0.01, 0.02, None)] + [row("ece", 0.03)]
+    found = made(rows)
+    assert found["n_tests"].to_list() == [2, 2, 2, 1]  # what has no p is no test, and belongs to the family
+    assert found["p_adjusted"].to_list() == [0.02, 0.02, None, 0.03]
+    assert found["verdict"].to_list() == ["significant", "significant", None, "significant"]
+
+
+def test_families_are_apart_where_the_contrast_says() -> None:
+    rows = [row(p=0.03, condition=name) for name in ("a", "a", "b")] + [row(p=0.03)]
+    found = made(rows, within=("family", "measure", "condition"))
+    assert found["n_tests"].to_list() == [2, 2, 1, 1]
+    assert found["verdict"].to_list() == ["not_significant"] * 2 + ["significant"] * 2
+
+
+def test_a_p_that_nobody_corrected_is_corrected_and_has_a_verdict() -> None:
+    rows = [row(p=p) for p in (0.03, 0.04, 0.001)]
+    found = made(rows, correction=None)
+    assert found["p_adjusted"].to_list() == list(holm([0.03, 0.04, 0.001]))
+    assert found["verdict"].to_list() == ["not_significant", "not_significant", "significant"]
+
+
+def test_a_correction_and_a_verdict_of_its_own_stay() -> None:
+    rows = [
+        row(p=0.01, p_adjusted=0.2, family="tukey"), row(p=0.01, p_adjusted=0.04, family="tukey"),
+        row(p=0.01, p_adjusted=0.04, verdict="negligible", family="z"),
+    ]  # fmt: skip
+    found = made(rows, correction=None)
+    assert found["p_adjusted"].to_list() == [0.2, 0.04, 0.04]
+    assert found["verdict"].to_list() == ["not_significant", "significant", "negligible"]
+    assert found["n_tests"].to_list() == [2, 2, 1]
+
+
+def test_posteriors_are_counted_and_labels_are_no_tests() -> None:
+    rows = [row(p=None, verdict="significant"), row(p=None, verdict="inconclusive")]
+    rows += [row(p=None, verdict="hedger", family="character"), row(p=None, family="rank")]
+    assert made(rows, correction=None)["n_tests"].to_list() == [2, 2, 0, 0]
+
+
+@pytest.mark.parametrize(("unit", "enough"), [("items", exact.LEAST_ITEMS), ("models", exact.LEAST_MODELS)])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", None])
+def test_nothing_is_significant_below_the_stated_n(unit: Any, enough: int, correction: Any) -> None:
+    found = made([row(p=1e-9, n=n) for n in range(enough + 2)], correction=correction, unit=unit)
+    assert found["verdict"].to_list() == [None] * enough + ["significant"] * 2
+    assert found["p"].null_count() == 0
+    assert all(said.startswith("no verdict: ") for said in found["status"].to_list()[:enough])
+
+
+def test_the_primary_test_is_marked_and_no_other() -> None:
+    rows = [row(), row("ece"), row(family="mcnemar"), row(p=None, status="single item")]
+    assert made(rows)["primary"].to_list() == [True, False, False, True]
+    assert not made(rows, questions=())["primary"].any()
+
+
+def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema() -> None:
+    assert made([]).is_empty()
+    stub: Any = SimpleNamespace(name="toy", contrasts=(Contrast("pairs", lambda *_: 1 / 0),), questions=ASKED)
+    groups: Any = (SimpleNamespace(dataset="d", source="measured"),)
+    found = comparisons(stub, groups)
+    assert found["status"].to_list() == ["failed: ZeroDivisionError: division by zero"]
+    assert found.schema == made([row()]).schema
+
+
+def test_rows_that_are_judged_again_stay_as_they_are() -> None:
+    contrast = Contrast("pairs", lambda *_: ())
+    stub: Any = SimpleNamespace(name="toy")
+    once = without_few(judged(contrast, adjusted(contrast, as_table(stub, [row(p=0.01), row(p=0.3, n=2)]))))
+    assert without_few(judged(contrast, once)).drop("verdict").equals(once.drop("verdict"))
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name: str) -> None:
+    least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}
+    for question in registry.load(name).questions:
+        family, measure = question.primary
+        others = ", ".join(f"`{each}`" for each in question.secondary) or "-"
+        line = f"| {question.asks} | `{family}` of `{measure}` | {others} | {least[question.unit]} |"
+        assert line in PAGE, line
