@@ -63,6 +63,7 @@ class ProviderError(MetacogError):
 
 def one_line(text: str, limit: int = 1000) -> str:
     """Return ``text`` on one printable line of at most ``limit`` characters."""
-    flat = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
-    flat = " ".join(flat.split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
+    flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,8 +47,7 @@ class CsvHead:
     lines: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(NamedTuple):
     """One row: its number in the file (line for CSV and JSON Lines, 1-based place otherwise), and its cells.
 
     ``broken`` says why there are no cells to use.
@@ -198,6 +197,7 @@ def _csv_reader(content: bytes, start: int, delimiter: str) -> Any:
 def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
     head = csv_head(path, content)
     reader = _csv_reader(content, head.start, head.delimiter)
+    names, width = head.names, len(head.names)
     while True:
         started = head.lines + reader.line_num + 1
         try:
@@ -208,12 +208,12 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
             raise StudyError(
                 f"{path}: line {head.lines + reader.line_num}: {error}; check the quotes"
             ) from None
-        if not any(cell.strip() for cell in cells):
+        if not (cells and cells[0]) and not any(cell.strip() for cell in cells):
             continue
-        if len(cells) != len(head.names):
-            yield FileRow(started, {}, f"the row has {len(cells)} cells, the header {len(head.names)}")
+        if len(cells) != width:
+            yield FileRow(started, {}, f"the row has {len(cells)} cells, the header {width}")
         else:
-            yield FileRow(started, dict(zip(head.names, cells, strict=True)))
+            yield FileRow(started, dict(zip(names, cells, strict=True)))
 
 
 def _check_header(path: Path, header: list[str]) -> None:

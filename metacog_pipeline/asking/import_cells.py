@@ -27,6 +27,8 @@ class RowError(Exception):
 
 def absent(value: object) -> bool:
     """Whether a cell says nothing."""
+    if isinstance(value, str):
+        return not value or value.isspace()
     return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
 
 

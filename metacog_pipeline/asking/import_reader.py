@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from metacog_pipeline.asking import checksums
 from metacog_pipeline.asking.answer_files import FileRow
 from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown
 from metacog_pipeline.asking.import_columns import used_columns
-from metacog_pipeline.asking.import_names import ItemNames, Named
+from metacog_pipeline.asking.import_names import ItemNames
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.transcripts.schema import Record
 
+Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 
 
@@ -53,9 +55,10 @@ class Reader:
         self._path, self._rules, self._columns, self._options = path, rules, columns, options
         self._usual, self._model, self._run = usual, model, run
         self._names = ItemNames(rules, columns)
-        self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "") if f in columns]
+        self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition") if f in columns]
         self._paths = {field: column for field, column in columns.items() if field not in self._naming}
-        self._known: dict[tuple[Any, ...], Named | str] = {}
+        self._single = len(rules.all_steps) == 1
+        self._known: dict[tuple[Any, ...], Place | str] = {}
         self._answered: dict[tuple[str, str], Answered] = {}
         self._rejected: list[Rejected] = []
         self._repeated: dict[tuple[str, str], str] = {}
@@ -63,71 +66,75 @@ class Reader:
         self._confidence = Confidence(path, rules, options.scale)
         self._checks: list[tuple[int, Answered, tuple[int, ...]]] = []
         self._other = [field for field in ITEM_FIELDS[1:] if field in columns]
+        self._proofs = [name for name in CHECKS if name in columns]
         self._words: dict[str, int] = {}
 
     def take(self, row: FileRow) -> None:
         """Add what a row says, or the reason it is not taken."""
-        try:
-            if row.broken is not None:
-                raise RowError(row.broken)
-            self._take(row)
-        except RowError as error:
-            self._rejected.append(Rejected(row.number, one_line(str(error))))
+        reason = row.broken
+        if reason is None:
+            reason = self._take(row)
+        if reason is not None:
+            self._rejected.append(Rejected(row.number, reason))
 
-    def _take(self, row: FileRow) -> None:
+    def _take(self, row: FileRow) -> str | None:
+        """Take a row; return why it is not taken, None where it is."""
         cells = row.cells
-        item, by, other = self._named(cells)
+        place = self._placed(cells)
+        if isinstance(place, str):
+            return place
+        item, condition, by, other = place
+        key = (item.item_id, condition)
+        there = self._answered.get(key)
+        if there is not None and self._single:
+            return self._second(there)
         said = {field: named.cell(cells, column) for field, column in self._paths.items()}
-        condition = self._condition(said.get("condition"))
-        place = (item.item_id, condition)
-        there = self._answered.get(place)
-        if there is not None and len(self._rules.all_steps) == 1:
-            self._refuse_second(there)
-        self._rules.check_asked(item, condition)
-        texts = self._texts(item, condition, said, row.number)
+        try:
+            texts = self._texts(item, condition, said, row.number)
+        except RowError as error:
+            return one_line(str(error))
         if there is None:
-            there = self._answered[place] = Answered(item, condition, row.number)
-        elif any(step in there.texts for step in texts):
-            self._refuse_second(there, next(step for step in texts if step in there.texts))
+            there = self._answered[key] = Answered(item, condition, row.number)
+        elif twice := next((step for step in texts if step in there.texts), ""):
+            return self._second(there, twice)
         there.texts.update(texts)
         there.rows.update(dict.fromkeys(texts, row.number))
         self._matched[by] += 1
-        if self._other or any(name in self._columns for name in CHECKS):
-            self._checks.append((row.number, there, self._evidence(item, said, other)))
-        else:
-            self._checks.append((row.number, there, ()))
+        proofs = self._evidence(item, said, other) if self._proofs or self._other else ()
+        self._checks.append((row.number, there, proofs))
+        return None
 
-    def _refuse_second(self, there: Answered, step: str = "") -> None:
-        """Raise `RowError`: of two rows about the same, the first counts."""
+    def _second(self, there: Answered, step: str = "") -> str:
+        """Say that of two rows about the same the first counts."""
         key = (there.item.item_id, f"{there.condition} {step}")
         if key not in self._repeated:
-            word, under = (
-                self._rules.item_word,
-                f" under {there.condition}" if there.condition != self._usual else "",
+            under = f" under {there.condition}" if there.condition != self._usual else ""
+            of = f"{step} of " if step else ""
+            self._repeated[key] = one_line(
+                f"{of}{self._rules.item_word} {there.item.item_id}{under} is given twice, first in row "
+                f"{there.rows.get(step, there.row)}; the first one counts"
             )
-            first = there.rows.get(step, there.row)
-            step = f"{step} of " if step else ""
-            self._repeated[key] = (
-                f"{step}{word} {there.item.item_id}{under} is given twice, first in row {first}; the first one counts"
-            )
-        raise RowError(self._repeated[key])
+        return self._repeated[key]
 
-    def _named(self, cells: Mapping[str, Any]) -> Named:
+    def _placed(self, cells: Mapping[str, Any]) -> Place | str:
+        """Return which item and condition a row is about, or why none."""
         given = {field: named.cell(cells, self._columns[field]) for field in self._naming}
         key = tuple(given.values())
         try:
             found = self._known.get(key)
         except TypeError:  # a list or an object
             found, key = None, ()
-        if found is None:
-            try:
-                found = self._names.find(given)
-            except RowError as error:
-                found = str(error)
-            if key and len(self._known) < _CACHED:
-                self._known[key] = found
-        if isinstance(found, str):
-            raise RowError(found)
+        if found is not None:
+            return found
+        try:
+            item, by, other = self._names.find(given)
+            condition = self._condition(given.get("condition"))
+            self._rules.check_asked(item, condition)
+            found = (item, condition, by, other)
+        except RowError as error:
+            found = one_line(str(error))
+        if key and len(self._known) < _CACHED:
+            self._known[key] = found
         return found
 
     def _condition(self, told: Any) -> str:
@@ -204,7 +211,7 @@ class Reader:
     # --- proofs -------------------------------------------------------------------------------------------------------
     def _evidence(self, item: Any, said: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, ...]:
         """Return what the checking fields of a row say: those of `CHECKS` there are, then the other names."""
-        found = [self._said(name, said[name], item) for name in CHECKS if name in self._columns]
+        found = [self._said(name, said[name], item) for name in self._proofs]
         for name in self._other:
             if name not in other:
                 found.append(checksums.NONE)
@@ -248,10 +255,13 @@ class Reader:
     def _records(self) -> Iterator[Record]:
         scale = self._options.scale
         request = "{}" if scale in (None, self._rules.scale) else json.dumps({"confidence_scale": str(scale)})
-        alone = len(self._rules.all_steps) == 1
+        now = datetime.now(UTC)
+        hashes: dict[str, str] = {}
         for one in self._answered.values():
+            if one.item.item_id not in hashes:
+                hashes[one.item.item_id] = one.item.item_hash
             for step, text in one.texts.items():
-                own = [] if alone else [step]
+                own = [] if self._single else [step]
                 identity = [
                     self._rules.name,
                     self._model,
@@ -263,7 +273,7 @@ class Reader:
                 ]
                 yield imported_record(
                     self._rules.name,
-                    (one.item.item_id, one.item.item_hash),
+                    (one.item.item_id, hashes[one.item.item_id]),
                     model=self._model,
                     run=self._run,
                     condition=one.condition,
@@ -271,11 +281,12 @@ class Reader:
                     text=text,
                     identity=[*identity, "import"],
                     request_json=request,
+                    at=now,
                 )
 
     def _check(self, mapped: frozenset[str]) -> list[checksums.Checked]:
         """Hold the checking columns to the items; one found by its name alone must be what it is called."""
-        names = [*(name for name in CHECKS if name in self._columns), *self._other]
+        names = [*self._proofs, *self._other]
         evidence = checksums.Evidence(
             [row for row, _, _ in self._checks],
             [self._names.place[one.item.item_id] for _, one, _ in self._checks],

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii
+from typing import NamedTuple
 
 from metacog_pipeline import columns
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.transcripts.schema import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A row that was not taken: its number in the file and why."""
 
     row: int
@@ -61,6 +62,14 @@ class ImportOptions:
             self.show(line)
 
 
+def identified(identity: Sequence[object]) -> str:
+    """Return the digest of texts and whole numbers, that of their canonical JSON."""
+    parts = [
+        encode_basestring_ascii(each) if isinstance(each, str) else canonical_json(each) for each in identity
+    ]
+    return sha256_hex(f"[{','.join(parts)}]")
+
+
 def imported_record(
     benchmark: str,
     item: tuple[str, str],
@@ -73,14 +82,16 @@ def imported_record(
     identity: Sequence[object],
     model_id: str = "",
     request_json: str = "{}",
+    at: datetime | None = None,
 ) -> Record:
     """Return one imported answer to ``step`` of ``item``, an item's id and hash.
 
-    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood.
+    ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood; ``at``
+    when it was imported, now unless given.
     """
     item_id, item_hash = item
     return Record(
-        answer_id=sha256_hex(canonical_json(list(identity))),
+        answer_id=identified(identity),
         benchmark=benchmark,
         model=model,
         run=run,
@@ -102,7 +113,7 @@ def imported_record(
         output_tokens=None,
         cost_usd=None,
         attempts=0,
-        started_at=datetime.now(UTC),
+        started_at=at or datetime.now(UTC),
         latency_s=0.0,
         http_status=None,
         error_kind=None,

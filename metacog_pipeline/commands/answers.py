@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,12 +145,12 @@ def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -
     assert isinstance(done, Imported)
     rejected.report(
         file,
-        [f" row {each.row}: not taken: {each.reason}" for each in done.rejected],
-        [f": {warning}" for warning in done.warnings],
-        listed=[
-            *((each.row, "not taken", each.reason) for each in done.rejected),
-            *(("", "not readable", warning) for warning in done.warnings),
-        ],
+        rejected.Lines(done.rejected, lambda each: f": row {each.row}: not taken: {each.reason}"),
+        rejected.Lines(done.warnings, lambda warning: f": {warning}"),
+        listed=chain(
+            ((each.row, "not taken", each.reason) for each in done.rejected),
+            (("", "not readable", warning) for warning in done.warnings),
+        ),
     )
     if not quiet:
         kept = f"{len(done.records)} answers kept for {model}, run {run}"

@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import click
 
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import replacing
 
 SHOWN = 3
 _HEADER = ("row", "what", "reason")
 
 
-def report(file: Path, *kinds: list[str], listed: Iterable[tuple[object, str, str]]) -> None:
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One line for each of many things, made when it is asked for."""
+
+    of: Collection[Any]
+    say: Callable[[Any], str]
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.say, self.of)
+
+
+def report(file: Path, *kinds: Lines | list[str], listed: Iterable[tuple[object, str, str]]) -> None:
     """Show the first lines of each kind and write ``listed``, (row, what, reason), beside the file.
 
     A list of an earlier attempt is overwritten. Where it cannot be written, every line is shown.
     """
     beside = file.with_name(f"{file.name}.rejected.csv")
-    every = list(chain.from_iterable(kinds))
-    shown = list(chain.from_iterable(lines[:SHOWN] for lines in kinds))
-    if every or beside.is_file():
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(_HEADER)
-        writer.writerows(listed)
+    total = sum(len(kind) for kind in kinds)
+    shown: Iterable[str] = [line for kind in kinds for line in islice(kind, SHOWN)]
+    more = total > sum(min(len(kind), SHOWN) for kind in kinds)
+    if total or beside.is_file():
         try:
-            write_text(beside, out.getvalue())
+            _write(beside, listed)
         except OSError as error:
-            shown = every
+            shown, more = chain.from_iterable(kinds), False
             click.echo(f"{beside}: cannot be written ({error.strerror}); every row is listed here", err=True)
     for line in shown:
         click.echo(f"{file.name}{line}", err=True)
-    if len(shown) < len(every):
+    if more:
         click.echo(f"{file.name}: the others are in {beside.name}", err=True)
+
+
+def _write(beside: Path, listed: Iterable[tuple[object, str, str]]) -> None:
+    with replacing(beside) as temporary, temporary.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(_HEADER)
+        writer.writerows(listed)

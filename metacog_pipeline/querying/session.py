@@ -52,6 +52,7 @@ from metacog_pipeline.transcripts.store import (
     read_manifest,
     write_manifest,
 )
+from metacog_pipeline.transcripts.whole import keep_whole
 
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -286,21 +287,16 @@ def _stop(pool: WorkerPool) -> None:
 
 
 def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
-    """Keep answers collected elsewhere; one that is kept already is not kept twice.
+    """Keep answers collected elsewhere, all of them or none.
 
     An item imported again with another answer gets the new one; the old stays, superseded.
 
     Raises
     ------
     StoreError
-        If the partition cannot be read or written, or is being asked by another process.
+        If the partition cannot be written, or is being asked by another process.
     """
-
-    async def keep(store: PartitionStore) -> None:
-        await asyncio.gather(*(store.keep(record) for record in records))
-
-    with PartitionStore.open(partition.folder) as store:
-        asyncio.run(keep(store))
+    keep_whole(partition.folder, records)
 
 
 def _replayed(

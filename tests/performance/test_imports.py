@@ -1,0 +1,107 @@
+"""What an import costs: a table of a million rows, most of them about items that have an answer already, and one of
+100,000 rows that are all kept. Run by ``make bench``."""
+
+from __future__ import annotations
+
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
+from metacog_pipeline.transcripts.whole import keep_whole
+from tests.metamedqa.conftest import make_items
+
+pytestmark = pytest.mark.bench
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.metamedqa]
+dataset = "sample"
+"""
+_RUN = "import sys; from metacog_pipeline.cli import main; main(sys.argv[1:])"
+
+
+def _write(path: Path, rows: int, name: str, items: int) -> None:
+    drawn = random.Random(1)
+    with path.open("w", encoding="utf-8") as out:
+        out.write("item_id,choice,confidence\n")
+        for n in range(rows):
+            item = name.format(n % items + 1)
+            out.write(f"{item},{'ABCDEF'[drawn.randrange(6)]},{drawn.randrange(1, 6)}\n")
+
+
+def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(
+    tmp_path: Path, figure: Callable[[str, str, str, bool], None]
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    file = tmp_path / "answers.csv"
+    _write(file, 1_000_000, "sample-{:04d}", 96)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            _RUN,
+            "import",
+            file,
+            "--study",
+            tmp_path / "study.toml",
+            "--model",
+            "theirs",
+            "--run",
+            "1",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    memory = after.ru_maxrss / 1024
+    assert done.returncode == 8 and "96 answers kept" in done.stdout, done.stderr
+    assert "999904 rows not taken" in done.stdout
+    with (tmp_path / "answers.csv.rejected.csv").open(encoding="utf-8") as listed:
+        assert sum(1 for _ in listed) == 999_905
+    figure(
+        "import of 1,000,000 rows of 96 items, start-up and list of rows included",
+        "< 10 s CPU, < 1 GB",
+        f"{seconds:.1f} s, {memory:.0f} MB",
+        seconds < 10 and memory < 1000,
+    )
+
+
+def test_100_000_rows_that_are_all_kept(
+    tmp_path: Path, figure: Callable[[str, str, str, bool], None]
+) -> None:
+    items = make_items(100_000)
+    file = tmp_path / "answers.csv"
+    _write(file, 99_999, "test-{:04d}", 99_999)
+    text = file.read_text(encoding="utf-8").splitlines()
+    text[500], text[50_000], text[99_999] = (
+        "test-0500,Q,3",
+        "nobody,A,1",
+        "test-9",
+    )  # three that cannot be read
+    file.write_text("\n".join(text), encoding="utf-8")
+    clock = time.process_time()
+    found = read_answers(file, items, model="theirs", run=1)
+    keep_whole(tmp_path / "kept", found.records)
+    seconds = time.process_time() - clock
+    assert len(found.rejected) == 3
+    assert len(found.records) == 99_996
+    figure(
+        "import of 100,000 rows that are all kept but three", "< 10 s CPU", f"{seconds:.1f} s", seconds < 10
+    )
