@@ -5,6 +5,7 @@ import pytest
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.mafc.fit import fit
+from metacog_pipeline.stats.mafc.intervals import m_ratio_interval
 from metacog_pipeline.stats.mafc.refit import refit
 
 CELLS = [
@@ -27,3 +28,52 @@ def test_a_refit_from_the_sample_is_the_fit_of_the_resample(right, wrong, m):
         known = np.isfinite(expected)
         assert (known == np.isfinite(made)).all()
         np.testing.assert_allclose(made[known], expected[known], rtol=tolerance, atol=tolerance)
+
+
+def test_criteria_are_found_where_newton_steps_go_to_and_fro():
+    right = [
+        498,
+        708,
+        764,
+        1081,
+        827,
+        1293,
+        1124,
+        770,
+        1226,
+        1357,
+        1415,
+        904,
+        1396,
+        1304,
+        1644,
+        1109,
+        1318,
+        1452,
+        1366,
+        1622,
+    ]
+    wrong = [
+        1089,
+        775,
+        647,
+        648,
+        449,
+        527,
+        424,
+        268,
+        352,
+        328,
+        253,
+        178,
+        245,
+        228,
+        214,
+        130,
+        141,
+        100,
+        79,
+        50,
+    ]
+    around = m_ratio_interval(right, wrong, 4)
+    assert around.low < around.value < around.high < around.low + 0.2

@@ -15,7 +15,7 @@ from metacog_pipeline.stats.mafc.table import LARGEST_D, table
 LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
 STEPS = 200
 FLAT = 1e-9  # gradient per answer at which a search ends
-STARTS = 60  # steps to criteria that reproduce the used shares; four are usual
+STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +73,22 @@ def criteria(problem: Problem, d: Floats) -> Floats:
     above = np.cumsum((right + wrong)[..., ::-1], axis=2)[..., ::-1][..., 1:] / total
     share = right.sum(axis=2, keepdims=True) / total
     above = np.where(problem.real, above, 0.5)
-    return shares_to_criteria(above, share, problem.m[..., None], d[:, None, None], precise=1e-3)
+    found = shares_to_criteria(above, share, problem.m[..., None], d[:, None, None], precise=1e-3)
+    odd = np.flatnonzero(~_ordered(problem, found))
+    if len(odd):  # ratings used so little that their criteria are closer than what was asked for
+        m, cells = problem.m[odd][..., None], d[odd][:, None, None]
+        found[odd] = shares_to_criteria(above[odd], share[odd], m, cells)
+    return found
 
 
 def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, *, precise: float = 1e-12) -> Floats:
     """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1.
 
-    Newton steps are kept inside a shrinking bracket.
+    Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: where
+    few false alarms and many hits meet, they may go to and fro between two places.
     """
     low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
-    zeta = special.ndtri(above)
+    zeta, last = special.ndtri(above), np.full(above.shape, np.inf)
     for _ in range(STARTS):
         lift, by_z, *_ = table().lift(m, zeta, d)
         value = right * special.ndtr(zeta + lift) + (1 - right) * special.ndtr(zeta) - above
@@ -90,8 +96,10 @@ def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, *, prec
         low, high = np.where(value < 0, zeta, low), np.where(value >= 0, zeta, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = zeta - value / slope
-        moved = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
-        if np.abs(moved - zeta).max(initial=0.0) < precise:
+        shorter = np.abs(newton - zeta) <= np.maximum(last / 2, precise)
+        moved = np.where(shorter & (newton >= low) & (newton <= high), newton, (low + high) / 2)
+        last = np.abs(moved - zeta)
+        if last.max(initial=0.0) < precise:
             return np.asarray(moved)
         zeta = moved
     return np.asarray(zeta)
