@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := metacog-demo
+# A worker of the tests per core: libraries that start a thread per core besides only wait for each other.
+ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types ui proofs bench numbers clean
 
 help:
-	@echo "make demo   install, run the demo study through Dagster, print the boards"
+	@echo "make demo   install, run the demo study through Dagster, print who does best"
 	@echo "make test   install with test tools, run every test"
 	@echo "make lint   style, imports, types"
 	@echo "make ui     open the Dagster UI on the demo study"
@@ -49,7 +51,7 @@ ui: $(VENV)/.runtime
 	@$(BIN)/metacog ui $(DEMO)/study.toml
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

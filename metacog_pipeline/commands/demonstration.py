@@ -5,18 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import click
 
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.commands.running import launch, nothing_to_do
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import shipped
-from metacog_pipeline.leaderboard.printing import notes, render_board
-from metacog_pipeline.leaderboard.read import board
-from metacog_pipeline.report.page import PAGE, build_report
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, fixed
+from metacog_pipeline.leaderboard.read import read_table
 from metacog_pipeline.study import load_study
+
+PAGE = "index.html"  # as `report.page` calls it, which loads what draws figures
+_HEADLINES = """
+select shown.benchmark, shown.condition, measures.label, shown.model, shown.estimate, shown.low, shown.high
+from leaderboard as shown
+join measures using (benchmark, measure)
+where shown.headline and shown.source <> 'published'
+order by shown.benchmark, shown.condition, measures.label, shown.rank nulls last, shown.model
+"""
 
 
 @click.command()
@@ -48,20 +59,39 @@ def demo(folder: Path, quiet: bool) -> None:
         sys.exit(code)
     if quiet:
         return
-    click.echo(render_board(board(study.home.path), "table"), nl=False)
-    click.echo(f"\n{notes(study.home.path)}", nl=False)
     page = study.home.path / "report" / PAGE
     if not page.exists():  # the run has written it, unless nothing was to be done
+        from metacog_pipeline.report.page import build_report
+
         page = build_report(study.home.path, study.study.name)
     metacog = _own_name()
     click.echo(
-        f"\nThis is the sample set with simulated respondents, not a result about any real model.\n"
-        f"Report:       {page}\n"
+        "This is the sample set with simulated respondents, not a result about any real model.\n\n"
+        "Best first, with 95 % intervals:\n"
+        + "".join(f"  {line}\n" for line in rankings(study.home.path))
+        + f"\nReport:       {page}\n"
         f"Study file:   {study_file}\n"
-        f"DuckDB file:  {study.home.leaderboard}\n"
-        f"Dagster UI:   {metacog} ui {study_file}\n"
-        f"Ask it:       {metacog} sql --study {study_file} \"from leaderboard where measure = 'unknown_recall'\""
+        f"DuckDB file:  {study.home.leaderboard}\n\n"
+        "Three things to try:\n"
+        f"  {metacog} board --study {study_file}\n"
+        f"  {metacog} ui {study_file}\n"
+        f"  {metacog} sql --study {study_file} \"from leaderboard where measure = 'unknown_recall'\""
     )
+
+
+def rankings(home: Path) -> Iterator[str]:
+    """Yield one sentence per benchmark of the board in ``home``: its respondents by the headline, best first."""
+    found = read_table(home, _HEADLINES).rows
+    for (benchmark, condition, label), rows in groupby(found, key=itemgetter(0, 1, 2)):
+        ranked = "; ".join(
+            f"{model} {_shown(value)} ({_shown(low)} to {_shown(high)})"
+            for *_, model, value, low, high in rows
+        )
+        yield one_line(f"{benchmark}, {condition}, {label}: {ranked}", 500)
+
+
+def _shown(value: object) -> str:
+    return fixed(value, 2) if isinstance(value, float) else NOT_AVAILABLE
 
 
 def _own_name() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.cli import main
+from metacog_pipeline.files import shipped
 from metacog_pipeline.study import load_study, unchanged
 from tests.cli.conftest import STUDY
 
@@ -162,13 +164,30 @@ def test_sources_are_fetched_from_a_folder_once(metacog, study: Path, medqa: Pat
     assert "already here" in metacog("fetch", "--study", study).out
 
 
-def test_the_demo_ends_with_a_board_and_costs_nothing_twice(metacog, tmp_path: Path) -> None:
-    folder = tmp_path / "demo"
-    first = metacog("demo", "--folder", folder)
-    assert first.code == 0
-    assert "knows-its-limits" in first.out
-    assert "not a result about any real model" in first.out
-    _, _, hint = first.out.rpartition("metacog sql ")
+LONGEST_SCREEN = 25
+
+
+def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(
+    metacog, done_once: Path, tmp_path: Path
+) -> None:
+    """On a folder in which somebody has made the study smaller; tests/test_packaging.py runs it as it is shipped."""
+    folder = shutil.copytree(done_once, tmp_path / "demo")
+    for _ in range(2):
+        shown = metacog("demo", "--folder", folder)
+        assert shown.code == 0
+        assert "everything is up to date" in shown.err
+        assert "not a result about any real model" in shown.out
+        assert re.search(r"metamedqa, baseline, .*: sim 0\.\d\d \(", shown.out)
+        assert len(shown.out.splitlines()) <= LONGEST_SCREEN
+    _, _, hint = shown.out.rpartition("metacog sql ")
     assert metacog("sql", *shlex.split(hint)).code == 0, "the query it ends with is one that works"
-    second = metacog("demo", "--folder", folder)
-    assert "everything is up to date" in second.err
+    report = re.search(r"Report: +(.+)", shown.out)
+    assert report is not None and Path(report[1]).is_file()
+
+
+def test_the_demo_copies_its_study_and_ends_as_its_run_does(metacog, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("metacog_pipeline.commands.demonstration.launch", lambda study, **how: 7)
+    assert metacog("demo", "--folder", tmp_path / "demo").code == 7
+    copied = tmp_path / "demo" / "study.toml"
+    assert copied.read_bytes() == shipped("data", "demo", "study.toml").read_bytes()
+    assert len(load_study(copied).models) == 4
