@@ -56,8 +56,8 @@ from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Paper, Publ
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
-from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study.sections import Settings, Stage, setting
 
@@ -300,8 +300,8 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
 
     # scoring
     def stream(self, *names: object) -> int:
-        """Return the seed of the random numbers that belong to ``names``."""
-        return int(sha256_hex(canonical_json([self.name, self.context.seed, *names]))[:12], 16)
+        """Return the seed that belongs to ``names``, after the benchmark and the study's seed."""
+        return resampling.stream(self.name, self.context.seed, *names)
 
     def scored_by(self) -> Any:
         """Return what decides the numbers besides responses, judgements, settings and seed: digests of files."""

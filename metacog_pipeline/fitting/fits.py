@@ -139,7 +139,7 @@ def _rows(
 
 
 def _of_answers(found: Answers, options: Options) -> dict[str, Estimate]:
-    made = answers.estimates(found, options.n_boot, options.seed)
+    made = answers.estimates(found, options.n_boot, resampling.stream("fit", options.seed))
     if options.bayes:
         n = len(found.correct)
         made |= {f"bayes_{name}": unavailable(n, BAYES_METHOD, NOT_BINARY) for name in ("meta_d", "m_ratio")}
@@ -242,7 +242,7 @@ def _estimate(
 def _resampled(cells: CountTable, pad: float, s: float | Floats, options: Options) -> dict[str, Floats]:
     """Return each measure of resampled trials or items, ``(n_boot, cells)``, NaN where a resample has none."""
     raw = cells.table
-    rng = resampling.generator(options.seed)
+    rng = resampling.generator(resampling.stream("fit", options.seed))
     flat, width = np.rint(np.hstack([raw.n_s1, raw.n_s2])), raw.n_s1.shape[1]
     found: dict[str, list[Floats]] = {}
     for size in resampling.blocks(options.n_boot or _CLUSTER_DRAWS, raw.cells, _BATCH):

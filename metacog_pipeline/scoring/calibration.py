@@ -25,7 +25,7 @@ from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "4"
+VERSION = "5"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
@@ -74,7 +74,7 @@ def with_curves(
 def _trials(stated: pl.DataFrame, seed: int, n_boot: int) -> Trials:
     """Return the answers counted and drawn; models and conditions that answered as many items share draws and folds."""
     cells = cells_of(stated)
-    stream = resampling.stream(seed, "confidence_measures")
+    stream = resampling.stream("calibration", seed, "confidence_measures")
     return trials(cells // 2 / 100, cells % 2, _clusters(stated), stream=stream, n_draws=n_boot)
 
 
@@ -116,7 +116,7 @@ def _marked(found: Estimate, drawn: Trials) -> Estimate:
 def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:
     """Return every measure of one model's answers as items over the cells of `cells`."""
     totals = patterns.totals.astype(np.float64)
-    drawn = resampling.patterns(patterns, n_boot, seed)
+    drawn = resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
     found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
     return {**found, "auroc2": auroc_from_patterns(patterns)}
 
@@ -147,7 +147,7 @@ def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:
         cells % 2,
         chosen["n_alternatives"].to_numpy().astype(np.int64),
         clusters,
-        seed if several else None,
+        resampling.stream("calibration", seed, "items") if several else None,
         int(group.max(initial=0)) + 1,
     )
     (found,) = efficiency.estimates([made])

@@ -20,7 +20,7 @@ from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "5"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "6"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")

@@ -14,12 +14,12 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.stats import exact
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.convergence import disattenuated, rank_correlation, reliability
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.multiple import holm
 
-VERSION = "2"
+VERSION = "3"
 N_BOOT = 2000
 LEVEL = 0.05
 
@@ -74,6 +74,7 @@ def _decide(rows: list[dict[str, Any]]) -> None:
 def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, Any]:
     first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
     noise, noise_b = both["sem"].to_numpy(), both["sem_b"].to_numpy()
+    seed = resampling.stream("correlations", seed)
     found = rank_correlation(first, second, n_boot, seed)
     corrected = disattenuated(first, second, noise, noise_b, n_boot, seed)
     named = both.row(0, named=True)

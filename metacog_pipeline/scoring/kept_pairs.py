@@ -28,7 +28,7 @@ from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.study.frames import mark_of, write_frame
 
 Pair = tuple[str, str]
-VERSION = "2"
+VERSION = "3"
 _KEY, _PLACE = "made_from", "place"
 #: Rows in the order in which a pair gave them; a pair without any has one row without a family.
 _SCHEMA = pl.Schema({**COMPARISON, _KEY: pl.String(), _PLACE: pl.Int64()})

@@ -80,7 +80,7 @@ def _compared(
     cells = cells_of(placed) + CELLS * (part["model"] == b).to_numpy()
     patterns = resampling.patterns_of(part["cluster"].to_numpy(), cells, 2 * CELLS)
     totals = patterns.totals.astype(np.float64)[None]
-    drawn = resampling.patterns(patterns, n_boot, seed)
+    drawn = resampling.patterns(patterns, n_boot, resampling.stream("compare", seed))
     counted = {
         "n_items": patterns.n_items,
         "n_a": int(totals[0, :CELLS].sum()),

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, whole
 from metacog_pipeline.stats.counts import Counts
 
@@ -71,7 +72,7 @@ def simulate(
     """
     observers = _observers(d, m_ratio, c, criteria_s1, criteria_s2, cells)
     trials, share = _trials(n, p_s2, len(observers))
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    rng = resampling.generator(seed)
     if sampling == "binomial":
         n2 = rng.binomial(trials, share)
     elif sampling == "balanced":
@@ -133,7 +134,7 @@ def simulate_trials(
     observer = _observers(d, m_ratio, c, criteria_s1, criteria_s2, 1)[0]
     trials, share = _trials(n, p_s2, 1)
     number = int(trials[0])
-    rng = np.random.Generator(np.random.PCG64(whole("seed", seed)))
+    rng = resampling.generator(seed)
     if sampling == "balanced":
         stimulus = rng.permutation((np.arange(number) < np.rint(number * share[0])).astype(np.int64))
     elif sampling == "binomial":

@@ -37,7 +37,7 @@ class PairedDifference:
         Wald's, two-sided, from t = difference / sem with items - 1 df: no floor, so it stands up to a correction over
         many pairs. 1.0 where nothing differs; None where there is no standard error.
     p_bootstrap
-        Twice the smaller share of resamples on either side of 0, (count + 1) / (B + 1): never below 2 / (B + 1).
+        Of the resamples (`resampling.p_value`): never below 2 / (B + 1).
     """
 
     difference: Estimate

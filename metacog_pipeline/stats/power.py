@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
@@ -308,7 +309,7 @@ def equal_use_criteria(observer: Observer, ratings: int, p_s2: float = 0.5) -> t
 
 def _draw(design: Design, observer: Observer, trials: int, cells: int, stream: tuple[int, ...]) -> Counts:
     low, high = equal_use_criteria(observer, design.ratings, design.p_s2)
-    seed = int(np.random.SeedSequence(stream).generate_state(1, np.uint64)[0])
+    seed = resampling.stream("power", *stream)
     return simulate(
         observer.d, observer.m_ratio, observer.c, low, high, trials, seed, design.p_s2, cells=cells
     )

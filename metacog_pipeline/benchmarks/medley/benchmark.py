@@ -88,7 +88,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "https://arxiv.org/abs/2604.16009",
     )
     Settings, Item, Response = Settings, Instance, responses.Response
-    versions = dict.fromkeys(Stage, "1")
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
     answer_modes = asking.MODES
     unanswered = UNANSWERED
     unreadable = (UNPARSED, "refused")

@@ -114,7 +114,7 @@ def paired(
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         if pairs:
             values, _ = _matrix(own)
-            resamples = _Resamples(values, benchmark.context.seed)
+            resamples = _Resamples(values, benchmark.stream("items"))
             for i, j in pairs:
                 row = replace(base, family="models_paired", measure="mms", a=own[i].model, b=own[j].model)
                 yield _paired(row, resamples, i, j)
@@ -171,7 +171,7 @@ def ranks(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the rank of every model with the central 95 % of its ranks over resamples."""
     for base, own in _scored(groups):
         values, _ = _matrix(own)
-        drawn = resampled_locations(values, n_boot=N_BOOT, seed=benchmark.context.seed)
+        drawn = resampled_locations(values, n_boot=N_BOOT, seed=benchmark.stream("items"))
         found = rank_distribution(location(values), drawn)
         for place, group in enumerate(own):
             yield replace(

@@ -84,7 +84,7 @@ Bound = Benchmark[Any, Any, Any]
 # --- what is computed -------------------------------------------------------------------------------------------------
 def locations(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return coverage, MMS by every way to average, and its headline per domain."""
-    seed = benchmark.context.seed
+    seed = benchmark.stream("items")
     return [
         {"coverage": _coverage(group), **_each(group, _LOCATIONS, lambda own: _locations(own, seed))}
         for group in groups
@@ -98,12 +98,12 @@ def _coverage(group: Group) -> Estimate:
 
 def means(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return what is a mean over instances, and what is made from such means."""
-    return [_each(group, _MEAN_NAMES, lambda own: _means(own, benchmark.context.seed)) for group in groups]
+    return [_each(group, _MEAN_NAMES, lambda own: _means(own, benchmark.stream("items"))) for group in groups]
 
 
 def first_step(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
     """Return what step A says by itself, which is asked once for all conditions."""
-    seed = benchmark.context.seed
+    seed = benchmark.stream("items")
     return [_first(averages(group), seed) if group.condition == NORMAL else {} for group in groups]
 
 
@@ -186,7 +186,7 @@ def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found
     columns = np.column_stack(
         [both["mms"] - both["normal"], both["normal"], both["changed_from_normal"].to_numpy()]
     )
-    means = resampled_means(columns, N_BOOT, benchmark.context.seed)
+    means = resampled_means(columns, N_BOOT, benchmark.stream("items"))
     methods = (
         _DELTA,
         "mean MMS under normal of these instances",

@@ -56,7 +56,11 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         "https://openreview.net/forum?id=ayRu5RL4Hb",
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "2"}
+    versions: ClassVar[Mapping[Stage, str]] = {
+        **dict.fromkeys(Stage, "1"),
+        Stage.PARSING: "2",
+        Stage.SCORING: "2",
+    }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
     monitored_under = ("1b free",)

@@ -169,7 +169,9 @@ def null_errors(percent: Floats, seed: int, bins: int = BINS, edges: Edges = "fl
     Runs share one uniform number per item: whoever knows an item knows it in every run, so runs do not average chance
     away. Without any percentage all draws are NaN.
     """
-    luck = resampling.generator([seed, 0xECE]).random((NULL_DRAWS, len(percent)))
+    luck = resampling.generator(resampling.stream("metacogbench", seed, "calibrated")).random(
+        (NULL_DRAWS, len(percent))
+    )
     by_run = []
     for column in percent.T:
         here = ~np.isnan(column)

@@ -73,7 +73,7 @@ class TierGroup:
 
 def item_weights(tier: str, n: int, seed: int) -> Floats:
     """Return how often each of ``n`` items of a tier is drawn in each resample, ``(N_BOOT, n)``."""
-    return resampling.weights(n, N_BOOT, [seed, TIERS.index(tier)])
+    return resampling.weights(n, N_BOOT, resampling.stream("metacogbench", seed, "items", tier))
 
 
 def tier_groups(group: Group) -> dict[str, TierGroup]:

@@ -28,7 +28,6 @@ from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.stats import resampling
 
 
 class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
@@ -43,7 +42,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         url="https://doi.org/10.1038/s41467-024-55628-6",
     )
     Settings, Item, Response = settings_of.Settings, Question, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "3"}
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "4"}
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())
@@ -136,7 +135,3 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
             n_alternatives=pl.when(chosen).then(N_ALTERNATIVES).cast(pl.Int32),
             response=pl.col("answer"),
         )
-
-    def stream(self, *names: object) -> int:
-        """Return the seed of the random numbers that belong to ``names``."""
-        return resampling.stream(self.context.seed, [self.name, *names])

@@ -294,7 +294,7 @@ def rows_of_pairs(
 
     The resamples are those of the item set, shared by all pairs.
     """
-    stream = resampling.stream(seed, "shared items", compared.base.dataset, measure)
+    stream = resampling.stream("metamedqa", seed, "shared items", compared.base.dataset, measure)
     tables = np.stack([hits, asked], axis=2)
     for start in range(0, len(pairs) if len(hits) else 0, _HELD):
         drawn = list(shared_draws(tables, pairs[start : start + _HELD], N_BOOT, stream, answered=asked > 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from metacog_pipeline.benchmark.contract import (
     Paper,
     Respondent,
     Source,
+    Stage,
     Step,
 )
 from metacog_pipeline.benchmark.wording import words_of
@@ -73,6 +75,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         "https://arxiv.org/abs/2602.02605",
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
     monitored_under = (DUAL,)

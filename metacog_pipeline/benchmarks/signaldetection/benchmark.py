@@ -22,7 +22,6 @@ from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.stats import resampling
 
 
 class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
@@ -46,7 +45,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     board = board.BOARD
     importer = IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "3"}
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
     def construction(self) -> tuple[Step, ...]:
@@ -105,10 +104,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
             confidence=0.5 + (pl.col("confidence") - 1) / (2 * steps),
             n_alternatives=pl.lit(2, pl.Int32),
         )
-
-    def stream(self, *names: object) -> int:
-        """Return the seed of the random numbers that belong to ``names``: the study's seed comes first."""
-        return resampling.stream(self.context.seed, *names)
 
     def scored_by(self) -> Any:
         """Return K, which the counts are made over."""

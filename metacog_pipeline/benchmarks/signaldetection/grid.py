@@ -203,7 +203,7 @@ def counts_of(group: Group) -> Counts:
             counted[name].to_numpy().astype(np.int64) for name in ("item", "place", "number")
         )
         names = placed["item_id"].unique().sort()
-        seed = group.benchmark.stream(group.benchmark.name, *group.key)
+        seed = group.benchmark.stream(*group.key)
         found = _COUNTED[group] = Counts(grid, names, item - 1, place, number, seed)
     return found
 

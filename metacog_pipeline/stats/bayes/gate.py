@@ -6,13 +6,13 @@ they stand, tuned anew, for twice as many draws, a bounded number of times; if t
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws
 from metacog_pipeline.stats.bayes.sampler import Density, draw, warm_up
@@ -107,9 +107,6 @@ def random_stream(
 ) -> np.random.SeedSequence:
     """Return the stream of one model: another one for another seed, label, kind of model or data.
 
-    ``kind`` holds plain values, told apart by how they are written.
+    ``kind`` holds JSON values.
     """
-    told = hashlib.sha256(label.encode("utf-8", "surrogatepass"))
-    told.update(repr(kind).encode())
-    told.update(np.ascontiguousarray(ratings_given, dtype="<f8").tobytes())
-    return np.random.SeedSequence([seed, *np.frombuffer(told.digest(), dtype="<u4").tolist()])
+    return resampling.sequence("bayes", seed, label, list(kind), np.asarray(ratings_given).tolist())

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats._arrays import floats as checked_floats
 
@@ -125,7 +126,7 @@ def warm_up(
         raise ValueError("the density or its gradient is not finite at a start: move the starts")
     chains = Chains(
         density, position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
-        max_steps=max_steps, rng=np.random.default_rng(seed), gradients=1,
+        max_steps=max_steps, rng=resampling.generator(seed), gradients=1,
     )  # fmt: skip
     with np.errstate(all="ignore"):
         _tune(chains, iterations, target)

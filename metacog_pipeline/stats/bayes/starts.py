@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.sampler import Density
 
@@ -53,7 +54,7 @@ def overdispersed(
     A start more than 5 dim + 20 below the mode in log density (a wall the normal approximation does not know)
     is moved towards the centre until it is not.
     """
-    offsets = SPREAD * np.random.default_rng(seed).standard_normal((chains, len(centre))) @ factor.T
+    offsets = SPREAD * resampling.generator(seed).standard_normal((chains, len(centre))) @ factor.T
     with np.errstate(all="ignore"):
         lowest = float(density(centre[None])[0][0]) - 5 * len(centre) - 20
         for _ in range(60):

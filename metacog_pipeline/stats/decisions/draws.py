@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, mean_ranks
 from metacog_pipeline.stats.decisions.verdicts import Verdict, hdi, rope, symmetric_interval
 from metacog_pipeline.stats.estimate import OK
@@ -108,7 +109,7 @@ def compare(
     """
     one, two = _flat("first_draws", first_draws), _flat("second_draws", second_draws)
     _refuse_one_stream(one, two)
-    rng = np.random.default_rng(seed)
+    rng = resampling.generator(seed)
     n = min(len(one), len(two))
     one = one if len(one) == n else rng.permutation(one)[:n]
     return _decide(one, rng.permutation(two)[:n], rope, scale, level)

@@ -7,7 +7,7 @@ the package draws clusters.
 
 =============================================  ==================================================================
 `Patterns`, `patterns_of`, `merge_patterns`    clusters as their distinct count vectors
-`stream`                                       the seed that belongs to names
+`stream`, `sequence`                           the seed that belongs to names; one with streams below it
 `patterns`                                     draw clusters by pattern: totals of cells
 `weights`                                      draw how often each cluster occurs
 `indices`, `occurrences`                       draw clusters by number; the same as weights
@@ -43,6 +43,7 @@ from metacog_pipeline.stats.resampling.kernels import (
     indices,
     occurrences,
     patterns,
+    sequence,
     stream,
     table,
     weights,
@@ -52,6 +53,6 @@ from metacog_pipeline.stats.resampling.pairs import Statistic, joint, joint_by_i
 __all__ = [
     "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
     "indices", "interval", "intervals", "joint", "joint_by_index", "mean", "merge_patterns", "occurrences", "p_value",
-    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "share", "stream",
+    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence", "share", "stream",
     "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

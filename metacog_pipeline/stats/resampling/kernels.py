@@ -19,7 +19,7 @@ from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
 from metacog_pipeline.stats.resampling.counting import Patterns
 
 #: A seed, several, or a generator that goes on where it stands.
-Stream = int | Sequence[int] | np.random.Generator
+Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 
 # Patterns × draws held at once; bounds memory (64 MB).
 _CHUNK = 8_000_000
@@ -30,7 +30,9 @@ _KEPT = 2_000_000
 def stream(*names: object) -> int:
     """Return the seed that belongs to ``names`` (JSON values): other names, another stream.
 
-    The first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
+    The names are, in this order: who draws (a benchmark, ``"calibration"``, ``"compare"``, …), the seed of the study, and
+    what is drawn, down to the cell where cells shall not share it. Nothing else in the package makes a seed. It is the
+    first 12 hexadecimal digits (48 bits) of the SHA-256 of the names as canonical JSON.
 
     Examples
     --------
@@ -45,7 +47,13 @@ def generator(stream: Stream) -> np.random.Generator:
     """Return the PCG64 generator of a stream; a generator is returned as it is."""
     if isinstance(stream, np.random.Generator):
         return stream
-    return np.random.Generator(np.random.PCG64(_seeds(stream)))
+    seeds = stream if isinstance(stream, np.random.SeedSequence) else _seeds(stream)
+    return np.random.Generator(np.random.PCG64(seeds))
+
+
+def sequence(*names: object) -> np.random.SeedSequence:
+    """Return the `stream` of ``names`` as one that streams of its own can be spawned from: chains, rounds."""
+    return np.random.SeedSequence(stream(*names))
 
 
 def blocks(n_draws: int, width: int, most: int = _CHUNK) -> Iterator[int]:
@@ -119,8 +127,8 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
            [2., 0., 1., 1.]])
     """
     n, n_draws = whole("n", n), whole("n_draws", n_draws, 1)
-    if isinstance(stream, np.random.Generator):
-        return _weights(n, n_draws, stream)
+    if isinstance(stream, np.random.Generator | np.random.SeedSequence):
+        return _weights(n, n_draws, generator(stream))
     seeds = _seeds(stream)
     return (_kept_weights if n * n_draws <= _KEPT else _new_weights)(n, n_draws, seeds)
 
@@ -135,8 +143,8 @@ def indices(n: int, n_draws: int, stream: Stream) -> Ints:
            [0, 0, 3, 3]])
     """
     n, n_draws = whole("n", n, 1), whole("n_draws", n_draws, 1)
-    if isinstance(stream, np.random.Generator):
-        return stream.integers(0, n, size=(n_draws, n))
+    if isinstance(stream, np.random.Generator | np.random.SeedSequence):
+        return generator(stream).integers(0, n, size=(n_draws, n))
     seeds = _seeds(stream)
     return (_kept_indices if n * n_draws <= _KEPT else _new_indices)(n, n_draws, seeds)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
-from metacog_pipeline.stats.resampling.kernels import blocks, indices, occurrences
+from metacog_pipeline.stats.resampling.kernels import blocks, generator, indices, occurrences
 
 T = TypeVar("T")
 Statistic = Callable[[Floats], Floats]
@@ -189,7 +189,7 @@ class _ItemSet:
 @functools.lru_cache(maxsize=2)
 def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
     """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to."""
-    rng = np.random.Generator(np.random.PCG64(seeds if len(seeds) > 1 else seeds[0]))
+    rng = generator(seeds if len(seeds) > 1 else seeds[0])
     kind = np.uint8 if n < 256 else np.uint16
     drawn = np.empty((n_draws, n), dtype=kind)
     start = 0

@@ -66,7 +66,7 @@ def agreements(benchmark: Any, scored: Scored) -> pl.DataFrame:
         return pl.DataFrame(schema=AGREEMENT_SCHEMA)
     # The order of answers is part of the resamples.
     ordered = scored.judgements.sort("model", "run", maintain_order=True)
-    return agreement(ordered, seed=benchmark.context.seed)
+    return agreement(ordered, seed=benchmark.stream("items"))
 
 
 def _cases(benchmark: Any, responses: pl.DataFrame) -> list[cases.Case]:

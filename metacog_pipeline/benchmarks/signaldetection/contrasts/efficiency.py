@@ -103,7 +103,7 @@ def _pair(family: str, a: Fitted, b: Fitted, seed: int) -> Iterator[Comparison]:
             yield replace(row, status=a.why or b.why or "")
             continue
         order = resampling.stream(
-            seed, family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure
+            "signaldetection", seed, family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure
         )
         yield _with(
             row, decisions.compare(a.kept.draws[name], b.kept.draws[name], rope, scale=scale, seed=order)

@@ -87,7 +87,7 @@ def differences(
     """
     for models in _on_shared_items(groups, wanted):
         first = models.groups[0]
-        stream = benchmark.stream("paired", benchmark.name, first.dataset, first.task, first.condition)
+        stream = benchmark.stream("paired", first.dataset, first.task, first.condition)
         names = ("d", "c", "meta_d", "m_ratio", "auroc2") if first.condition == CONFIDENCE else ("d", "c")
         for pair in shared_draws(models.tables, models.pairs, resampling.N_TESTED, stream):
             for name in names:

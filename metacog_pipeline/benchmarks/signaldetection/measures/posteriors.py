@@ -26,7 +26,7 @@ from metacog_pipeline.stats.estimate import Estimate
 
 Floats = NDArray[np.float64]
 
-MODEL_VERSION = "2"  # raised when the same counts and seed would give other draws
+MODEL_VERSION = "3"  # raised when the same counts and seed would give other draws
 DRAWS = 4000
 MOST_PER_CHAIN = 500
 KEPT = ("d1", "c1", "meta_d", "m_ratio")

@@ -1,0 +1,67 @@
+"""One way for each thing: nobody adds a second source of random numbers, a second name of streams, a second limit."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import metacog_pipeline
+
+ROOT = Path(metacog_pipeline.__file__).parent
+#: What computes numbers. Building items, simulated respondents and training draw for themselves.
+COMPUTES = ("stats", "scoring", "fitting", "benchmark", "benchmarks")
+ELSEWHERE = ("construction", "training", "simulated", "audit", "untidy", "sources")
+
+
+def sources():
+    for folder in COMPUTES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if folder != "benchmarks" or not any(word in name for word in ELSEWHERE):
+                yield name, path.read_text(encoding="utf-8")
+
+
+def found(pattern, *allowed):
+    """Return the files, other than ``allowed``, that hold the pattern outside of examples."""
+    lines = ((name, line) for name, text in sources() for line in text.splitlines() if ">>>" not in line)
+    return sorted({name for name, line in lines if re.search(pattern, line) and name not in allowed})
+
+
+@pytest.mark.parametrize(
+    "made", [r"default_rng\(", r"PCG64\(", r"SeedSequence\(", r"RandomState\(", r"np\.random\.seed"]
+)
+def test_no_generator_of_random_numbers_is_made_outside_the_kernel(made):
+    assert found(made, "stats/resampling/kernels.py") == []
+
+
+def test_a_stream_is_named_by_one_function():
+    assert (
+        found(
+            r"def (stream|random_stream|sequence)\(",
+            "stats/resampling/kernels.py",
+            "benchmark/contract.py",
+            "stats/bayes/gate.py",
+        )
+        == []
+    )
+    assert found(r"sha256.*\[:12\]", "stats/resampling/kernels.py") == []
+
+
+def test_a_benchmark_names_its_streams_by_itself_and_the_seed_of_the_study():
+    first = r"resampling\.(stream|sequence)\((?!self\.name|\"[a-z]+\"|\*|$)"
+    assert found(first, "stats/resampling/kernels.py") == []
+
+
+def test_one_constant_says_how_many_resamples_need_a_value():
+    assert found(r"^[A-Z_]*USABLE[A-Z_]* =", "stats/resampling/intervals.py") == []
+
+
+def test_one_module_says_how_few_errors_are_too_few():
+    assert found(r"^LEAST_ERRORS =|^FEW_ERRORS.*=", "stats/identifiability.py") == []
+
+
+def test_p_of_resamples_is_made_by_one_function():
+    assert (
+        found(r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/intervals.py", "stats/exact.py")
+        == []
+    )
