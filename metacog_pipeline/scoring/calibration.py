@@ -151,4 +151,9 @@ def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:
         int(group.max(initial=0)) + 1,
     )
     (found,) = efficiency.estimates([made])
-    return found
+    if not 0 < chosen.height < stated.height:
+        return found
+    left_out = (
+        f"left out: {stated.height - chosen.height} answers not chosen among 2 to {LARGEST_M} alternatives"
+    )
+    return {name: replace(each, method=f"{each.method}; {left_out}") for name, each in found.items()}

@@ -116,6 +116,30 @@ def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     assert chosen["n"] == 400
 
 
+@pytest.mark.parametrize("m", [None, 1, 0, -3, 11, 1000])
+def test_answers_without_usable_alternatives_are_named_and_nothing_else_is_lost(m):
+    pairs = [(80, 1), (60, 1), (40, 0), (20, 0), (90, 1), (30, 1), (70, 0)] * 12
+    frame = answers(pairs)
+    some = frame.with_columns(
+        n_alternatives=pl.when(pl.int_range(pl.len()) < 6)
+        .then(pl.lit(m, pl.Int32))
+        .otherwise("n_alternatives")
+    )
+    whole, part, none = (
+        calibrated(each, seed=1)
+        for each in (frame, some, frame.with_columns(n_alternatives=pl.lit(m, pl.Int32)))
+    )
+    ours = pl.col("measure").str.contains("mafc|auroc2_ideal")
+    for other in (part, none):
+        assert other.filter(~ours).equals(whole.filter(~ours))  # the other measures keep every answer
+    told = part.filter(ours)
+    assert told["method"].str.ends_with("; left out: 6 answers not chosen among 2 to 10 alternatives").all()
+    assert told["n"].unique().to_list() == [len(pairs) - 6] and told["estimate"].null_count() == 0
+    assert none.filter(ours)["status"].unique().to_list() == ["no answers chosen among 2 to 10 alternatives"]
+    assert none.filter(ours)["estimate"].null_count() == none.filter(ours).height
+    assert not whole["method"].str.contains("left out").any()
+
+
 def test_runs_that_repeat_themselves_do_not_narrow_the_interval_of_efficiency():
     rng = np.random.default_rng(4)
     pairs = [(int(20 * level), int(rng.random() < 0.4 + 0.1 * level)) for level in rng.integers(1, 6, 500)]
