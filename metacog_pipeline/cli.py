@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
     "doctor": ("doctor", "doctor", "Check that a run can start: keys, models, prices, data, disk."),
     "explain": ("explaining", "explain", "Explain one number of a board, and recount it."),
+    "explore": ("exploring", "explore", "Show every item and every answer in a browser."),
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     "import": ("answers", "import_command", "Keep answers somebody already paid for."),

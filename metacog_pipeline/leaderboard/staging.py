@@ -202,7 +202,8 @@ _ITEMS_OWN = {
 _ITEMS = (
     "* replace (coalesce(dataset, item_set) as dataset, "
     "coalesce(question, text, stem, vignette, questions['en'], map_values(questions)[1]) as question, "
-    "coalesce(key, target, answer, stimulus, known_answer, answers['en'][1], map_values(answers)[1][1]) as key, "
+    "coalesce(key, target, answer, stimulus, nullif(known_answer, 'null'), answers['en'][1], "
+    "map_values(answers)[1][1]) as key, "
     "coalesce(kind, tier, domain) as kind)"
 )
 

@@ -9,16 +9,20 @@ from markupsafe import Markup
 
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import queries
-from metacog_pipeline.report.pieces import WORLDS, Part, ends, paragraph, table
+from metacog_pipeline.report.explorer.pages import address
+from metacog_pipeline.report.pieces import WORLDS, Part, ends, leading, paragraph, table
 from metacog_pipeline.report.queries import Headline
 
 _MOST_NAMED = 8  # models in the sentence that opens the page
 _FULL = 0.995  # coverage that is shown as 100 %
 
 
-def parts(home: Path) -> Iterator[Part]:
-    """Yield the first part of the page: one line per model, and what to mind about them."""
-    if made := Markup().join([*_who_knows(home), *_headlines(home), *_drift(home)]):
+def parts(home: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
+    """Yield the first part of the page: one line per model, and what to mind about them.
+
+    Numbers of the models ``explored`` lead to their answers.
+    """
+    if made := Markup().join([*_who_knows(home), *_headlines(home, explored), *_drift(home)]):
         yield Part("glance", "At a glance", made)
 
 
@@ -48,7 +52,7 @@ def _who_knows(home: Path) -> Iterator[Markup]:
         )
 
 
-def _headlines(home: Path) -> Iterator[Markup]:
+def _headlines(home: Path, explored: frozenset[str]) -> Iterator[Markup]:
     found = queries.headlines(home)
     paid = dict(queries.rows(home, queries.PAID))
     about = queries.about(home)
@@ -59,7 +63,16 @@ def _headlines(home: Path) -> Iterator[Markup]:
             continue
         columns = ("model", *(about[name].headline for name in asked), "paid")
         body = [
-            (model, *(_headline(own.get((model, name))) for name in asked), _dollars(paid.get(model)))
+            (
+                model,
+                *(
+                    leading(
+                        _headline(own.get((model, name))), address(name, model) if model in explored else None
+                    )
+                    for name in asked
+                ),
+                _dollars(paid.get(model)),
+            )
             for source, model in queries.models(home)
             if source == world
         ]

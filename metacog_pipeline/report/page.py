@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -17,9 +17,11 @@ from metacog_pipeline import registry
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
-from metacog_pipeline.leaderboard.printing import legend, notes, sections
+from metacog_pipeline.leaderboard.printing import Section, legend, notes, sections
 from metacog_pipeline.leaderboard.read import board
 from metacog_pipeline.report import confidence, cost, overview, pieces, printed, queries
+from metacog_pipeline.report.explorer.pages import address as explorer_address
+from metacog_pipeline.report.explorer.pages import write_explorer
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import write_model_pages
 from metacog_pipeline.report.pieces import Part
@@ -40,43 +42,61 @@ def build_report(home: Path, name: str | None = None) -> Path:
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
     asked = queries.asked(home)
+    title = name or home.resolve().name
+    target = home / "report" / PAGE
+    try:
+        explorer = write_explorer(home, target.parent, title)
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    explored = frozenset(model for _, model in queries.models(home)) if explorer else frozenset()
     parts = [
-        *overview.parts(home),
-        *_boards(home),
+        *overview.parts(home, explored),
+        *_boards(home, explored),
         *confidence.parts(home),
         *cost.parts(home),
         *printed.parts(home),
         *(part for benchmark in asked for part in _benchmark(home, benchmark)),
         *_notes(home),
     ]
-    target = home / "report" / PAGE
-    title = name or home.resolve().name
     try:
         made = pieces.page(
             "index.html.jinja",
             name=title,
             methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
             models=write_model_pages(home, target.parent),
+            explorer=explorer,
             parts=list(with_files(parts, target.parent)),
         )
         write_text(target, made)
     except OSError as error:
-        raise StoreError(
-            f"{target}: cannot be written ({error.strerror}); free space and try again"
-        ) from None
+        raise _unwritable(target, error) from None
     return target
 
 
-def _boards(home: Path) -> Iterator[Part]:
+def _unwritable(target: Path, error: OSError) -> StoreError:
+    return StoreError(f"{target}: cannot be written ({error.strerror}); free space and try again")
+
+
+def _boards(home: Path, explored: frozenset[str]) -> Iterator[Part]:
     for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
         body = Markup()
         for section in shown_here:
-            made = pieces.table_of(section.table, section.title)
+            rows = [_leading(row, section, explored) for row in section.table.rows]
+            made = pieces.table(section.table.columns, rows, section.title)
             summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
             body += pieces.folded(section.title, made) if summed_up else made
         said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")
         yield Part(f"board-{benchmark}", f"Board: {benchmark}", body + said)
+
+
+def _leading(row: Sequence[object], section: Section, explored: frozenset[str]) -> list[object]:
+    """Return a row whose numbers lead to the answers they were made of, where the explorer has them."""
+    model = str(row[0])
+    if model not in explored:
+        return list(row)
+    address = explorer_address(section.benchmark, model, section.condition)
+    return [row[0], *(pieces.leading(value, address) for value in row[1:])]
 
 
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:

@@ -44,6 +44,12 @@ def words(value: object) -> object:
     return printable(str(value).encode("utf-8", "replace").decode("utf-8"))
 
 
+class Linked(Stacked):
+    """A number as `Stacked` is, whose first line leads to ``address``, one of this package's own."""
+
+    address: str = ""
+
+
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
     autoescape=True,
@@ -77,6 +83,15 @@ def folded(summary: str, body: Markup) -> Markup:
 def linked(address: str, text: str) -> Markup:
     """Return a link; ``address`` is one of this package's own."""
     return _piece("linked", address, text)
+
+
+def leading(value: object, address: str | None) -> object:
+    """Return a number of ours with ``address`` behind its first line; anything else, or without an address, as it is."""
+    if address is None or not isinstance(value, Stacked):
+        return value
+    made = Linked(value)
+    made.address = address
+    return made
 
 
 def figure(svg: str, caption: str) -> Markup:
@@ -172,7 +187,7 @@ def _cell(value: object) -> tuple[str, str]:
         return value, ""
     if isinstance(value, Stacked):
         first, _, below = value.partition("\n")
-        return first, below
+        return linked(value.address, first) if isinstance(value, Linked) else first, below
     return plain(value), ""
 
 

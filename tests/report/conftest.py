@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -68,51 +69,38 @@ def shift(model: str, source: str) -> dict[str, object]:
     }
 
 
+def made_home(
+    home: Path,
+    models: Mapping[str, str] | None = None,
+    *,
+    benchmark: str = "signaldetection",
+    conditions: Sequence[str] = CONDITIONS,
+    silent: bool = False,
+) -> Path:
+    """Write a home with the models {name: source}, build its board, return its path."""
+    sources = models if models is not None else {"alpha": "measured"}
+    status = {"state": "missing" if silent else "complete", "n_expected": 10, "n_answered": 0, "n_failed": 0}
+    listed = [
+        {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
+        for name, source in sources.items()
+    ]
+    write(home, "study/models.parquet", listed)
+    partitions = [{"benchmark": benchmark, "model": name, "run": 1, **status} for name in sources]
+    write(home, "study/partitions.parquet", partitions)
+    if not silent:
+        scored = [row for name, source in sources.items() for row in estimates(name, source, conditions)]
+        write(home, "estimates/signaldetection/models/*.parquet", scored)
+        shifts = [shift(name, source) for name, source in sources.items()]
+        write(home, "estimates/signaldetection/comparisons/*.parquet", shifts)
+    homes.print_numbers(home, benchmark, claims=benchmark != "signaldetection")  # its fits take long
+    build(home)
+    return home
+
+
 @pytest.fixture
 def make_home(tmp_path: Path) -> MakeHome:
     """Return ``make_home(models={name: source}, benchmark=…)``, which writes a home, builds its board, returns its path."""
-
-    def make(
-        models: Mapping[str, str] | None = None,
-        *,
-        benchmark: str = "signaldetection",
-        conditions: Sequence[str] = CONDITIONS,
-        silent: bool = False,
-    ) -> Path:
-        home = tmp_path / "home"
-        sources = models if models is not None else {"alpha": "measured"}
-        status = {
-            "state": "missing" if silent else "complete",
-            "n_expected": 10,
-            "n_answered": 0,
-            "n_failed": 0,
-        }
-        write(
-            home,
-            "study/models.parquet",
-            [
-                {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
-                for name, source in sources.items()
-            ],
-        )
-        write(
-            home,
-            "study/partitions.parquet",
-            [{"benchmark": benchmark, "model": name, "run": 1, **status} for name in sources],
-        )
-        if not silent:
-            scored = [row for name, source in sources.items() for row in estimates(name, source, conditions)]
-            write(home, "estimates/signaldetection/models/*.parquet", scored)
-            write(
-                home,
-                "estimates/signaldetection/comparisons/*.parquet",
-                [shift(name, source) for name, source in sources.items()],
-            )
-        homes.print_numbers(home, benchmark, claims=benchmark != "signaldetection")  # its fits take long
-        build(home)
-        return home
-
-    return make
+    return functools.partial(made_home, tmp_path / "home")
 
 
 @pytest.fixture(name="write")

@@ -1,0 +1,42 @@
+"""``explore``: items × models in a browser, however many answers there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.study import load_study
+
+
+@click.command()
+@study_argument
+@click.option(
+    "--port",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port of the server; 0 takes the next free one from 3100 on.",
+)
+def explore(study_file: Path, port: int) -> None:
+    """Serve the explorer of items and answers on this machine; stop it with Ctrl-C.
+
+    Items × models with correctness and confidence, and a page per item with every prompt, reply and reading. It reads the
+    DuckDB file as it stands, answers on 127.0.0.1 only, and suits studies of any size; up to 100,000 answers the report has
+    the same page as files.
+    """
+    from metacog_pipeline.asking.ports import port_for
+    from metacog_pipeline.report.explorer import data
+    from metacog_pipeline.report.explorer.server import HOST, PORT, Explorer
+
+    study = load_study(study_file)
+    data.contents(study.home.path)  # says at once where there are no boards yet
+    server = Explorer(study.home.path, study.study.name, port_for(HOST, port, first=PORT))
+    click.echo(f"Explorer of {study.study.name}: {server.address}")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()

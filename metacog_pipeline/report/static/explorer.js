@@ -1,0 +1,260 @@
+// Items × models, and one page per item. Data come as scripts that call `explorer`; every text is set as text, never as markup.
+"use strict";
+
+const PAGE_ROWS = 50;
+const READ = 12; // values of a reading that are not folded away
+const SURE = 80; // percent: from here on a wrong answer is a confident one
+const contents = JSON.parse(document.getElementById("contents").textContent);
+const at = (id) => document.getElementById(id);
+const kept = new Map(); // file → promise of its content
+const waiting = new Map(); // "function-number-place" → what to call with its content
+const state = { questions: [], grid: {}, shown: [], page: 0, asked: 0 };
+
+const arrived = (name) => (number, ...rest) => {
+  const key = rest.length > 1 ? `${name}-${number}-${rest[0]}` : `${name}-${number}`;
+  waiting.get(key)?.(rest.at(-1));
+  waiting.delete(key);
+};
+window.explorer = { questions: arrived("questions"), grid: arrived("grid"), items: arrived("items") };
+
+function load(key) {
+  if (!kept.has(key)) {
+    kept.set(key, new Promise((done, failed) => {
+      waiting.set(key, done);
+      const script = document.createElement("script");
+      script.src = `${key}.js`;
+      script.onload = () => script.remove();
+      script.onerror = () => { kept.delete(key); at("lost").hidden = false; failed(new Error(key)); };
+      document.head.append(script);
+    }));
+  }
+  return kept.get(key);
+}
+
+function element(name, text, kind) {
+  const made = document.createElement(name);
+  if (text !== undefined && text !== null) made.textContent = String(text);
+  if (kind) made.className = kind;
+  return made;
+}
+
+function choices(id, values, chosen) {
+  at(id).replaceChildren(...values.map(([value, label]) => new Option(label, value, false, String(value) === String(chosen))));
+}
+
+// --- addresses: #benchmark=…&condition=…&item=… ---------------------------------------------------------------------
+const wanted = () => new URLSearchParams(location.hash.slice(1));
+
+function address(changes) {
+  const found = wanted();
+  Object.entries(changes).forEach(([name, value]) => (value === "" || value === null ? found.delete(name) : found.set(name, value)));
+  return `#${found}`;
+}
+
+async function show() {
+  const asked = wanted();
+  const turn = ++state.asked;
+  const number = Math.max(0, contents.benchmarks.findIndex((each) => each.name === asked.get("benchmark")));
+  const benchmark = contents.benchmarks[number];
+  if (!benchmark) return;
+  // A board may stand for a way of scoring under a condition, "normal reference": its responses are those of the condition.
+  const under = asked.get("condition") ?? "";
+  const place = Math.max(0, benchmark.conditions.findIndex((each) => under === each || under.startsWith(`${each} `)));
+  const [questions, grid] = await Promise.all([load(`questions-${number}`), load(`grid-${number}-${place}`)]);
+  if (turn !== state.asked) return; // another address was asked for meanwhile
+  Object.assign(state, { number, place, benchmark, questions, grid });
+  choices("benchmark", contents.benchmarks.map((each) => [each.name, each.name]), benchmark.name);
+  choices("condition", benchmark.conditions.map((each) => [each, each]), benchmark.conditions[place]);
+  const kinds = [...new Set(questions.map((row) => row[3]).filter((kind) => kind !== null))].sort();
+  choices("kind", [["", "any"], ...kinds.map((kind) => [kind, kind])], asked.get("kind") ?? "");
+  choices("model", [["", "all"], ...benchmark.models.map((model) => [model, model])], asked.get("model") ?? "");
+  at("which").value = asked.get("which") ?? "all";
+  at("order").value = asked.get("order") ?? "asked";
+  if (at("words").value !== (asked.get("words") ?? "")) at("words").value = asked.get("words") ?? "";
+  choose();
+  const item = asked.get("item");
+  at("overview").hidden = item !== null;
+  at("item").hidden = item === null;
+  if (item !== null) return page(item);
+  draw();
+}
+
+// --- the grid -------------------------------------------------------------------------------------------------------
+const columns = () => (at("model").value ? [at("model").value] : state.benchmark.models);
+const cell = (model, i) => state.grid[model].map((column) => column[i]);
+
+const FILTERS = {
+  all: () => true,
+  wrong: (cells) => cells.some(([right]) => right !== null) && cells.every(([right]) => right === null || right === 0),
+  sure: (cells) => cells.some(wrongly),
+  disagree: (cells) => new Set(cells.filter(([right]) => right !== null).map(([right]) => right >= 50)).size > 1,
+  unread: (cells) => cells.some(([, , n]) => !n),
+};
+const wrongly = ([right, sure]) => right !== null && right < 50 && sure !== null && sure >= SURE;
+const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : null);
+
+function choose() {
+  const filter = FILTERS[at("which").value] ?? FILTERS.all;
+  const words = at("words").value.toLowerCase();
+  const [kind, models] = [at("kind").value, columns()];
+  const cells = (i) => models.map((model) => cell(model, i));
+  state.shown = state.questions.map((_, i) => i).filter((i) => {
+    const [name, question, , of] = state.questions[i];
+    if (!models.some((model) => state.grid[model][2][i] !== null)) return false; // not asked under this condition
+    return (!kind || of === kind) && (!words || `${name} ${question ?? ""}`.toLowerCase().includes(words)) && filter(cells(i));
+  });
+  const rank = {
+    hard: (i) => mean(cells(i).map(([right]) => right).filter((right) => right !== null)) ?? 101,
+    sure: (i) => -Math.max(-1, ...cells(i).filter(([right]) => right !== null && right < 50).map(([, sure]) => sure ?? -1)),
+  }[at("order").value];
+  if (rank) {
+    const by = new Map(state.shown.map((i) => [i, rank(i)]));
+    state.shown.sort((a, b) => by.get(a) - by.get(b) || a - b);
+  }
+  const last = Math.max(Math.ceil(state.shown.length / PAGE_ROWS) - 1, 0);
+  state.page = Math.min(Math.max(Number(wanted().get("page") ?? 1) - 1, 0), last);
+}
+
+function draw() {
+  const models = columns();
+  const head = document.createElement("tr");
+  head.append(element("th", "item"), ...models.map((model) => element("th", model)));
+  head.querySelectorAll("th").forEach((each) => { each.scope = "col"; });
+  const shares = document.createElement("tr");
+  shares.append(element("th", "right, of those shown"), ...models.map((model) => {
+    const found = state.shown.map((i) => cell(model, i)[0]).filter((right) => right !== null);
+    return element("td", found.length ? `${mean(found).toFixed(1)} % of ${found.length}` : "no verdict");
+  }));
+  shares.firstChild.scope = "row";
+  at("columns").replaceChildren(head);
+  const first = state.page * PAGE_ROWS;
+  const rows = state.shown.slice(first, first + PAGE_ROWS).map((i) => line(i, models));
+  at("rows").replaceChildren(shares, ...rows);
+  const last = Math.min(first + PAGE_ROWS, state.shown.length);
+  const asked = state.grid[state.benchmark.models[0]][2].filter((n) => n !== null).length;
+  at("summary").textContent = `${state.shown.length} of ${asked} items, ${models.length} of ${state.benchmark.models.length} models`;
+  at("where").textContent = state.shown.length ? `${first + 1} to ${last} of ${state.shown.length}` : "no such item";
+  at("back").disabled = state.page === 0;
+  at("next").disabled = last >= state.shown.length;
+}
+
+function line(i, models) {
+  const [name, question] = state.questions[i];
+  const made = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  const link = element("a", name);
+  link.href = address({ item: name });
+  head.append(link, element("small", question ?? ""));
+  made.append(head, ...models.map((model) => shownCell(model, i)));
+  return made;
+}
+
+function shownCell(model, i) {
+  const [right, sure, n] = cell(model, i);
+  const made = element("td", null, !n ? "none" : right === null ? "" : right >= 50 ? "right" : wrongly([right, sure]) ? "wrong sure" : "wrong");
+  const sign = !n ? "–" : right === null ? "•" : right === 100 ? "✓" : right === 0 ? "✗" : `${right} %`;
+  const said = !n ? "nothing readable" : right === null ? "answered" : right === 100 ? "right" : right === 0 ? "wrong" : `${right} % right`;
+  const link = element("a", sign);
+  link.href = address({ item: state.questions[i][0], model });
+  link.setAttribute("aria-label", `${model}: ${said}${sure === null ? "" : `, confidence ${sure} %`}`);
+  made.append(link);
+  if (sure !== null) made.append(element("small", sure));
+  return made;
+}
+
+// --- one item -------------------------------------------------------------------------------------------------------
+async function page(name) {
+  const i = state.questions.findIndex((row) => row[0] === name);
+  const body = at("item");
+  const up = element("a", "all items");
+  up.href = address({ item: null });
+  if (i < 0) return body.replaceChildren(up, element("p", `There is no item ${name} in ${state.benchmark.name}.`));
+  const slice = Math.floor(i / contents.slice);
+  const found = (await load(`items-${state.number}-${slice}`))[i - slice * contents.slice];
+  const bar = element("div", null, "bar");
+  const here = state.shown.indexOf(i);
+  [["previous item", here - 1], ["next item", here + 1]].forEach(([label, to]) => {
+    if (here < 0 || to < 0 || to >= state.shown.length) return;
+    const link = element("a", label);
+    link.href = address({ item: state.questions[state.shown[to]][0] });
+    bar.append(link);
+  });
+  bar.prepend(up);
+  body.replaceChildren(bar, element("h2", name), element("pre", found.question ?? "", "question"));
+  if (found.key !== null) body.append(element("p", `right answer: ${found.key}`));
+  if (found.kind !== null) body.append(element("p", `kind: ${found.kind}`, "soft"));
+  if (found.facts) folded(body, "everything known of the item", pretty(found.facts));
+  const only = at("model").value;
+  const models = [...new Set([...found.answers, ...found.read].map((each) => each.model))].filter((each) => !only || each === only);
+  if (only) {
+    const all = element("a", "show every model");
+    all.href = address({ model: null });
+    body.append(all);
+  }
+  models.forEach((model) => body.append(ofModel(model, found)));
+  at("title").focus({ preventScroll: true });
+}
+
+function pretty(text) {
+  try { return JSON.stringify(JSON.parse(text), null, 1); } catch { return text; }
+}
+
+function ofModel(model, found) {
+  const part = document.createElement("section");
+  part.append(element("h3", model));
+  const own = (rows) => rows.filter((each) => each.model === model);
+  const places = [...new Set([...own(found.answers), ...own(found.read)].map((each) => `${each.condition}, run ${each.run}`))];
+  places.forEach((place) => {
+    const here = (rows) => own(rows).filter((each) => `${each.condition}, run ${each.run}` === place);
+    part.append(element("h4", place), ...here(found.answers).map((each) => answer(each, found)), ...here(found.read).flatMap(reading));
+  });
+  return part;
+}
+
+function answer(each, found) {
+  const made = element("div", null, "answer");
+  made.append(element("p", `${each.step}: ${each.status}`, each.status === "ok" ? "soft" : "odd"), element("pre", each.text ?? ""));
+  if (each.status === "failed" && each.text) made.append(element("small", "this had arrived when the call failed; it is not scored"));
+  cut(made, each.text, each.characters);
+  if (each.reasoning) cut(folded(made, "what it thought (never scored)", each.reasoning), each.reasoning, each.thought);
+  folded(made, "what was asked", found.prompts[each.prompt]);
+  return made;
+}
+
+function reading(each) {
+  const line = element("p", null, "read");
+  const first = each.values.slice(0, READ).map(([key, value]) => `${key} ${value}`).join(" · ");
+  line.append(element("strong", "read as: "), document.createTextNode(first));
+  if (each.values.length <= READ) return [line];
+  const whole = document.createElement("div");
+  folded(whole, "all that was read", each.values.map(([key, value]) => `${key}: ${value}`).join("\n"));
+  return [line, whole];
+}
+
+function folded(where, title, text) {
+  const made = document.createElement("details");
+  made.append(element("summary", title), element("pre", text));
+  where.append(made);
+  return made;
+}
+
+// Characters are counted as the store counts them: code points.
+function cut(where, text, whole) {
+  if (whole > [...String(text ?? "")].length) {
+    where.append(element("small", `cut for this page: ${whole} characters in all; the whole text is in the store`));
+  }
+}
+
+["benchmark", "condition", "which", "kind", "model", "order"].forEach((id) => {
+  at(id).onchange = () => {
+    const plain = id === "benchmark" ? { condition: null, kind: null, model: null } : {};
+    location.hash = address({ ...plain, [id]: at(id).value, page: null });
+  };
+});
+at("words").oninput = () => history.replaceState(null, "", address({ words: at("words").value, page: null })) ?? show();
+at("filters").onsubmit = (event) => event.preventDefault();
+at("back").onclick = () => { location.hash = address({ page: state.page }); };
+at("next").onclick = () => { location.hash = address({ page: state.page + 2 }); };
+window.onhashchange = show;
+show();

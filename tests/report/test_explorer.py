@@ -1,0 +1,221 @@
+"""The explorer: the same page from disk and from its server; every text stays text; each filter shows what it says."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.texts import grow_texts
+from metacog_pipeline.report.explorer import data, pages
+from metacog_pipeline.report.explorer.server import Explorer
+from metacog_pipeline.report.page import build_report
+from tests.report.conftest import made_home, write
+from tests.report.test_models import ARGUMENTS, BROWSERS, HOSTILE, call, filled
+
+N_ITEMS = 23  # more than one slice
+MODELS = ("alpha", "beta")
+
+
+def response(place: int, model: str) -> dict[str, object]:
+    """Item 0 all wrong and sure, 1 disagreement, 2 unreadable for beta, the rest right."""
+    wrong = place == 0 or (place == 1 and model == "beta")
+    return {
+        "benchmark": "signaldetection", "dataset": "published", "condition": "A confidence", "model": model, "run": 1,
+        "item_id": f"item-{place:03}", "cluster": f"item-{place:03}", "correct": 0.0 if wrong else 1.0,
+        "confidence": 0.95 if place == 0 else 0.6, "response": HOSTILE[place % len(HOSTILE)],
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = made_home(tmp_path_factory.mktemp("explorer") / "home", dict.fromkeys(MODELS, "measured"))
+    write(
+        found,
+        "items/signaldetection.parquet",
+        [
+            {
+                "item_id": f"item-{i:03}",
+                "dataset": "published",
+                "position": i,
+                "text": HOSTILE[i % len(HOSTILE)],
+            }
+            for i in range(N_ITEMS)
+        ],
+    )
+    for model in MODELS:
+        rows = [response(i, model) for i in range(N_ITEMS) if (i, model) != (2, "beta")]
+        write(found, f"harmonised/signaldetection/model={model}/run=1.parquet", rows)
+        calls = [
+            call(
+                i,
+                HOSTILE[i % len(HOSTILE)],
+                model=model,
+                answer_id=f"{model}-{i}",
+                reasoning_text="<i>hm</i>",
+            )
+            for i in range(N_ITEMS)
+        ]
+        write(
+            found,
+            f"transcripts/benchmark=signaldetection/model={model}/run=1/transcripts.parquet",
+            filled(calls),
+        )
+    build(found)
+    grow_texts(found)
+    return found
+
+
+def loaded(script: str) -> list[object]:
+    """Return what a data file hands to the page."""
+    found = re.fullmatch(r"explorer\.\w+\((.*)\);\n", script, re.DOTALL)
+    assert found and "<" not in script
+    return list(json.loads(f"[{found[1]}]"))
+
+
+def test_the_grid_says_right_wrong_and_nothing_readable(home: Path) -> None:
+    (benchmark,) = data.contents(home)
+    assert (benchmark.conditions, benchmark.models, benchmark.n_items) == (("A confidence",), MODELS, N_ITEMS)
+    _, _, cells = loaded(data.grid(home, 0, 0, benchmark))
+    assert isinstance(cells, dict)
+    right, sure, n = cells["beta"]
+    assert right[:3] == [0, 0, None] and sure[0] == 95 and n[:3] == [1, 1, 0]
+    assert cells["alpha"][0][:3] == [0, 100, 100]
+
+
+def test_an_item_has_every_prompt_reply_and_thought_once(home: Path) -> None:
+    (benchmark,) = data.contents(home)
+    first, second = data.slices(home, 0, benchmark, [0, 1])
+    _, slice_, items = loaded(second)
+    assert slice_ == 1 and isinstance(items, list)
+    assert [item["item_id"] for item in items] == ["item-020", "item-021", "item-022"]
+    (one, *_) = loaded(first)[2]  # type: ignore[misc]
+    assert one["prompts"] == [f"system: <b>be brief</b>\n\nuser: question 0 {HOSTILE[0][:40]}"]
+    assert [each["model"] for each in one["answers"]] == list(MODELS)
+    assert {each["reasoning"] for each in one["answers"]} == {"<i>hm</i>"}
+    assert one["answers"][0]["text"] == HOSTILE[0]
+
+
+def test_beyond_the_limit_no_files_are_written_and_the_report_says_what_to_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "MOST_ANSWERS", 2 * N_ITEMS - 1)
+    said = build_report(home).read_text("utf-8")
+    assert "metacog explore" in said and "explore/index.html" not in said
+    assert not (home / "report" / pages.FOLDER).exists()
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Iterator[Explorer]:
+    made = Explorer(home, "study <b>", 0)
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+    thread.join(10)
+
+
+def get(server: Explorer, path: str, host: str | None = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    try:
+        connection.request("GET", path, headers={"Host": host} if host else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_the_server_makes_the_files_that_the_report_writes(home: Path, server: Explorer) -> None:
+    folder = build_report(home).parent / pages.FOLDER
+    names = sorted(path.name for path in folder.glob("*.js"))
+    assert names == [
+        *("explorer.js", "grid-0-0.js", "items-0-0.js", "items-0-1.js", "questions-0.js"),
+    ]
+    for name in names:
+        assert get(server, f"/{name}") == (200, (folder / name).read_text("utf-8")), name
+    status, page = get(server, "/")
+    assert status == 200 and "study &lt;b&gt;" in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/grid-0-9.js",
+        "/grid-1-0.js",
+        "/items-0-2.js",
+        "/questions-0-0.js",
+        "/grid-0.js",
+        "/../study.toml",
+        "/%2e%2e/x",
+        "//x",
+    ],
+)
+def test_what_is_not_there_is_404(server: Explorer, path: str) -> None:
+    assert get(server, path)[0] == 404
+
+
+@pytest.mark.parametrize("host", ["elsewhere.example:80", "127.0.0.1.elsewhere.example:80", ""])
+def test_who_calls_it_by_another_name_is_refused(server: Explorer, host: str) -> None:
+    assert get(server, "/", host or "x")[0] == 403
+
+
+@pytest.mark.browser
+def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
+    )
+    browser_path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser_path is None:
+        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
+    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
+        try:
+            page = browser.new_page(viewport={"width": 390, "height": 800})
+            said: list[str] = []
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            shown = lambda: [  # noqa: E731
+                text.strip() for text in page.locator("#rows tr th a").all_inner_texts()
+            ]
+            for which, items in {
+                "all": [f"item-{i:03}" for i in range(N_ITEMS)],
+                "wrong": ["item-000"],
+                "sure": ["item-000"],
+                "disagree": ["item-001"],
+                "unread": ["item-002"],
+            }.items():
+                page.goto(f"{address}#which={which}")
+                page.reload()
+                page.wait_for_selector("#rows tr")
+                assert shown() == items, which
+                assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            page.goto(f"{address}#order=hard")
+            page.reload()
+            page.wait_for_selector("#rows tr")
+            assert shown()[:2] == ["item-000", "item-001"]
+            _no_serious_violation(axe, page)
+            page.locator("#rows a").first.focus()
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#item h2")
+            assert page.locator("#item h2").inner_text() == "item-000"
+            assert HOSTILE[0] in page.locator("#item").inner_text()
+            _no_serious_violation(axe, page)
+            assert page.evaluate("window.hacked") is None
+            assert said == []
+        finally:
+            browser.close()
+
+
+def _no_serious_violation(axe: object, page: object) -> None:
+    found = axe.Axe().run(page).response["violations"]  # type: ignore[attr-defined]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
