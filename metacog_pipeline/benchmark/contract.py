@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import abc
 import importlib.util
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,10 +217,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def sections(cls) -> tuple[Section, ...]:
         """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
         beside its class, which is imported only now; none where there is no such module."""
-        try:
-            found = importlib.util.find_spec(f"{cls.__module__}.report")
-        except ModuleNotFoundError:  # the class stands in a module, not in a package
-            return ()
+        # The class stands in the package itself or in a module of it, the report always in the package.
+        package = sys.modules[cls.__module__].__package__
+        found = importlib.util.find_spec(f"{package}.report") if package else None
         return () if found is None else importlib.import_module(found.name).SECTIONS
 
     # items
