@@ -30,6 +30,7 @@ from metacog_pipeline.stats.estimate import (
 from metacog_pipeline.stats.trials import Trials
 
 CLIP = 0.005  # half of a percent: the largest odds a whole percent below 1 can round to
+MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
 _STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
 
 
@@ -131,8 +132,9 @@ def in_the_large(made: Trials) -> Estimate:
 def slope(made: Trials) -> Estimate:
     """Return the calibration slope; confidences are 0..1.
 
-    Interval: ± t standard errors, the sandwich's over items (Liang & Zeger 1986, *Biometrika* 73), t with one degree of
-    freedom less than items that hold an answer of the rarer kind.
+    Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
+    less its leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with one degree of freedom less than
+    items that hold an answer of the rarer kind.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def slope(made: Trials) -> Estimate:
     >>> from metacog_pipeline.stats.trials import trials
     >>> found = slope(trials([0.9, 0.9, 0.9, 0.6, 0.6, 0.6], [1, 1, 0, 1, 0, 0]))
     >>> round(found.value, 3), round(found.low, 2), round(found.high, 2)
-    (0.774, -3.78, 5.33)
+    (0.774, -5.47, 7.01)
     """
     method = "logistic, sandwich, t"
     if made.why_not is not None:
@@ -163,10 +165,12 @@ def slope(made: Trials) -> Estimate:
     scores = (np.tile([0.0, 1.0], len(x) // 2) - p)[:, None] * np.column_stack([np.ones_like(x), x])
     weight = made.patterns.totals * p * (1 - p)
     bread = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ (x * x)]])
+    inverse = np.linalg.inv(bread)
+    leverage = p * (1 - p) * (inverse[0, 0] + 2 * inverse[0, 1] * x + inverse[1, 1] * x * x)
     by_item = made.patterns.matrix @ scores
-    meat = (by_item * made.patterns.weights[:, None]).T @ by_item * made.n_items / (made.n_items - 1)
-    half = np.linalg.solve(bread, meat)
-    error = math.sqrt(max(float(np.linalg.solve(bread, half.T)[1, 1]), 0.0))
+    by_item /= 1 - np.minimum(made.patterns.matrix @ leverage, MOST_LEVERAGE)[:, None]
+    meat = (by_item * made.patterns.weights[:, None]).T @ by_item
+    error = math.sqrt(max(float((inverse @ meat @ inverse)[1, 1]), 0.0))
     far = float(stdtrit(made.rarer - 1, 0.975)) * error
     return Estimate(b, b - far, b + far, made.n, method, made.few or OK, error)
 

@@ -84,9 +84,11 @@ def test_the_standard_error_of_the_slope_is_the_sandwich():
     )
     p = expit(x @ [a, b])
     bread = np.linalg.inv((x * (p * (1 - p))[:, None]).T @ x)
-    scores = np.stack([((right - p)[:, None] * x)[item == each].sum(axis=0) for each in np.unique(item)])
-    k = len(scores)
-    variance = (bread @ (scores.T @ scores) @ bread * k / (k - 1))[1, 1]
+    share = ((x @ bread) * x).sum(axis=1) * p * (1 - p)
+    parts = [
+        ((right - p)[:, None] * x)[item == i].sum(axis=0) / (1 - share[item == i].sum()) for i in set(item)
+    ]
+    variance = (bread @ (np.stack(parts).T @ np.stack(parts)) @ bread)[1, 1]
     assert found.sem == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
