@@ -34,11 +34,11 @@ MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more t
 _STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
 
 
-def logistic(x: Floats, totals: Floats) -> tuple[Floats, Floats]:
+def logistic(x: Floats, totals: Floats, start: tuple[Floats, Floats] | None = None) -> tuple[Floats, Floats]:
     """Return intercept and slope ``(B,)`` of the logistic regression of each row of totals ``(B, 2 L)`` on ``x`` ``(L,)``.
 
-    Newton's method with halved steps. Where answers are separated without an overlap, or one ``x`` alone is used, there
-    is no slope: NaN.
+    Newton's method with halved steps, from ``start`` or the share correct. Where answers are separated without an
+    overlap, or one ``x`` alone is used, there is no slope: NaN.
 
     Examples
     --------
@@ -51,6 +51,9 @@ def logistic(x: Floats, totals: Floats) -> tuple[Floats, Floats]:
     some = ~_separated(x, wrong, right)
     a = np.where(some, logit(np.where(some, ratio(right.sum(axis=1), n.sum(axis=1)), 0.5)), np.nan)
     b = np.where(some, 0.0, np.nan)
+    if start is not None:
+        known = some & np.isfinite(start[0]) & np.isfinite(start[1])
+        a, b = (np.where(known, first, own) for first, own in zip(start, (a, b), strict=True))
     rows = np.flatnonzero(some)
     for _ in range(_STEPS):
         if not len(rows):
@@ -153,8 +156,10 @@ def slope(made: Trials) -> Estimate:
     method = "logistic, sandwich, t"
     if made.why_not is not None:
         return unavailable(made.n, method, made.why_not)
-    totals = made.totals.astype(np.float64)
-    a, b = (float(each[0]) for each in logistic(_logit(made.stated), totals[None]))
+    totals, start = made.totals[None].astype(np.float64), None
+    if len(made.grouped) < len(made.stated):  # most of the way at a hundredth of the cost
+        start = logistic(_logit(made.grouped), made.folded.sum(axis=0)[None])
+    a, b = (float(each[0]) for each in logistic(_logit(made.stated), totals, start))
     if not math.isfinite(b):
         cut = len(np.unique(_logit(made.stated))) == 1
         return unavailable(made.n, method, ONE_LEVEL if cut else PERFECT)
@@ -226,19 +231,19 @@ def error_interval(value: float, draws: Floats, n: int, method: str, status: str
     """Return a sum of absolute gaps, 0..1, with an interval that holds where its own bias is large.
 
     Such an error is larger in a sample than in the population, and larger still in a resample: by b, the mean of the
-    draws less the value. Percentiles of the draws are moved down by b at the upper end and by 3 b at the lower, because
+    draws less the value. Percentiles of the draws are moved down by b at the upper end and by 4 b at the lower, because
     b understates the bias of a sample whose true error is near 0. Coverage of 95 % intervals with ten bins, 100 to
-    1,373 answers and accuracies of 0.75 to 0.97: 90 to 96 %; draws moved by b at both ends: 48 to 96 %.
+    1,373 answers and accuracies of 0.75 to 0.97: 91 to 96 %; draws moved by b at both ends: 48 to 96 %.
 
     Examples
     --------
     >>> found = error_interval(0.1, np.array([0.1, 0.11, 0.12, 0.13, 0.14]), 50, "ece")
     >>> round(found.low, 3), round(found.high, 3)
-    (0.041, 0.119)
+    (0.021, 0.119)
     """
     bias = float(np.nanmean(draws)) - value
     low, high = resampling.interval(draws)
     if low is None or high is None:
         return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
-    low, high = max(min(low - 3 * bias, value), 0.0), min(max(high - bias, value), 1.0)
+    low, high = max(min(low - 4 * bias, value), 0.0), min(max(high - bias, value), 1.0)
     return Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))
