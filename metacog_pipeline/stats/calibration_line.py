@@ -30,6 +30,7 @@ from metacog_pipeline.stats.estimate import (
 from metacog_pipeline.stats.trials import Trials
 
 CLIP = 0.005  # half of a percent: the largest odds a whole percent below 1 can round to
+APART = 4  # items without a correlation, as if added: none that missed so far leaves about 3 / n, not nothing
 MOST_LEVERAGE = 0.9  # of an item: beyond, its residual would be blown up more than tenfold
 _STEPS, _NEAR, _HALVINGS = 100, 1e-10, 30
 
@@ -124,8 +125,8 @@ def in_the_large(made: Trials) -> Estimate:
     under, over = p - float(share.low or 0.0), float(share.high or 0.0) - p
     u, v = (items.matrix @ (each - centre) for each, centre in ((stated, m), (right, p)))
     uu, uv, vv = (float(items.weights @ (x * y)) for x, y in ((u, u), (u, v), (v, v)))
-    r = uv / math.sqrt(uu * vv) if uu > 0 and vv > 0 else 0.0
     k = made.n_items
+    r = uv / math.sqrt(uu * vv) * k / (k + APART) if uu > 0 and vv > 0 else 0.0
     low = m - p - math.sqrt(max(below**2 - 2 * r * below * over + over**2, 0.0))
     high = m - p + math.sqrt(max(above**2 - 2 * r * above * under + under**2, 0.0))
     sem = math.sqrt(max(uu - 2 * uv + vv, 0.0) * k / (k - 1)) / made.n
