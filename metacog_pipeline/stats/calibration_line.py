@@ -109,7 +109,7 @@ def in_the_large(made: Trials) -> Estimate:
     >>> from metacog_pipeline.stats.trials import trials
     >>> found = in_the_large(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0]))
     >>> found.value, round(found.low, 3), round(found.high, 3)
-    (0.0, -0.175, 0.378)
+    (0.0, -0.225, 0.432)
     """
     method, items = "mover of sem and wilson", made.patterns
     if made.n == 0:
