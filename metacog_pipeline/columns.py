@@ -43,8 +43,11 @@ class Shape:
     words: Mapping[str, str] = field(default_factory=dict)
 
     def word(self, value: Any) -> Any:
-        """Return what a word stands for; anything else as it is."""
-        return self.words.get(value.strip().casefold(), value) if isinstance(value, str) else value
+        """Return what a word stands for, or a whole number; anything else as it is."""
+        if not self.words or value is None or isinstance(value, bool | list | Mapping):
+            return value
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        return self.words.get(text.strip().casefold(), value)
 
 
 def missing(value: object) -> bool:

@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,6 +75,8 @@ class AnswerFile:
         self._content = b"" if self._kind == ".parquet" else content(path)
         self._wide: dict[str, dict[str, str]] = {}
         there: dict[str, None] = {}
+        if self._kind in (".csv", ".tsv"):
+            there = dict.fromkeys(csv_head(path, self._content).names)
         rows = 0
         for row in self._rows():
             rows += 1
@@ -115,6 +117,25 @@ class AnswerFile:
                 yield from json_rows(self.path, self._kind, self._content)
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
+
+
+def chosen(rows: AnswerFile, where: Sequence[tuple[str, str]]) -> Iterator[FileRow]:
+    """Yield the rows whose cells are as ``where`` says, (column, value); all of them without it.
+
+    Raises `StudyError` for a column there is not, and a value no row has.
+    """
+    for column, _ in where:
+        if not rows.has(column):
+            there = ", ".join(map(repr, rows.columns))
+            raise StudyError(f"{rows.path}: --where {column}=…: no such column; the columns are: {there}")
+    found = not where
+    for row in rows:
+        if all(str(named.cell(row.cells, column)).strip() == value for column, value in where):
+            found = True
+            yield row
+    if not found:
+        told = " ".join(f"{column}={value}" for column, value in where)
+        raise StudyError(f"{rows.path}: --where {told}: no row has it; check the spelling")
 
 
 def kind_of(path: Path, what: str = "answers") -> str:
@@ -178,7 +199,7 @@ def csv_head(path: Path, content: bytes) -> CsvHead:
     before = content.count(b"\n", 0, start)
     reader = _csv_reader(content, start, delimiter)
     try:
-        names = next((cells for cells in reader if any(cell.strip() for cell in cells)), [])
+        names: list[str] = next((cells for cells in reader if any(cell.strip() for cell in cells)), [])
     except csv.Error as error:
         raise StudyError(f"{path}: line {before + reader.line_num}: {error}; check the quotes") from None
     for _ in range(reader.line_num):
@@ -210,6 +231,8 @@ def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
             ) from None
         if not (cells and cells[0]) and not any(cell.strip() for cell in cells):
             continue
+        if len(cells) > width and not any(cells[width:]):
+            del cells[width:]  # separators at the end of the line
         if len(cells) != width:
             yield FileRow(started, {}, f"the row has {len(cells)} cells, the header {width}")
         else:

@@ -16,8 +16,8 @@ _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
 _RIGHT = {
-    **dict.fromkeys(("1", "true", "t", "yes", "y", "correct", "right"), 1),
-    **dict.fromkeys(("0", "false", "f", "no", "n", "incorrect", "wrong"), 0),
+    **dict.fromkeys(("1", "true", "t", "yes", "y", "correct", "right", "c"), 1),
+    **dict.fromkeys(("0", "false", "f", "no", "n", "incorrect", "wrong", "i"), 0),
 }
 
 

@@ -12,7 +12,7 @@ Named = tuple[Any, str, Mapping[str, Any]]  # the item, the field that names it,
 
 
 class ItemNames:
-    """Finds the item that the fields of a row name.
+    """Finds the item that the fields of a row name; positions begin at ``first``.
 
     Attributes
     ----------
@@ -22,8 +22,8 @@ class ItemNames:
         The place of each item by id.
     """
 
-    def __init__(self, rules: RowRules, columns: Mapping[str, str]) -> None:
-        self._rules = rules
+    def __init__(self, rules: RowRules, columns: Mapping[str, str], first: int = 0) -> None:
+        self._rules, self._first = rules, first
         self._fields = [field for field in ITEM_FIELDS if field in columns]
         self.order = sorted(rules.items, key=lambda item: (self._part(item), item.position))
         self.place = {item.item_id: place for place, item in enumerate(self.order)}
@@ -81,7 +81,7 @@ class ItemNames:
 
     def _at(self, value: Any, part: Any) -> list[Any]:
         place = whole(value)
-        same = [] if place is None else self._by_position.get(place, [])
+        same = [] if place is None else self._by_position.get(place - self._first, [])
         if len(same) > 1 and not absent(part):
             same = [item for item in same if self._part(item).casefold() == str(part).strip().casefold()]
         return same

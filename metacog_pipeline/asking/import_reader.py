@@ -14,16 +14,17 @@ import numpy as np
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking import checksums
 from metacog_pipeline.asking.answer_files import FileRow
-from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown
+from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import used_columns
 from metacog_pipeline.asking.import_names import ItemNames
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.transcripts.schema import Record
 
 Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
+_FROM_ONE = 30  # positions from which it shows that none is 0
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 
 
@@ -54,7 +55,7 @@ class Reader:
     ) -> None:
         self._path, self._rules, self._columns, self._options = path, rules, columns, options
         self._usual, self._model, self._run = usual, model, run
-        self._names = ItemNames(rules, columns)
+        self._names = ItemNames(rules, columns, first=int(options.from_one))
         self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition") if f in columns]
         self._paths = {field: column for field, column in columns.items() if field not in self._naming}
         self._single = len(rules.all_steps) == 1
@@ -68,6 +69,8 @@ class Reader:
         self._other = [field for field in ITEM_FIELDS[1:] if field in columns]
         self._proofs = [name for name in CHECKS if name in columns]
         self._words: dict[str, int] = {}
+        self._positions: set[int] = set()
+        rules.given = frozenset(columns)
 
     def take(self, row: FileRow) -> None:
         """Add what a row says, or the reason it is not taken."""
@@ -126,6 +129,8 @@ class Reader:
             found, key = None, ()
         if found is not None:
             return found
+        if (position := whole(given.get("position"))) is not None:
+            self._positions.add(position)
         try:
             item, by, other = self._names.find(given)
             condition = self._condition(given.get("condition"))
@@ -175,14 +180,21 @@ class Reader:
         """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
         found: dict[str, Any] = {}
         for field in self._rules.own:
-            value = self._options.shape.word(said.get(field))
-            if named.missing(value):
+            value = said.get(field)
+            if field not in self._rules.rated or named.number(value) is None:
+                value = self._options.shape.word(value)
+            if named.missing(value) or (field in self._rules.rated and self._none_stated(value)):
                 self._confidence.missing += field in self._rules.rated and field in said
             elif field in self._rules.rated:
                 found[field] = self._confidence.take(value, number)
             else:
                 found[field] = value
         return found
+
+    def _none_stated(self, value: Any) -> bool:
+        """Whether a confidence is the -1 by which other programs say that none was read."""
+        lowest = (self._options.scale or self._rules.scale).low
+        return lowest >= 0 and named.number(value) == -1
 
     def _step(
         self, said: Mapping[str, Any], steps: Sequence[str], item: Any, found: Mapping[str, str]
@@ -247,10 +259,29 @@ class Reader:
             )
         self._rules.check_choices(self._path)
         checked = self._check(mapped)
+        self._refuse_positions_from_one(checked)
         self._confidence.check()
         return Imported(
             tuple(self._records()), tuple(self._rejected), tuple(warnings), self._summary(there, checked)
         )
+
+    def _refuse_positions_from_one(self, checked: Sequence[checksums.Checked]) -> None:
+        """Refuse positions that run from 1 without a gap, where nothing proves that they are meant so."""
+        found, options = self._positions, self._options
+        proven = any(each.compared and not each.differ for each in checked)
+        trusted = {"position", self._columns.get("position", "")} & set(options.trust)
+        if proven or trusted or options.from_one or set(self._matched) != {"position"}:
+            return
+        if len(found) >= _FROM_ONE and min(found) == 1 and max(found) == len(found):
+            raise StudyError(
+                f"{self._path}: positions run from 1 to {max(found)} and none is 0, so they seem to begin at 1; nothing "
+                "was kept; take them so with --from-one, or as they are with --trust position"
+            )
+
+    def repeated(self) -> int:
+        """Return how many rows are about what an earlier row is about."""
+        reasons = set(self._repeated.values())
+        return sum(each.reason in reasons for each in self._rejected)
 
     def _records(self) -> Iterator[Record]:
         scale = self._options.scale
@@ -376,7 +407,10 @@ class Reader:
         fields = [field for field in self._rules.rated if field in self._columns]
         if fields and self._confidence:
             return str(self._confidence)
-        return "confidence is in the replies" if not fields else "no confidence of its own"
+        replies = {RESPONSE, *self._rules.all_steps} - set(self._rules.own)
+        if fields or (self._rules.rated and not replies & set(self._columns)):
+            return "no confidence: what rests on it is not scored"
+        return "confidence is in the replies"
 
 
 def _nothing(value: Any) -> bool:

@@ -54,6 +54,8 @@ class RowRules:
         What an item is called in messages.
     options
         The names of options by number, where an answer is one of them.
+    given
+        Fields that have a column in the table that is read.
     grouped
         A field that narrows positions down, where they count within a part of the items.
     """
@@ -74,6 +76,7 @@ class RowRules:
 
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
+        self.given: frozenset[str] = frozenset()
 
     # what there is
     @property

@@ -46,6 +46,10 @@ class ImportOptions:
         The confidence that can be stated; None for the benchmark's own.
     shape
         Wide columns, and words for values.
+    where
+        (column, value): only rows with these values are read.
+    from_one
+        Positions begin at 1.
     show
         Called with each line of the summary before anything is kept.
     """
@@ -53,6 +57,8 @@ class ImportOptions:
     trust: tuple[str, ...] = ()
     scale: columns.Scale | None = None
     shape: columns.Shape = field(default_factory=columns.Shape)
+    where: tuple[tuple[str, str], ...] = ()
+    from_one: bool = False
     show: Callable[[str], None] | None = None
 
     def tell(self, found: Imported) -> None:

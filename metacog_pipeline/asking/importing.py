@@ -10,19 +10,22 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.answer_files import read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, chosen, read_rows
 from metacog_pipeline.asking.import_cells import RowError
-from metacog_pipeline.asking.import_columns import fields_of, parse_mapping, resolved
+from metacog_pipeline.asking.import_columns import fields_of, first_named, parse_mapping, resolved
 from metacog_pipeline.asking.import_reader import Reader
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.columns import cell
+from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
@@ -38,6 +41,21 @@ __all__ = [
     "read_table",
     "replayed_partition",
 ]
+_SEVERAL = (
+    "model",
+    "model_name",
+    "model_id",
+    "system",
+    "engine",
+    "run",
+    "seed",
+    "repeat",
+    "epoch",
+    "sample",
+    "subset",
+)
+_MANY = 30  # rows about what an earlier one is about, from which a table seems to hold several models or runs
+_NAMED, _SHOWN = 5, 40
 _TRIED = 200  # rows from which it shows whether a file is about a benchmark's items
 
 
@@ -122,9 +140,29 @@ def read_table(
     reader = Reader(file, rules, columns, options, usual, model, run)
     mapped = frozenset(rules.also.get(field, field) for field in mapping)
     with _nothing_collected():
-        for row in rows:
+        for row in chosen(rows, options.where):
             reader.take(row)
+        if (repeated := reader.repeated()) >= _MANY:
+            _refuse_several(file, rows, set(columns.values()), options, repeated)
         return reader.finish(mapped, rows.columns)
+
+
+def _refuse_several(
+    file: Path, rows: AnswerFile, used: Collection[str], options: ImportOptions, repeated: int
+) -> None:
+    """Refuse a table of several models or runs: which of them is meant?"""
+    told = {column for column, _ in options.where}
+    column = first_named(_SEVERAL, [name for name in rows.columns if name not in used and name not in told])
+    if column is None:
+        return
+    found = Counter(str(cell(row.cells, column)).strip() for row in chosen(rows, options.where))
+    if len(found) > 1:
+        names = [one_line(name, _SHOWN) for name in found]
+        more = ", …" if len(names) > _NAMED else ""
+        raise StudyError(
+            f"{file}: {repeated} rows are about what an earlier one is about, and column {column!r} has "
+            f"{', '.join(names[:_NAMED])}{more}: take one of them with --where {column}={names[0]}; nothing was kept"
+        )
 
 
 @contextlib.contextmanager
@@ -154,9 +192,7 @@ def misfit(
     except (StudyError, SourceError) as error:
         return str(error).removeprefix(f"{file}: ")
     reader = Reader(file, own, columns, options, own.condition, "", 0)
-    for number, row in enumerate(rows):
-        if number == _TRIED:
-            break
+    for row in islice(chosen(rows, options.where), _TRIED):
         reader.take(row)
     return reader.misfit()
 

@@ -57,6 +57,13 @@ SOME_UNREADABLE = 8
     metavar="FIELD...",
     help="Take the file although this field or column disagrees with the items; repeatable.",
 )
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="COLUMN=VALUE...",
+    help="Read only rows with this value, as in model=gpt-4o; repeatable.",
+)
+@click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
 @quiet_option
 def import_command(
@@ -70,6 +77,8 @@ def import_command(
     wide: tuple[str, ...],
     scale: str | None,
     trust: tuple[str, ...],
+    where: tuple[str, ...],
+    from_one: bool,
     condition: str | None,
     quiet: bool,
 ) -> None:
@@ -92,12 +101,21 @@ def import_command(
         trust,
         columns.parse_scale(scale),
         columns.Shape(wide, columns.parse_words(words)),
+        tuple(_pair(each) for each in where),
+        from_one,
         None if quiet else lambda line: click.echo(f"{file.name}: {line}"),
     )
     into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
     assert into.importer is not None
     done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
     report_import(done, file, model, run, quiet)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, equals, value = text.partition("=")
+    if not column or not equals:
+        raise StudyError(f"--where {text}: give COLUMN=VALUE, as in --where model=gpt-4o")
+    return column, value.strip()
 
 
 def _named(study: Study, name: str) -> Bound:

@@ -34,7 +34,7 @@ wide_option = click.option(
 class FoldingCommand(click.Command):
     """A command whose repeatable options take several values in a row: ``--map a=b c=d``, ``--wide x_* y_*``."""
 
-    FOLDED: ClassVar = {"--map": "=", "--wide": "*"}
+    FOLDED: ClassVar = {"--map": "=", "--wide": "*", "--where": "="}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat such an option before each further value that looks like one of its own."""

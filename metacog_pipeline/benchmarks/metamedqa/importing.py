@@ -16,10 +16,10 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking.checksums import NONE
-from metacog_pipeline.asking.import_cells import RowError, whole
-from metacog_pipeline.asking.import_rules import RowRules, Seen, Texts
+from metacog_pipeline.asking.import_cells import RowError
+from metacog_pipeline.asking.import_rules import RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.asking.importing import Imported, ImportOptions, importer_of, read_table
-from metacog_pipeline.benchmarks.metamedqa.import_cells import folded, letter
+from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
@@ -51,7 +51,7 @@ class Rows(RowRules):
 
     def __init__(self, benchmark: Any) -> None:
         super().__init__(benchmark)
-        self._indices, self._zeros = 0, 0
+        self._choices, self._keys = Kind(), Kind()
 
     @property
     def name(self) -> str:
@@ -93,27 +93,23 @@ class Rows(RowRules):
 
     def replies(self, item: Item, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
         """Return the two lines a model is asked for."""
-        value = said.get("choice")
-        chosen = letter(value, item.options)
-        index = None if isinstance(value, str) and value.strip().upper() == chosen else whole(value)
-        if index is not None:
-            self._indices += 1
-            self._zeros += index == 0
+        chosen = letter(said.get("choice"), item.options, self._choices)
         rating = f"\nConfidence: {said['confidence']}" if "confidence" in said else ""
         return {_ANSWER: f"Answer: {chosen}{rating}"}
 
     def check_choices(self, path: Path) -> None:
         """Refuse indices that seem to begin at 1."""
-        if self._indices >= _FROM_ONE and not self._zeros:
+        if self._choices.indices >= _FROM_ONE and not self._choices.zeros:
             raise StudyError(
-                f"{path}: {self._indices} choices are numbers and none is 0, so they seem to begin at 1; nothing was kept; "
-                "say which letter each is with --map-values 1=A,2=B,3=C,4=D,5=E,6=F (or 0=A,1=B,… where 0 is A)"
+                f"{path}: {self._choices.indices} choices are numbers and none is 0, so they seem to begin at 1; nothing "
+                "was kept; say which letter each is with --map-values 1=A,2=B,3=C,4=D,5=E,6=F (or 0=A,1=B,… where 0 is A)"
             )
 
     def seen(self, item: Item, condition: str, texts: Texts) -> Seen:
         """Return letter and confidence as the parser reads them."""
         said = parse(texts[_ANSWER], item.options)
-        problems = () if said.reason is None else (f"{said.reason} in item {item.item_id}",)
+        bare = said.answer is not None and not {"confidence", RESPONSE} & self.given
+        problems = () if said.reason is None or bare else (f"{said.reason} in item {item.item_id}",)
         if said.answer is None:
             return Seen(None, NONE, problems)
         return Seen(int(said.answer == item.target), LETTERS.index(said.answer), problems)
@@ -124,7 +120,7 @@ class Rows(RowRules):
 
     def option(self, item: Item, value: Any) -> int:
         """Return the number of the letter, index or option text."""
-        return LETTERS.index(letter(value, item.options))
+        return LETTERS.index(letter(value, item.options, self._keys))
 
     def states_confidence(self, text: str) -> bool:
         """Return whether the second line is there."""

@@ -1,0 +1,213 @@
+"""Files as other programs write them, and damaged ones: a board or one clear line, nothing lost, nothing half kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.asking.imported import Imported, ImportOptions
+from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.columns import Shape, parse_words
+from metacog_pipeline.errors import StudyError
+from tests.metamedqa.conftest import make_items
+
+
+@pytest.fixture
+def shuffled(items: list[Item]) -> list[Item]:
+    drawn = random.Random(3)
+    return [item.model_copy(update={"target": drawn.choice(LETTERS)}) for item in items]
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], separator: str = ",", ends: str = "\n"
+) -> str:
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator, lineterminator=ends).writerows([header, *rows])
+    return out.getvalue()
+
+
+def picks(items: Sequence[Item]) -> list[tuple[int, str, int]]:
+    """Return (place, letter, confidence) of a model that is right three times in four."""
+    drawn = random.Random(1)
+    found = []
+    for place, item in enumerate(items):
+        letter = item.target if drawn.random() < 0.75 else drawn.choice(LETTERS)
+        found.append((place, letter, drawn.randrange(1, 6)))
+    return found
+
+
+def take(path: Path, items: Sequence[Item], content: str | bytes, **options: Any) -> Imported:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    mapping = options.pop("mapping", None)
+    return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=ImportOptions(**options))
+
+
+def letters(found: Imported) -> list[str]:
+    return [record.text[8] for record in found.records]
+
+
+FORMS: list[Callable[[str, Item], str]] = [
+    lambda letter, item: f"{letter.lower()})",
+    lambda letter, item: f"({letter})",
+    lambda letter, item: f"Answer: {letter}",
+    lambda letter, item: item.options[LETTERS.index(letter)],
+    lambda letter, item: f"{letter}. {item.options[LETTERS.index(letter)]}",
+    lambda letter, item: f" **{letter}** ",
+    lambda letter, item: f"['{letter}']",
+]
+
+
+def test_a_choice_in_any_usual_form_is_read(tmp_path: Path, shuffled: list[Item]) -> None:
+    said = picks(shuffled)
+    rows = [(n, FORMS[n % len(FORMS)](letter, shuffled[n]), c) for n, letter, c in said]
+    found = take(tmp_path / "a.csv", shuffled, table(["Unnamed: 0", "prediction", "conf"], rows))
+    assert letters(found) == [letter for _, letter, _ in said] and not found.rejected
+
+
+def test_semicolons_marks_and_line_ends_of_spreadsheets_are_read(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    rows = [(shuffled[n].question, letter, shuffled[n].target, c) for n, letter, c in picks(shuffled)]
+    content = "\ufeff" + table(["Question", "Pred", "Gold", "Conf"], rows, ";", "\r\n")
+    found = take(tmp_path / "a.csv", shuffled, content)
+    assert "key (column 'Gold'): all 170 rows agree" in found.summary[0] and len(found.records) == 170
+    tailed = content.replace("\r\n", ";;\r\n").replace("Conf;;", "Conf")
+    assert take(tmp_path / "b.csv", shuffled, tailed).records[5].text == found.records[5].text
+
+
+def test_samples_of_an_evaluation_harness_are_read(tmp_path: Path, shuffled: list[Item]) -> None:
+    rows = [
+        {
+            "doc_id": n,
+            "doc": {"question": shuffled[n].question},
+            "target": shuffled[n].target,
+            "resps": [[f"Reasoning.\nAnswer: {letter}\nConfidence: {c}"]],
+            "filtered_resps": [letter],
+            "acc": int(letter == shuffled[n].target),
+        }
+        for n, letter, c in picks(shuffled)
+    ]
+    content = "\n".join(map(json.dumps, rows))
+    found = take(tmp_path / "a.jsonl", shuffled, content)
+    assert "key (column 'target'): all 170 rows agree; correct (column 'acc'): all 170" in found.summary[0]
+    assert found.records[0].text == rows[0]["resps"][0][0]
+    for row in rows:
+        row["resps"], row["filtered_resps"] = [[["-1.2", "False"]]] * 6, [["-1.2", "False"]] * 6
+    found = take(tmp_path / "b.jsonl", shuffled, "\n".join(map(json.dumps, rows)))
+    assert not found.records and len(found.rejected) == 170
+
+
+def test_the_word_for_none_and_minus_one_are_missing(tmp_path: Path, shuffled: list[Item]) -> None:
+    rows = [["-1", 3], ["", 3], ["None", 3], ["nan", 3], ["B", -1], ["B", "N/A"], ["B", 2]]
+    content = table(["index", "pred", "conf"], [(n, *row) for n, row in enumerate(rows)])
+    found = take(tmp_path / "a.csv", shuffled, content)
+    assert [each.reason for each in found.rejected] == ["there is no choice"] * 4
+    assert [record.text for record in found.records] == ["Answer: B", "Answer: B", "Answer: B\nConfidence: 2"]
+    assert "2 missing, 0 not numbers" in found.summary[1]
+    frame = pl.DataFrame({"doc_id": [0.0, 1.0], "pred": [1.0, None], "conf": [float("nan"), 4.0]})
+    frame.write_parquet(tmp_path / "b.parquet")
+    kept = read_answers(tmp_path / "b.parquet", shuffled, model="m", run=1)
+    assert [record.text for record in kept.records] == ["Answer: B"] and len(kept.rejected) == 1
+
+
+def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    said = picks(shuffled)
+    same = [item.model_copy(update={"target": "A"}) for item in shuffled]  # nothing else shows the shift
+    rows = [(n + 1, letter, c) for n, letter, c in said]
+    content = table(["index", "pred", "conf"], rows)
+    with pytest.raises(StudyError, match=r"positions run from 1 to 170 and none is 0.*--from-one"):
+        take(tmp_path / "a.csv", same, content)
+    assert letters(take(tmp_path / "a.csv", same, content, from_one=True)) == [
+        letter for _, letter, _ in said
+    ]
+    assert len(take(tmp_path / "a.csv", same, content, trust=("position",)).rejected) == 1
+    proven = table(
+        ["index", "pred", "q"], [(n + 1, *said[n + 1][1:2], shuffled[n + 1].question) for n in range(100)]
+    )
+    assert (
+        len(
+            take(tmp_path / "a.csv", shuffled, proven, mapping={"position": "index", "question": "q"}).records
+        )
+        == 100
+    )
+    numbers = table(["index", "pred", "conf"], [(n, LETTERS.index(letter) + 1, c) for n, letter, c in said])
+    with pytest.raises(StudyError, match="choices are numbers and none is 0, so they seem to begin at 1"):
+        take(tmp_path / "b.csv", same, numbers.replace(",6,", ",5,"))
+    words = Shape((), parse_words(["1=A,2=B,3=C,4=D,5=E,6=F"]))
+    found = take(tmp_path / "b.csv", same, numbers, shape=words)
+    assert [record.text for record in found.records] == [f"Answer: {a}\nConfidence: {c}" for _, a, c in said]
+
+
+def test_a_number_that_is_index_and_text_is_what_the_column_holds(tmp_path: Path) -> None:
+    items = make_items(3)
+    twofold = ("2", "one", "0", "three", *items[0].options[4:])
+    items = [item.model_copy(update={"options": twofold}) for item in items]
+    with pytest.raises(StudyError, match="is an index and the text of option A; map letters"):
+        found = take(tmp_path / "a.csv", items, "index,pred\n0,2\n")
+        raise StudyError(found.rejected[0].reason)
+    assert letters(take(tmp_path / "a.csv", items, "index,pred\n0,one\n1,2\n2,0\n")) == ["B", "A", "C"]
+
+
+def test_of_a_table_of_several_models_one_is_chosen(tmp_path: Path, shuffled: list[Item]) -> None:
+    rows = [(n, model, letter) for model in ("first", "second") for n, letter, _ in picks(shuffled)]
+    content = table(["doc_id", "model", "pred"], rows)
+    with pytest.raises(
+        StudyError, match=r"170 rows are about .* column 'model' has first, second: .*--where model=first"
+    ):
+        take(tmp_path / "a.csv", shuffled, content)
+    assert len(take(tmp_path / "a.csv", shuffled, content, where=(("model", "second"),)).records) == 170
+    for wrong, says in ((("model", "third"), "no row has it"), (("modell", "first"), "no such column")):
+        with pytest.raises(StudyError, match=says):
+            take(tmp_path / "a.csv", shuffled, content, where=(wrong,))
+
+
+def test_three_unreadable_rows_in_5_000_are_listed_and_the_rest_is_taken(tmp_path: Path) -> None:
+    items = make_items(5_000)
+    rows = [f"{item.item_id},{item.target},{1 + n % 5}" for n, item in enumerate(items)]
+    rows[10], rows[2_000], rows[4_999] = f"{items[10].item_id},Q,3", "nobody,A,1", "cut"
+    found = take(tmp_path / "a.csv", items, "\n".join(["item_id,choice,confidence", *rows]))
+    assert [each.row for each in found.rejected] == [12, 2_002, 5_001] and len(found.records) == 4_997
+    assert "5000 rows, 4997 taken" in found.summary[0] and "4997 of 5000 items" in found.summary[2]
+
+
+def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    rows = [(n, letter, ("quite", "very")[n % 2] if n % 17 == 0 else c) for n, letter, c in picks(shuffled)]
+    found = take(tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows))
+    assert len(found.records) == 170 and len(found.warnings) == 10 and not found.rejected
+    assert "10 not numbers ('quite', 'very': say what words stand for with --map-values)" in found.summary[1]
+    words = Shape((), parse_words(["quite=4,very=5"]))
+    assert not take(
+        tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows), shape=words
+    ).warnings
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator: str, tmp_path: Path) -> None:
+    items = make_items(1000)
+    rows = [(n, "A", item.target) for n, item in enumerate(items)]
+    rows[700] = (700, "A", "B" if items[700].target != "B" else "C")
+    content = table(["index", "pred", "gold"], rows, separator)
+    with pytest.raises(
+        StudyError, match=r"in 1 of 1000 rows: row 702 \(test-0700\) says .*nothing was kept.*--trust key"
+    ):
+        take(tmp_path / "a.csv", items, content)
+
+
+def test_choices_without_any_confidence_are_taken_without_a_line_for_each(
+    tmp_path: Path, shuffled: list[Item]
+) -> None:
+    found = take(tmp_path / "a.csv", shuffled, table(["index", "pred"], [row[:2] for row in picks(shuffled)]))
+    assert not found.warnings and "no confidence: what rests on it is not scored" in found.summary[1]
