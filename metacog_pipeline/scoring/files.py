@@ -139,8 +139,10 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
 
 
 def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the responses of one model and run with the benchmark's derived columns."""
-    return benchmark.derive(responses, judgements)
+    """Return the responses of one model and run with the benchmark's derived columns; no finite number is none."""
+    fractions = [name for name, kind in responses.schema.items() if kind.is_float()]
+    known = responses.with_columns(pl.when(pl.col(name).is_finite()).then(name) for name in fractions)
+    return benchmark.derive(known, judgements)
 
 
 def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,11 +17,16 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group
 from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import judge_shifts
 from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES
-from metacog_pipeline.benchmarks.metacogbench.model_pairs import common, difference, of_two, resampled
+from metacog_pipeline.benchmarks.metacogbench.model_pairs import (
+    common,
+    difference,
+    headlines,
+    of_two,
+    resampled,
+)
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
-from metacog_pipeline.benchmarks.metacogbench.tier_measures import headlines
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.robust import rank_distribution
 
@@ -37,7 +41,6 @@ SHARES: Mapping[str, tuple[str, str]] = {
 SATURATED = 0.95
 GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
 Tiers = Mapping[str, TierGroup]
-_HEADLINES: WeakKeyDictionary[Group, Mapping[str, RunEstimate]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,8 @@ def finished(group: Group) -> Tiers:
 
 
 def _scored(group: Group) -> Mapping[str, RunEstimate]:
-    """Return the headlines of a group's finished tiers; computed once, for all contrasts."""
-    found = _HEADLINES.get(group)
-    if found is None:
-        found = _HEADLINES[group] = headlines(finished(group))
-    return found
+    """Return the headlines of a group's finished tiers."""
+    return headlines(group, finished(group))
 
 
 def _between_models(

@@ -40,8 +40,8 @@ def of_two(base: Callable[[str], Comparison], first: Group, second: Group) -> It
     """Yield a row of ``first`` minus ``second`` per tier both were asked, and per composite; ``base`` gives its row."""
     shared = _shared(tier_groups(first), tier_groups(second))
     kept = {name: each for name, each in shared.items() if each[0].n_items}
-    own = _headlines(first, {name: each[0] for name, each in kept.items()})
-    other = _headlines(second, {name: each[1] for name, each in kept.items()})
+    own = headlines(first, {name: each[0] for name, each in kept.items()})
+    other = headlines(second, {name: each[1] for name, each in kept.items()})
     for name, of in _rest_on(shared).items():
         rows, lost = base(name), _lost([shared[tier] for tier in of])
         if name not in own or name not in other:
@@ -125,7 +125,7 @@ def _lost(tiers: Sequence[Shared]) -> str | None:
     return lost_items(n + first, n + second, n)
 
 
-def _headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
+def headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
     """Return headlines and composites; those of a whole tier are computed once for all pairs of its group."""
     known, whole = _WHOLE.setdefault(group, {}), tier_groups(group)
     found = {}
