@@ -99,8 +99,10 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
     sized = rows.with_columns(n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64))
     bare = (pl.col("p_adjusted").count().over(within) == 0) & pl.col("p").is_not_null()
-    corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
-    made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
+    made = sized
+    if sized.select(bare.any()).item():
+        corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
+        made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
     verdict = (
         pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
     )
