@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,3 +70,22 @@ def study(tmp_path: Path) -> Path:
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study whose simulated model is done."""
+    study = tmp_path_factory.mktemp("finished") / "study.toml"
+    study.write_text(
+        STUDY.replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""), encoding="utf-8"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(study), "--quiet"])
+    assert not ended.value.code
+    return study.parent
+
+
+@pytest.fixture
+def finished(done_once: Path, tmp_path: Path) -> Path:
+    """A copy of it of the test's own."""
+    return shutil.copytree(done_once, tmp_path / "own") / "study.toml"

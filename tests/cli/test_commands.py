@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.cli import main
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import load_study, unchanged
-from tests.cli.conftest import STUDY
 
 COLUMNS = [
     "benchmark",
@@ -33,25 +31,6 @@ COLUMNS = [
     "headline",
     "percentile",
 ]
-
-
-@pytest.fixture(scope="session")
-def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study whose simulated model is done."""
-    study = tmp_path_factory.mktemp("finished") / "study.toml"
-    study.write_text(
-        STUDY.replace('[[models]]\nname = "theirs"\nprovider = "replay"\n', ""), encoding="utf-8"
-    )
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(study), "--quiet"])
-    assert not ended.value.code
-    return study.parent
-
-
-@pytest.fixture
-def finished(done_once: Path, tmp_path: Path) -> Path:
-    """A copy of it of the test's own."""
-    return shutil.copytree(done_once, tmp_path / "own") / "study.toml"
 
 
 def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(

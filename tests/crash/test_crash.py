@@ -64,7 +64,17 @@ def content(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize(("mode", "kills"), [("text", 50), ("choice", 25)])
+# `make proofs` kills more often (passed 2026-11-22, 20 and 21 s).
+@pytest.mark.parametrize(
+    ("mode", "kills"),
+    [
+        *(("text", 20), ("choice", 10)),
+        *(
+            pytest.param(mode, kills, marks=pytest.mark.proof)
+            for mode, kills in (("text", 50), ("choice", 25))
+        ),
+    ],
+)
 def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
     mode: str, kills: int, victim: Any, provider: Any, make_study: MakeStudy
 ) -> None:
