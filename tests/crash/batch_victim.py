@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import metacog_pipeline.benchmarks.metamedqa  # noqa: F401  (once, not in every child)
+import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not in every child)
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch import calls, desk, records
 from metacog_pipeline.llm.budget import Budget
