@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.importing import ImportOptions
@@ -308,3 +310,72 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path: Path) ->
     ):
         take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
     assert kept(into) == before
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 120),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["dual", "free", "json", "two_turn", "meta", "turn_2", "yes", "S1", "1e308", "1,5", "{", "-1", "٣"]
+    ),
+    st.lists(st.text(max_size=3), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+NAMES = (
+    "item_id",
+    "position",
+    "question",
+    "condition",
+    "step",
+    "response",
+    "key",
+    "correct",
+    "answer",
+    "knows",
+    "direct",
+)
+NAMES += (
+    "meta",
+    "idk",
+    "bet",
+    "pre",
+    "post",
+    "turn_1",
+    "turn_2",
+    "decision",
+    "confidence",
+    "task",
+    "model",
+    "x",
+)
+
+
+@pytest.mark.parametrize("name", ["selfknowledge", "metacogbench", "signaldetection"])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_row_holds_is_taken_or_told(
+    name: str, data: st.DataObject, benchmark, tmp_path: Path
+) -> None:
+    into = benchmark(name)
+    known_ids = st.sampled_from([item.item_id for item in into.items])
+    columns = data.draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=7))
+    cells = {
+        column: known_ids if column == "item_id" and data.draw(st.booleans()) else CELLS for column in columns
+    }
+    rows = data.draw(st.lists(st.fixed_dictionaries(cells), min_size=1, max_size=6))
+    file = tmp_path / "fuzz.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert into.importer is not None
+    try:
+        found = into.importer.read(
+            into, file, "theirs", 9, (), into.importer.condition, ImportOptions(trust=())
+        )
+    except StudyError as refused:
+        assert "\n" not in str(refused)
+        return
+    assert found.records and len(found.rejected) < len(rows)
+    for record in found.records:
+        read(into, found.records, record.item_id, record.condition)
