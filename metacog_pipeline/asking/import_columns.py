@@ -112,7 +112,8 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
         raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")
     if not any(field in found for field in (*raw, *rules.own)):
         ways = ", ".join(f"{field}=…" for field in (*list(rules.own)[:2], *raw))
-        raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}")
+        hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
+        raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}{hint}")
     return found
 
 

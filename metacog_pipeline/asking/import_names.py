@@ -43,17 +43,16 @@ class ItemNames:
         names = {field: given[field] for field in self._fields if not absent(given[field])}
         if not names:
             raise RowError(f"the row names no {self._rules.item_word}")
-        part = given.get(self._rules.grouped) if self._rules.grouped is not None else None
         found: Any = None
         by, other = "", {}
         for field, value in names.items():
-            one = self._named(field, value, part)
+            one = self._named(field, value, given)
             if found is None:
                 found, by = one, field
             elif not (one is None and field == "question" and self._shared(value, found)):
                 other[field] = one
         if found is None:
-            raise RowError(self._unknown(names, part))
+            raise RowError(self._unknown(names, given))
         return found, by, other
 
     def _part(self, item: Any) -> str:
@@ -63,14 +62,10 @@ class ItemNames:
         """Whether several items have this question, ``item`` among them."""
         return item in self._by_question.get(self._rules.fold(str(question)), ())
 
-    def _named(self, field: str, value: Any, part: Any) -> Any:
+    def _named(self, field: str, value: Any, given: Mapping[str, Any]) -> Any:
         if field == "item_id":
             return self._by_its_id(str(value).strip(), value)
-        same = (
-            self._at(value, part)
-            if field == "position"
-            else self._by_question.get(self._rules.fold(str(value)), [])
-        )
+        same = self._at(value, given) if field == "position" else self._asking(value, given)
         return same[0] if len(same) == 1 else None
 
     def _by_its_id(self, text: str, value: Any) -> Any:
@@ -79,21 +74,33 @@ class ItemNames:
             found = self._by_id.get(str(number))  # 12.0 where a data frame had gaps
         return found
 
-    def _at(self, value: Any, part: Any) -> list[Any]:
+    def _at(self, value: Any, given: Mapping[str, Any]) -> list[Any]:
+        """Return the items at a position, in the part of them that the row names."""
         place = whole(value)
-        same = [] if place is None else self._by_position.get(place - self._first, [])
-        if len(same) > 1 and not absent(part):
-            same = [item for item in same if self._part(item).casefold() == str(part).strip().casefold()]
+        return self._in_part([] if place is None else self._by_position.get(place - self._first, []), given)
+
+    def _asking(self, value: Any, given: Mapping[str, Any]) -> list[Any]:
+        """Return the items with a question; of several, those in the part the row names and with its key."""
+        same = self._in_part(self._by_question.get(self._rules.fold(str(value)), []), given)
+        key = given.get("key")
+        if len(same) > 1 and not self._rules.options and not absent(key):
+            same = [item for item in same if self._rules.agrees(item, str(key).strip())] or same
         return same
 
-    def _unknown(self, names: Mapping[str, Any], part: Any) -> str:
+    def _in_part(self, same: list[Any], given: Mapping[str, Any]) -> list[Any]:
+        part = given.get(self._rules.grouped) if self._rules.grouped is not None else None
+        if len(same) < 2 or absent(part):
+            return same
+        return [item for item in same if self._part(item).casefold() == str(part).strip().casefold()]
+
+    def _unknown(self, names: Mapping[str, Any], given: Mapping[str, Any]) -> str:
         """Say why a row's fields name no item."""
         field, value = next(iter(names.items()))
         if "question" in names:
-            same = self._by_question.get(self._rules.fold(str(names["question"])), [])
+            same = self._asking(names["question"], given)
             if len(same) > 1:
                 return f"question {shown(names['question'])} belongs to {len(same)} items; give item_id or position"
-        if "position" in names and len(self._at(names["position"], part)) > 1:
+        if "position" in names and len(self._at(names["position"], given)) > 1:
             return (
                 f"position {shown(names['position'])} is that of several items; map {self._rules.grouped} too"
             )

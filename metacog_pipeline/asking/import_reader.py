@@ -56,8 +56,10 @@ class Reader:
         self._path, self._rules, self._columns, self._options = path, rules, columns, options
         self._usual, self._model, self._run = usual, model, run
         self._names = ItemNames(rules, columns, first=int(options.from_one))
-        self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition") if f in columns]
-        self._paths = {field: column for field, column in columns.items() if field not in self._naming}
+        twofold = ("key",) if "question" in columns and not rules.options else ()
+        self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition", *twofold) if f in columns]
+        naming = {*self._naming} - {*twofold}
+        self._paths = {field: column for field, column in columns.items() if field not in naming}
         self._single = len(rules.all_steps) == 1
         self._known: dict[tuple[Any, ...], Place | str] = {}
         self._answered: dict[tuple[str, str], Answered] = {}
@@ -215,10 +217,29 @@ class Reader:
         return step
 
     def misfit(self) -> str | None:
-        """Return why most of the rows read so far are not about the items; None where they are."""
-        if len(self._answered) >= max(1, len(self._rejected)) or self._repeated:
+        """Return why the rows read so far are not about the items; None where most of them are.
+
+        A position is one of any benchmark: where nothing else names the items, a key or a correctness must agree.
+        """
+        if len(self._answered) < max(1, len(self._rejected)) and not self._repeated:
+            return self._rejected[0].reason if self._rejected else "no row can be read"
+        if set(self._matched) != {"position"}:
             return None
-        return self._rejected[0].reason if self._rejected else "no row can be read"
+        self._see()
+        try:
+            checked = self._check(frozenset())
+        except StudyError as error:
+            return str(error).removeprefix(f"{self._path}: ")
+        proven = any(each.compared and not each.differ for each in checked)
+        return None if proven else "positions alone do not tell whose items they are"
+
+    def _see(self) -> list[str]:
+        """Read the replies to every item; return what cannot be read."""
+        problems: list[str] = []
+        for one in self._answered.values():
+            one.seen = self._rules.seen(one.item, one.condition, one.texts)
+            problems += one.seen.problems
+        return problems
 
     # --- proofs -------------------------------------------------------------------------------------------------------
     def _evidence(self, item: Any, said: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, ...]:
@@ -250,13 +271,9 @@ class Reader:
 
     def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
         """Read the replies, hold the checking columns to the items, and return what was taken."""
-        warnings: list[str] = []
-        for one in self._answered.values():
-            one.seen = self._rules.seen(one.item, one.condition, one.texts)
-            warnings += (
-                one_line(f"{problem} (run {self._run}): recorded as unparsable")
-                for problem in one.seen.problems
-            )
+        warnings = [
+            one_line(f"{problem} (run {self._run}): recorded as unparsable") for problem in self._see()
+        ]
         self._rules.check_choices(self._path)
         checked = self._check(mapped)
         self._refuse_positions_from_one(checked)
@@ -389,9 +406,12 @@ class Reader:
         expected = self._rules.expected()
         for item_id, condition in self._answered:
             answered[condition] += item_id in expected.get(condition, ())
+        word = self._rules.item_word
         for condition, items in expected.items():
-            if answered[condition] < len(items):
-                yield f"{answered[condition]} of {len(items)} {self._rules.item_word}s have an answer under {condition}"
+            if 0 < answered[condition] < len(items):
+                yield f"{answered[condition]} of {len(items)} {word}s have an answer under {condition}"
+        if nothing := [name for name in expected if not answered[name]]:
+            yield f"no {word} has one under {', '.join(nothing)}"
 
     def _without_a_step(self) -> Iterator[str]:
         """Say how many answers lack a step."""

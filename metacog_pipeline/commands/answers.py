@@ -19,7 +19,7 @@ from metacog_pipeline.commands.options import (
     wide_option,
     words_option,
 )
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _only_fitting(study: Study, file: Path, pairs: Sequence[str], options: Impor
     if len(fitting) != 1:
         names = ", ".join(into.name for into in fitting or found)
         told = "several benchmarks fit" if fitting else "no benchmark of the study fits"
-        reasons = "" if fitting else "".join(f"; {name}: {reason}" for name, reason in why.items())
+        reasons = "" if fitting else "".join(f"; {name}: {one_line(str(why[name]), 160)}" for name in why)
         raise StudyError(f"{file}: {told}; name one with --benchmark, out of {names}{reasons}")
     if options.show is not None:
         options.show(f"taken as answers to {fitting[0].name}, the only benchmark of the study that it fits")
