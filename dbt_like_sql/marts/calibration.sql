@@ -6,10 +6,10 @@
 -- #SET{source: measured|simulated}
 -- columns:
 --   measure: begins with harmonised_, because a benchmark may have an ECE of its own; measures has unit, range, reference
---     and definition. accuracy, mean_confidence, ece (ten bins), brier, auroc2; ranking: aurc, excess_aurc, prr; scale:
---     calibration_in_the_large, calibration_slope, ece_mass; after cross-fitted recalibration: ece_platt, brier_platt,
---     ece_isotonic, brier_isotonic; of answers chosen among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc,
---     auroc2_ideal
+--     and definition. accuracy, mean_confidence, ece (ten bins), brier, auroc2; brier_reliability, brier_resolution,
+--     brier_uncertainty, ece_debiased; ranking: aurc, excess_aurc, prr; scale: calibration_in_the_large, calibration_slope,
+--     ece_mass; after cross-fitted recalibration: ece_platt, brier_platt, ece_isotonic, brier_isotonic; of answers chosen
+--     among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal
 --   n: answers with a confidence
 --   n_without_confidence: answers that state none and take no part
 select

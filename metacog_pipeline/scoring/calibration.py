@@ -16,16 +16,17 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.scoring import confidence_curves, efficiency
-from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, STATISTICS, Floats, Ints, cells_of
+from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, PARTS, STATISTICS, Floats, Ints, cells_of
 from metacog_pipeline.stats import confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
+from metacog_pipeline.stats.calibration import debiased
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "5"
+VERSION = "6"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
@@ -39,6 +40,7 @@ CALIBRATION = pl.Schema(
         **dict.fromkeys(("method", "status"), pl.String),
     }
 )
+NO_INTERVAL = "no interval"
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
@@ -118,7 +120,22 @@ def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, E
     totals = patterns.totals.astype(np.float64)
     drawn = resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
     found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
-    return {**found, "auroc2": auroc_from_patterns(patterns)}
+    return {**found, "auroc2": auroc_from_patterns(patterns), **_parts(totals, drawn)}
+
+
+def _parts(totals: Floats, drawn: Floats) -> dict[str, Estimate]:
+    """Return the parts of the Brier score, and the calibration error without its bias: numbers without an interval."""
+    n = int(totals.sum())
+    if n == 0:
+        return {name: unavailable(0, "levels of a percent", NO_ITEMS) for name in (*PARTS, "ece_debiased")}
+    found = {
+        name: Estimate(float(part(totals[None])[0]), None, None, n, "levels of a percent", NO_INTERVAL)
+        for name, part in PARTS.items()
+    }
+    error = STATISTICS["ece"]
+    less = debiased(float(error(totals[None])[0]), error(drawn))
+    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples"
+    return {**found, "ece_debiased": Estimate(less, None, None, n, how, NO_INTERVAL)}
 
 
 def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) -> Estimate:

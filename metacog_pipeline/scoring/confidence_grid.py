@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.stats.auroc import auroc_statistic
-from metacog_pipeline.stats.calibration import ece_statistic
+from metacog_pipeline.stats.calibration import brier_parts, brier_statistic, ece_statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,18 +37,18 @@ def mean_confidence(totals: Floats) -> Floats:
     return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ _SHARE, totals.sum(axis=1))
 
 
-def brier(totals: Floats) -> Floats:
-    """Return the mean squared distance of confidence from outcome, 0..1 (Brier 1950)."""
-    wrong, right = totals[:, 0::2], totals[:, 1::2]
-    return _ratio(right @ (1 - _SHARE) ** 2 + wrong @ _SHARE**2, totals.sum(axis=1))
-
-
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "accuracy": accuracy,
     "mean_confidence": mean_confidence,
     "ece": ece_statistic(_SHARE, edges="equal"),
-    "brier": brier,
+    "brier": brier_statistic(_SHARE),
     "auroc2": auroc_statistic,
+}
+
+
+#: Murphy's parts of the Brier score: told of one model, not compared between two.
+PARTS: Mapping[str, Callable[[Floats], Floats]] = {
+    f"brier_{name}": part for name, part in brier_parts(_SHARE).items()
 }
 
 

@@ -18,6 +18,24 @@ DECLARED: tuple[Measure, ...] = (
     Measure("brier", "Brier", higher_is_better=False, words="Mean squared distance of confidence from right or wrong."),
     Measure("auroc2", "AUROC2", words="Chance that a right answer has more confidence than a wrong one, ties half."),
     Measure(
+        "brier_reliability", "Brier: reliability", higher_is_better=False,
+        words="Part of the Brier score: mean squared distance of confidence from the share right of its percent. Brier is "
+        "reliability minus resolution plus uncertainty.",
+    ),
+    Measure(
+        "brier_resolution", "Brier: resolution",
+        words="Part of the Brier score: mean squared distance of these shares from the share right of all answers.",
+    ),
+    Measure(
+        "brier_uncertainty", "Brier: uncertainty", higher_is_better=None,
+        words="Part of the Brier score: share right times share wrong, what confidence has to tell.",
+    ),
+    Measure(
+        "ece_debiased", "ECE, debiased", higher_is_better=False,
+        words="ECE less its mean excess in resamples, at least 0: gaps of noise add up, so that ECE of few answers is too "
+        "large.",
+    ),
+    Measure(
         "aurc", "AURC", higher_is_better=False,
         words="Area under risk against coverage: the share wrong among the k surest answers, mean over k, and over all "
         "orders of equal confidences. It holds accuracy too.",

@@ -287,9 +287,81 @@ def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125
     """
-    stated = _probability(probability, patterns.counts.shape[1] // 2)
-    loss = np.column_stack([stated**2, (stated - 1) ** 2]).ravel()
+    loss = brier_loss(_probability(probability, patterns.counts.shape[1] // 2))
     return resampling.ratio(patterns, loss, np.ones(len(loss)))
+
+
+def brier_loss(probability: ArrayLike) -> Floats:
+    """Return (probability - outcome)² of each cell level × (wrong, correct), shape ``(2 L,)``, of ``probability`` ``(L,)``.
+
+    >>> brier_loss([0.0, 0.75]).tolist()
+    [0.0, 1.0, 0.5625, 0.0625]
+    """
+    stated = floats("probability", probability)
+    return np.column_stack([stated**2, (1 - stated) ** 2]).ravel()
+
+
+def brier_statistic(probability: ArrayLike) -> Statistic:
+    """Return the function ``(B, 2 L) -> (B,)`` of the Brier score of totals, for a bootstrap.
+
+    >>> brier_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
+    array([0.125])
+    """
+    loss = brier_loss(probability)
+    return resampling.ratio_statistic(loss, np.ones(len(loss)))
+
+
+#: The parts of `brier_parts`.
+PARTS = ("reliability", "resolution", "uncertainty")
+
+
+def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
+    """Return the functions ``(B, 2 L) -> (B,)`` of the parts of the Brier score (Murphy 1973, *J. Appl. Meteorol.* 12).
+
+    Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence is
+    from the share correct of its level, how far these shares are from the overall one, and how hard the answers are to
+    foretell without confidence.
+
+    Examples
+    --------
+    >>> totals = np.array([[4.0, 1.0, 1.0, 4.0]])
+    >>> {name: float(part(totals)[0].round(3)) for name, part in brier_parts([0.0, 1.0]).items()}
+    {'reliability': 0.04, 'resolution': 0.09, 'uncertainty': 0.25}
+    """
+    stated = floats("probability", probability)
+
+    def of(totals: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        n = totals[:, 0::2] + totals[:, 1::2]
+        whole_n = n.sum(axis=1)
+        overall = ratio(totals[:, 1::2].sum(axis=1), whole_n)
+        return n, np.nan_to_num(ratio(totals[:, 1::2], n)), overall, whole_n
+
+    def reliability(totals: Floats) -> Floats:
+        n, share, _, every = of(totals)
+        return ratio((n * (stated - share) ** 2).sum(axis=1), every)
+
+    def resolution(totals: Floats) -> Floats:
+        n, share, overall, every = of(totals)
+        return ratio((n * (share - overall[:, None]) ** 2).sum(axis=1), every)
+
+    def uncertainty(totals: Floats) -> Floats:
+        overall = of(totals)[2]
+        return np.asarray(overall * (1 - overall))
+
+    return dict(zip(PARTS, (reliability, resolution, uncertainty), strict=True))
+
+
+def debiased(value: float, draws: Floats) -> float | None:
+    """Return a calibration error less its bias, the mean excess of its resamples ``(B,)``, cut at 0; None without draws.
+
+    Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019, *NeurIPS*
+    32). The bias is that of a resample, which understates the sample's own where the true error is near 0.
+
+    >>> round(debiased(0.10, np.array([0.11, 0.13])), 3)
+    0.08
+    """
+    known = resampling.usable(draws)
+    return None if known is None else max(0.0, 2 * value - float(known.mean()))
 
 
 def _table(table: ArrayLike) -> Ints:

@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
-from metacog_pipeline.stats.calibration import ece_statistic
+from metacog_pipeline.stats.calibration import brier_loss, ece_statistic
 from metacog_pipeline.stats.calibration_line import CLIP, error_interval, logistic
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.trials import Trials, positive_interval
@@ -106,7 +106,7 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
         statistic = ece_statistic(probability, BINS, "equal")
         value = float(statistic(by_fold.reshape(1, -1))[0])
         found[f"ece_{name}"] = error_interval(value, statistic(made.drawn), made.n, methods["ece"], few or OK)
-        loss = np.column_stack([probability**2, (1 - probability) ** 2]).ravel()
+        loss = brier_loss(probability)
         score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
         low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)
         found[f"brier_{name}"] = Estimate(

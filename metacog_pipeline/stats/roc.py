@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
-from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.auroc import area_of, auroc
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, Estimate, unavailable
 from metacog_pipeline.stats.proportions import Z95
 
@@ -75,7 +75,7 @@ def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
     alarms = np.bincount(index, weights=1 - right, minlength=len(levels))[::-1]
     x = np.concatenate(([0.0], np.cumsum(alarms) / (n - n_right)))
     y = np.concatenate(([0.0], np.cumsum(hits) / n_right))
-    area = float((np.diff(x) * (y[1:] + y[:-1])).sum() / 2)
+    area = float(area_of(hits[::-1].astype(np.float64), alarms[::-1].astype(np.float64)))
     return Roc(x, y, np.concatenate(([np.inf], levels[::-1])), min(area, 1.0))
 
 

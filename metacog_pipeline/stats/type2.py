@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, ratio, same_length, whole
 from metacog_pipeline.stats._arrays import counts as whole_counts
-from metacog_pipeline.stats.auroc import METHOD, score_interval
+from metacog_pipeline.stats.auroc import METHOD, area_of, delong, score_interval
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import (
     ALL_CORRECT,
@@ -144,16 +144,11 @@ def auroc2(table: Counts, plus_one: bool = False) -> Auroc2:
     if plus_one:
         right, wrong = right + 1, wrong + 1
     n_right, n_wrong = right.sum(axis=1), wrong.sum(axis=1)
-    beats = ratio(np.cumsum(wrong, axis=1) - wrong / 2, n_wrong[:, None])
-    beaten = ratio(n_right[:, None] - np.cumsum(right, axis=1) + right / 2, n_right[:, None])
-    value = np.minimum(ratio((right * beats).sum(axis=1), n_right), 1.0)
+    value = np.minimum(area_of(right, wrong), 1.0)
     status = outcome_status(n_right, n_wrong)
     one_level = ((right + wrong) > 0).sum(axis=1) == 1
     status = np.select([status != OK, one_level], [status, ONE_LEVEL], default=OK)
-    variance = _spread(right, beats - value[:, None], n_right) + _spread(
-        wrong, beaten - value[:, None], n_wrong
-    )
-    variance = np.where((n_right < 2) | (n_wrong < 2), np.nan, np.maximum(variance, 0.0))
+    variance = np.maximum(delong(right, wrong), 0.0)
     low, high = (np.full(value.shape, np.nan) for _ in range(2))
     some = status == OK
     low[some], high[some] = score_interval(value[some], n_right[some], n_wrong[some], variance[some])
@@ -239,8 +234,3 @@ def outcome_status(n_right: Floats, n_wrong: Floats) -> Texts:
     """Return ``"ok"`` per cell, or that there are no items, no wrong ones or no correct ones."""
     reasons: list[NDArray[np.bool_]] = [(n_right <= 0) & (n_wrong <= 0), n_wrong <= 0, n_right <= 0]
     return np.select(reasons, [NO_ITEMS, ALL_CORRECT, ALL_WRONG], default=OK).astype(np.str_)
-
-
-def _spread(number: Floats, excess: Floats, total: Floats) -> Floats:
-    """Variance of a mean of placements, the n - 1 form; NaN for fewer than two."""
-    return ratio((number * excess**2).sum(axis=1), np.where(total >= 2, total * (total - 1), 0.0))

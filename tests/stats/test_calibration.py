@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.calibration import (
     bin_index,
     brier,
@@ -170,3 +171,28 @@ def test_nothing_gives_no_number():
 def test_wrong_shapes_and_ranges_are_value_errors(call):
     with pytest.raises(ValueError, match=r"\w"):
         call()
+
+
+@given(st.lists(st.integers(0, 9), min_size=10, max_size=10))
+def test_the_parts_of_a_brier_score_add_up_to_it(cells):
+    probability, totals = level_probability(5), np.array([cells], dtype=float)
+    whole = calibration.brier_statistic(probability)(totals)
+    parts = {name: part(totals) for name, part in calibration.brier_parts(probability).items()}
+    together = parts["reliability"] - parts["resolution"] + parts["uncertainty"]
+    np.testing.assert_allclose(together, whole, atol=1e-12, equal_nan=True)
+    assert np.isnan(whole[0]) == (totals.sum() == 0)
+
+
+def test_confidence_that_is_right_has_no_error_on_average_once_its_bias_is_taken_off():
+    rng = np.random.default_rng(3)
+    items = np.arange(200)
+    plain, less = [], []
+    for _ in range(40):
+        level = rng.integers(0, 5, 200)
+        right = rng.random(200) < level_probability(5)[level]
+        patterns = resampling.patterns_of(items, 2 * level + right, 10)
+        error = calibration.ece_statistic(level_probability(5))
+        plain.append(float(error(patterns.totals[None].astype(float))[0]))
+        less.append(calibration.debiased(plain[-1], error(resampling.patterns(patterns, 200, 1))))
+    assert np.mean(less) < 0.75 * np.mean(plain)
+    assert calibration.debiased(0.1, np.full(20, np.nan)) is None

@@ -65,3 +65,23 @@ def test_p_of_resamples_is_made_by_one_function():
         found(r"\+ 1\) / \(.*(len|draws|B|n_boot).*\+ 1\)", "stats/resampling/intervals.py", "stats/exact.py")
         == []
     )
+
+
+def test_an_area_under_the_curve_is_made_of_counts_by_one_function():
+    assert found(r"cumsum\(wrong.*- wrong$", "stats/auroc.py") == []
+    assert found(r"def [a-z_]*(area_of|auroc_statistic|delong)\(", "stats/auroc.py") == []
+
+
+def test_a_brier_score_is_made_by_one_function():
+    assert found(r"def [a-z_]*brier", "stats/calibration.py", "benchmarks/medley/rule_based/tier1.py") == []
+
+
+def test_calibration_errors_are_those_of_one_room():
+    """MEDLEY's are formulas of its paper, over answers before and after; METACOGBENCH forms its runs' mean."""
+    mine = ("stats/calibration.py", "stats/calibration_line.py")
+    papers = (
+        "benchmarks/medley/rule_based/extras.py",
+        "benchmarks/metacogbench/run_estimates.py",
+        "benchmarks/metacogbench/measures.py",
+    )
+    assert found(r"def [a-z_]*ece(_|\()", *mine, *papers) == []

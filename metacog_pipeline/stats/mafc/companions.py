@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.auroc import score_interval
+from metacog_pipeline.stats.auroc import area_of, delong, score_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import checked, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
@@ -58,19 +58,8 @@ def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
     if n_right == 0 or n_wrong == 0:
         return Interval(math.nan, math.nan, math.nan)
     theta = float(_areas(correct, errors)[0][0, 0])
-    low, high = score_interval(theta, n_right, n_wrong, _delong(c, e, theta))
+    low, high = score_interval(theta, n_right, n_wrong, float(delong(c, e)))
     return Interval(theta, min(float(low), theta), max(float(high), theta))
-
-
-def _delong(right: Floats, wrong: Floats, theta: float) -> float:
-    n_right, n_wrong = right.sum(), wrong.sum()
-    if n_right < 2 or n_wrong < 2:
-        return math.nan
-    of_right = (np.cumsum(wrong) - wrong / 2) / n_wrong
-    of_wrong = 1 - (np.cumsum(right) - right / 2) / n_right
-    spread_right = (right * (of_right - theta) ** 2).sum() / (n_right - 1) / n_right
-    spread_wrong = (wrong * (of_wrong - theta) ** 2).sum() / (n_wrong - 1) / n_wrong
-    return float(spread_right + spread_wrong)
 
 
 def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike) -> Floats:
@@ -110,10 +99,7 @@ def _shares(above: Floats) -> Floats:
 
 
 def _areas(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
-    below = np.cumsum(wrong, axis=2) - wrong
-    pairs = right.sum(axis=2) * wrong.sum(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (right * (below + wrong / 2)).sum(axis=2) / pairs, pairs
+    return area_of(right, wrong), right.sum(axis=2) * wrong.sum(axis=2)
 
 
 def _weighted(area: Floats, weight: Floats) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats import identifiability
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats.auroc import area_of
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack
@@ -188,9 +189,7 @@ def _slope_at_zero(problem: Problem, zeta: Floats) -> Floats:
 def _first_guess(problem: Problem) -> Floats:
     """Return the sensitivity whose ideal AUROC2 is the one seen, over all strata together."""
     right, wrong = problem.right.sum(axis=1), problem.wrong.sum(axis=1)
-    below = np.cumsum(wrong, axis=1) - wrong
-    pairs = np.maximum(right.sum(axis=1) * wrong.sum(axis=1), 1e-300)
-    area = (right * (below + wrong / 2)).sum(axis=1) / pairs
+    area = np.nan_to_num(area_of(right, wrong))
     grid = np.linspace(0.0, _LAST_D, 41)
     guess = np.full(len(area), _FIRST_D)
     most = problem.m.max(axis=1)
