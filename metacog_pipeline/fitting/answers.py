@@ -13,18 +13,20 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.fitting.trials import Answers
 from metacog_pipeline.scoring import efficiency
-from metacog_pipeline.stats import confidence_measures, resampling
+from metacog_pipeline.stats import calibration_line, confidence_measures, resampling
+from metacog_pipeline.stats.calibration import ece, ece_statistic
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
-from metacog_pipeline.stats.trials import FOLDS, trials
+from metacog_pipeline.stats.trials import FOLDS, Trials, trials
 from metacog_pipeline.stats.type2_dprime import SHARES, Type2Dprime, type2_dprime
 
 BY_CORRECTION = "a rate is 0 or 1: its size is the correction's"
-SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier")
+SCALED = (*confidence_measures.SCALED, "mean_confidence", "brier", "ece")
 KEPT_MEASURES = ("d_type2", "d_type2_raw", *(name for name in SHARES if name != "accuracy"))
 _DRAWS = 4000
 _MEASURE_DRAWS = 1000
+_MANY = 10_000
 _CORRECTIONS = {"d_type2": "loglinear", "d_type2_raw": "none"}
 
 Floats = NDArray[np.float64]
@@ -45,8 +47,8 @@ def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) ->
     """Return what confidence is worth; where its scale is not known, that of its order alone, and a reason."""
     share, right, items = answers.share, answers.correct, answers.items
     stated = confidence if share is None else share
-    # Folds are for recalibration only, which needs a scale.
-    folds = 2 if share is None else FOLDS
+    # Folds are for recalibration only, which needs a scale; of many answers two are enough to learn a scale from.
+    folds = 2 if share is None or len(right) >= _MANY else FOLDS
     made = trials(stated, right, items, stream=seed, n_draws=n_boot or _MEASURE_DRAWS, folds=folds)
     found = {"auroc2": made.area, **confidence_measures.of_trials(made, probability=share is not None)}
     if share is None:
@@ -55,7 +57,18 @@ def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) ->
     rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
     for name, values in (("mean_confidence", share), ("brier", (share - right) ** 2)):
         found[name] = resampling.mean(values, rows)
-    return found
+    return found | {"ece": _ece(made, share, right)}
+
+
+def _ece(made: Trials, share: Floats, right: NDArray[np.int64]) -> Estimate:
+    """Return the calibration error over ten bins of equal width, with the interval of that of equal mass."""
+    one = ece(share, right)
+    if one.value is None or made.n_items < 2:
+        return one
+    method = f"{one.method} of equal width, item bootstrap, debiased"
+    return calibration_line.error_interval(
+        one.value, ece_statistic(made.grouped, 10, "equal")(made.draws), one.n, method
+    )
 
 
 def _accuracy(answers: Answers) -> Estimate:

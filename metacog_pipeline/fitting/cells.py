@@ -23,6 +23,7 @@ YES = ("1", "true", "yes", "y", "t", "right", "correct")
 NO = ("0", "false", "no", "n", "f", "wrong", "incorrect")
 WORDS: Mapping[str, int] = {**dict.fromkeys(NO, 0), **dict.fromkeys(YES, 1)}
 _SHOWN = 40
+_WHOLE = r"^([-+]?\d+)\.0+$"  # a float column writes 1 as 1.0
 _NAMED = 4  # of the words of a column
 # Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two words
 # a few per cent may be slips; more is another coding, and what looks known may stand for something else.
@@ -116,7 +117,10 @@ class Column:
     def text(self) -> pl.Series:
         """Return the cells as lower-case text, words replaced by what they stand for."""
         found = lowered(self.cells)
-        return found.replace(list(self.words), list(self.words.values())) if self.words else found
+        if not self.words:
+            return found
+        found = found.str.replace(_WHOLE, "$1")
+        return found.replace(list(self.words), list(self.words.values()))
 
     def absent(self) -> Rows:
         """Return which cells say nothing; a word that was given a value says something."""
@@ -214,7 +218,7 @@ def binary(column: Column, account: Account, codes: Mapping[str, int] = WORDS, h
 
 def coded(column: Column, codes: Mapping[str, int]) -> tuple[Floats, Rows, Rows]:
     """Return 0, 1 or NaN by row, which rows say nothing, and which say something else."""
-    text = column.text().str.replace(r"^([-+]?\d+)\.0+$", "$1")  # a float column writes 1 as 1.0
+    text = column.text().str.replace(_WHOLE, "$1")
     found = text.replace_strict(dict(codes), default=None, return_dtype=pl.Float64).fill_null(np.nan)
     values = found.to_numpy().astype(np.float64)
     absent = column.absent() & np.isnan(values)

@@ -212,6 +212,9 @@ def _open_csv(path: Path, content: bytes) -> _Source:
         len(row) == len(head.names) + 1 for row in first
     ):  # R names rows without a name for the column
         head = replace(head, names=["", *head.names])
+    elif first and all(len(row) > len(head.names) and not any(row[len(head.names) :]) for row in first):
+        # Spreadsheets write separators for columns that are empty.
+        head = replace(head, names=[*head.names, *[""] * (len(first[0]) - len(head.names))])
     # A column without a name is the index a data frame is written with; only the first can be asked for.
     names = [
         name or ("" if place == head.names.index("") else f"_{place}")

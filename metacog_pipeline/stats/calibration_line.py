@@ -123,7 +123,7 @@ def in_the_large(made: Trials) -> Estimate:
     m, p = float(mean.value or 0.0), float(share.value or 0.0)
     below, above = m - float(mean.low or 0.0), float(mean.high or 0.0) - m
     under, over = p - float(share.low or 0.0), float(share.high or 0.0) - p
-    u, v = (items.matrix @ (each - centre) for each, centre in ((stated, m), (right, p)))
+    u, v = (items.by_pattern(each - centre) for each, centre in ((stated, m), (right, p)))
     uu, uv, vv = (float(items.weights @ (x * y)) for x, y in ((u, u), (u, v), (v, v)))
     k = made.n_items
     r = uv / math.sqrt(uu * vv) * k / (k + APART) if uu > 0 and vv > 0 else 0.0
@@ -173,8 +173,8 @@ def slope(made: Trials) -> Estimate:
     bread = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ (x * x)]])
     inverse = np.linalg.inv(bread)
     leverage = p * (1 - p) * (inverse[0, 0] + 2 * inverse[0, 1] * x + inverse[1, 1] * x * x)
-    by_item = made.patterns.matrix @ scores
-    by_item /= 1 - np.minimum(made.patterns.matrix @ leverage, MOST_LEVERAGE)[:, None]
+    by_item = made.patterns.by_pattern(scores)
+    by_item /= 1 - np.minimum(made.patterns.by_pattern(leverage), MOST_LEVERAGE)[:, None]
     meat = (by_item * made.patterns.weights[:, None]).T @ by_item
     error = math.sqrt(max(float((inverse @ meat @ inverse)[1, 1]), 0.0))
     far = float(stdtrit(made.rarer - 1, 0.975)) * error

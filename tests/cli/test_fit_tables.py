@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 OK_CONF = ("--correct", "ok", "--confidence", "conf", "--format", "json")
@@ -263,6 +264,7 @@ def test_calibration_needs_a_scale_that_is_declared_or_the_only_usual_one(metaco
     assert "no calibration" in result.err
     known = found(metacog("fit", path, *OK_CONF, "--scale", "0..1"))
     assert known["brier"]["value"] == pytest.approx(((frame["conf"] - frame["ok"]) ** 2).mean())
+    assert known["ece"]["value"] == pytest.approx(ece(frame["conf"].to_numpy(), frame["ok"].to_numpy()).value)
     assert known["mean_confidence"]["value"] == pytest.approx(frame["conf"].mean())
     for row in known.values():
         assert row["status"] != "ok" or row["low"] <= row["value"] <= row["high"]
@@ -321,6 +323,28 @@ def test_row_names_without_a_header_are_no_shift_of_the_columns(metacog, file):
     ]
     made = found(metacog("fit", file("r.tsv", "\n".join(['"ok"\t"conf"', *lines])), *OK_CONF))
     assert made["accuracy"]["n"] == N and made["accuracy"]["value"] == answers()["ok"].mean()
+
+
+def test_separators_of_empty_columns_are_no_cells_too_many(metacog, file):
+    lines = [f"{ok};{conf};;" for conf, ok in answers().select("conf", "ok").iter_rows()]
+    assert (
+        found(metacog("fit", file("s.csv", "\n".join(["ok;conf", *lines])), *OK_CONF))["accuracy"]["n"] == N
+    )
+
+
+def test_numbers_are_words_too(metacog, tmp_path):
+    swapped = answers().with_columns(ok=1.0 - pl.col("ok"))
+    made = found(
+        metacog(
+            "fit",
+            written(tmp_path, swapped, ".parquet"),
+            *OK_CONF[:-2],
+            "--map-values",
+            "1=0,0=1",
+            *OK_CONF[-2:],
+        )
+    )
+    assert made["accuracy"]["value"] == pytest.approx(answers()["ok"].mean())
 
 
 def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, file):

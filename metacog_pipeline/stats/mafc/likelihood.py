@@ -67,11 +67,14 @@ class Slopes:
     hessian: Floats
 
 
-def evaluate(problem: Problem, zeta: Floats, d: Floats) -> Slopes:
-    """Return the likelihood at criteria ``zeta`` ``(N, S, K - 1)`` and sensitivity ``d`` ``(N,)``, 0 or more."""
+def evaluate(problem: Problem, zeta: Floats, d: Floats, curve: Table | None = None) -> Slopes:
+    """Return the likelihood at criteria ``zeta`` ``(N, S, K - 1)`` and sensitivity ``d`` ``(N,)``, 0 or more.
+
+    ``curve`` is the table of the ideal observer, whole by default.
+    """
     cells, strata, cuts = zeta.shape
     real = problem.real
-    curve: Table = table()
+    curve = table() if curve is None else curve
     lift, by_z, by_d, by_zz, by_zd, by_dd = curve.lift(problem.m[..., None], zeta, d[:, None, None])
     wrong = _Row(problem.wrong, np.where(real, zeta, -np.inf))
     right = _Row(problem.right, np.where(real, zeta + lift, -np.inf))

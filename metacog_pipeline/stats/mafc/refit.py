@@ -18,10 +18,13 @@ from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import AT_CHANCE, Efficiency, best, checked, fit, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
 from metacog_pipeline.stats.mafc.search import Found, climb
+from metacog_pipeline.stats.mafc.table import LARGEST_D, table
 
 FLAT = 1e-6  # gradient per answer; that of a single fit is smaller, but a resample's error is far larger
 SURE = 5.0  # standard errors of meta-d' from 0: nearer, the sign of a resample is searched for
 _NODES = 65
+_WIDTH = 8.0  # standard errors of meta-d' among which resamples lie
+_NARROW = 1.5  # a range of d in which a short series is precise
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ def refit(
         warm &= _spread(correct, errors)
         place = np.flatnonzero(warm)
         if len(place):
-            found = _climbed(problem.take(place), best(own), float(sample.meta_d[0]))
+            around = _WIDTH * float(sample.se_meta_d[0])
+            found = _climbed(problem.take(place), best(own), float(sample.meta_d[0]), around)
             warm[place] = found.converged
             meta[place] = np.where(found.converged, found.d, np.nan)
             n = (correct + errors).sum(axis=(1, 2))
@@ -93,20 +97,17 @@ def _spread(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
     return np.asarray((((right > 0) & (wrong > 0)).sum(axis=2) >= 2).all(axis=1))
 
 
-def _climbed(problem: Problem, start: Found, meta_d: float) -> Found:
+def _climbed(problem: Problem, start: Found, meta_d: float, around: float) -> Found:
     """Return the maxima next to ``start``; of a negative d the roles of right and wrong are exchanged."""
-    number = len(problem.m)
+    number, size = len(problem.m), abs(meta_d)
     if meta_d < 0:
         problem = Problem(problem.wrong, problem.right, problem.m, problem.used)
-    found = climb(
-        problem,
-        np.full(number, abs(meta_d)),
-        zeta=np.repeat(start.zeta, number, axis=0),
-        flat=FLAT,
-    )
-    return Found(
-        found.zeta, found.d if meta_d >= 0 else -found.d, found.slopes, found.converged & (found.d > 0)
-    )
+    low, high = max(0.0, size - around), min(LARGEST_D, size + around)
+    curve = table().near(low, high) if high - low < _NARROW else None
+    zeta = np.repeat(start.zeta, number, axis=0)
+    found = climb(problem, np.full(number, size), zeta=zeta, flat=FLAT, curve=curve)
+    inside = (found.d > low) & (found.d < high)
+    return Found(found.zeta, found.d if meta_d >= 0 else -found.d, found.slopes, found.converged & inside)
 
 
 def _sensitivities(share: Floats, m: int) -> Floats:

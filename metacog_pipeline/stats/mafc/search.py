@@ -10,7 +10,7 @@ from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.mafc.likelihood import Problem, Slopes, evaluate
-from metacog_pipeline.stats.mafc.table import LARGEST_D, table
+from metacog_pipeline.stats.mafc.table import LARGEST_D, Table, table
 
 LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
 STEPS = 200
@@ -29,15 +29,21 @@ class Found:
 
 
 def climb(
-    problem: Problem, d: Floats, *, fixed: bool = False, zeta: Floats | None = None, flat: float = FLAT
+    problem: Problem,
+    d: Floats,
+    *,
+    fixed: bool = False,
+    zeta: Floats | None = None,
+    flat: float = FLAT,
+    curve: Table | None = None,
 ) -> Found:
     """Climb from sensitivity ``d`` ``(N,)``; with ``fixed`` only the criteria move, which gives the profile.
 
     ``zeta`` are first criteria, by default those at which every rating is used as often as it was; ``flat`` is the
-    gradient per answer at which a search ends.
+    gradient per answer at which a search ends, ``curve`` the table of the ideal observer.
     """
     zeta = criteria(problem, d) if zeta is None else zeta
-    slopes = evaluate(problem, zeta, d)
+    slopes = evaluate(problem, zeta, d, curve)
     n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
     damping = np.zeros(len(d))
     d = d.copy()
@@ -51,7 +57,7 @@ def climb(
         part = problem.take(moving)
         step = _step(slopes, steep, damping, moving, fixed)
         new_zeta, new_d = _moved(zeta[moving], d[moving], step, fixed)
-        tried = evaluate(part, new_zeta, new_d)
+        tried = evaluate(part, new_zeta, new_d, curve)
         before = slopes.value[moving]
         better = _ordered(part, new_zeta) & (tried.value >= before - 1e-12 * np.abs(before))
         better &= np.isfinite(tried.gradient).all(axis=1)

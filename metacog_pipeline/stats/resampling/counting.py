@@ -27,11 +27,14 @@ class Patterns:
         Shape ``(P,)``: number of items of each pattern, above 0.
     matrix
         ``counts`` as floats: integer matrices are multiplied many times slower.
+    place
+        Shape ``(P,)``: the cell of each pattern where every item is one observation, else None.
     """
 
     counts: Ints
     weights: Ints
     matrix: Floats = field(init=False, repr=False)
+    place: Ints | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         matrix = counts("counts", self.counts, 2)
@@ -43,6 +46,8 @@ class Patterns:
         object.__setattr__(self, "counts", matrix)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "matrix", matrix.astype(np.float64))
+        single = bool(matrix.size) and bool((matrix.sum(axis=1) == 1).all())
+        object.__setattr__(self, "place", matrix.argmax(axis=1) if single else None)
 
     @property
     def n_items(self) -> int:
@@ -52,8 +57,16 @@ class Patterns:
     @property
     def totals(self) -> Ints:
         """Observations per cell over all items, shape ``(C,)``."""
+        if self.place is not None:
+            found = np.zeros(self.counts.shape[1], dtype=np.int64)
+            np.add.at(found, self.place, self.weights)
+            return found
         totals: Ints = self.weights @ self.counts
         return totals
+
+    def by_pattern(self, values: Floats) -> Floats:
+        """Return the sum of ``values`` ``(C,)`` or ``(C, k)`` over the observations of an item of each pattern."""
+        return values[self.place] if self.place is not None else self.matrix @ values
 
     def collapse(self, groups: ArrayLike, n_cells: int) -> Patterns:
         """Return the patterns over coarser cells, equal ones merged.

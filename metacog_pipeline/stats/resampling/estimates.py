@@ -55,7 +55,7 @@ def share(patterns: Patterns, top: ArrayLike, bottom: ArrayLike) -> Estimate:
     """
     below = np.asarray(bottom, dtype=np.float64)
     above = np.asarray(top, dtype=np.float64) * below
-    hits, n = ((patterns.matrix @ each).astype(np.int64) for each in (above, below))
+    hits, n = (patterns.by_pattern(each).astype(np.int64) for each in (above, below))
     if n.max(initial=0) <= 1:
         return proportion(int(patterns.weights @ hits), int(patterns.weights @ n))
     merged = merge_patterns(np.column_stack([hits, n - hits]), patterns.weights)
@@ -139,10 +139,10 @@ def ratio(
     (0.75, 20, 'wilson, clustered', 0.0833)
     """
     top, bottom = _weights(patterns, numerator, denominator)
-    y, m = patterns.matrix @ top, patterns.matrix @ bottom
+    y, m = patterns.by_pattern(top), patterns.by_pattern(bottom)
     is_mean = _is_0_or_1(bottom)
     is_share = is_mean and _is_0_or_1(top)
-    n_by_pattern = m if is_mean else patterns.matrix @ (bottom > 0).astype(np.float64)
+    n_by_pattern = m if is_mean else patterns.by_pattern((bottom > 0).astype(np.float64))
     n = round(float(patterns.weights @ n_by_pattern))
     clustered = bool((n_by_pattern > 1).any())
     method = ("wilson" if is_share else "sem") + (", clustered" if clustered else "")

@@ -107,8 +107,8 @@ def patterns(table: Patterns, n_draws: int, stream: Stream) -> Floats:
 
 def _totals_of(table: Patterns) -> Callable[[Ints], Floats]:
     """Return the function that takes numbers of clusters ``(B, P)`` to totals of cells ``(B, C)``."""
-    place = table.counts.argmax(axis=1)
-    if not (table.counts.sum(axis=1) == 1).all() or len(np.unique(place)) < len(place):
+    place = table.place
+    if place is None or len(np.unique(place)) < len(place):
         return lambda drawn: drawn @ table.matrix
 
     def spread(drawn: Ints) -> Floats:  # a pattern is one observation of its own cell: nothing to multiply
