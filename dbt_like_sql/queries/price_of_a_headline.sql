@@ -12,4 +12,4 @@ select
 from costs
 inner join leaderboard as board
     on board.benchmark = costs.benchmark and board.model = costs.model and board.headline and board.source <> 'published'
-order by costs.benchmark, board.estimate desc
+order by costs.benchmark, board.rank nulls last, costs.model

@@ -16,6 +16,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Group
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, counts_of
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, Kept, posterior
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import over
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
@@ -84,7 +85,9 @@ def _estimates(fit: Fitted, counts: Counts) -> dict[str, Estimate]:
     if fit.kept is None or fit.why is not None:
         return {name: unavailable(fit.n, "bayes, d' estimated", fit.why or "") for name in BAYES}
     taken = "; runs taken as independent" if counts.clustered else ""
-    found = fit.kept.estimates
+    found = dict(fit.kept.estimates)
+    # The median of a ratio to what may be 0 lies between two branches of the posterior, and may be any number as well.
+    found["m_ratio_median"] = over(found["d1"], found["m_ratio_median"])
     return {
         name: replace(found[parameter], method=f"bayes, d' estimated; {found[parameter].method}{taken}")
         for name, parameter in BAYES.items()
