@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,8 @@ from metacog_pipeline.stats._arrays import Floats, Ints, counts
 
 # A variance this small beside those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
+# Whole numbers below are exact in single precision.
+_EXACT = 2**24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,18 +63,13 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     >>> found.n, found.value, found.sem.round(3), found.first_only
     (array([4]), array([0.5]), array([0.289]), array([2]))
     """
-    h, r = counts("hits", hits, 2).astype(np.float64), counts("asked", asked, 2).astype(np.float64)
-    if h.shape != r.shape or bool((h > r).any()):
+    given, runs = counts("hits", hits, 2), counts("asked", asked, 2)
+    if given.shape != runs.shape or bool((given > runs).any()):
         raise ValueError(
             "an item has more right answers than answers asked for, or the tables differ in shape"
         )
     i, j = (np.array([pair[side] for pair in wanted], dtype=np.int64) for side in (0, 1))
-    here = (r > 0).astype(np.float64)
-    own = {
-        name: table.T @ here
-        for name, table in (("h", h), ("r", r), ("hh", h * h), ("hr", h * r), ("rr", r * r))
-    }
-    n, hh, hr, rr = here.T @ here, h.T @ h, h.T @ r, r.T @ r
+    own, n, hh, hr, rr = _sums(given, runs)
     first = {name: table[i, j] for name, table in own.items()}
     second = {name: table[j, i] for name, table in own.items()}
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -90,6 +88,26 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     p[same] = np.where(np.abs(a - b)[same] <= 1e-12, 1.0, np.nan)
     only = [(first["h"] - hh[i, j]), (second["h"] - hh[i, j])]
     return PairedShares(_whole(size), a - b, sem, p, _whole(only[0]), _whole(only[1]))
+
+
+def _sums(hits: Ints, asked: Ints) -> tuple[dict[str, Floats], Floats, Floats, Floats, Floats]:
+    """Return sums over the items that two respondents share, all respondents × all: of one's own hits, answers, their
+    squares and product; the number of items; products of hits with hits, hits with answers, answers with answers."""
+    most = int(asked.max(initial=0))
+    exact = len(hits) * most * most < _EXACT
+    h, r = (each.astype(np.float32 if exact else np.float64) for each in (hits, asked))
+    if most <= 1:  # squares and products of 0 and 1 are themselves
+        hh, hr, rr = (_product(a, b) for a, b in ((h, h), (h, r), (r, r)))
+        return {"h": hr, "r": rr, "hh": hr, "hr": hr, "rr": rr}, rr, hh, hr, rr
+    here = (r > 0).astype(h.dtype)
+    own = {"h": h, "r": r, "hh": h * h, "hr": h * r, "rr": r * r}
+    shared = {name: _product(each, here) for name, each in own.items()}
+    return shared, _product(here, here), _product(h, h), _product(h, r), _product(r, r)
+
+
+def _product(first: NDArray[Any], second: NDArray[Any]) -> Floats:
+    made: Floats = (first.T @ second).astype(np.float64)
+    return made
 
 
 def _whole(values: Floats) -> NDArray[np.int64]:

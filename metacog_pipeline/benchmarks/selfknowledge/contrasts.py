@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -32,6 +33,8 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.resampling.products import Pair as SharedPair
+from metacog_pipeline.stats.resampling.products import shared_draws
 from metacog_pipeline.stats.roc import area_difference
 
 DUAL = "dual"
@@ -46,6 +49,8 @@ SAME = "the same in every resample"
 TIE = 1e-12  # differences below this are rounding
 Statistic = Callable[[Counts, Floats], Floats]
 Pairs = Iterable[tuple[Comparison, Group, Group]]
+#: From the name of a measure to its difference between two groups, and that of every resample.
+Drawn = Callable[[str], tuple[float, Floats]]
 
 
 # --- which pairs ------------------------------------------------------------------------------------------------------
@@ -89,10 +94,12 @@ def twice_or_once(groups: Sequence[Group]) -> Iterator[Pairs]:
 
 
 def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) -> Contrast:
+    models = family == "models_paired"
+
     def compute(benchmark: Any, groups: Sequence[Group], *wanted: Any) -> Iterator[Comparison]:
         for own in pairs(groups, *wanted):
-            for base, a, b in own:
-                yield from _with_lost(compared(base, a, b), a, b)
+            for base, a, b, shared in _together_drawn(benchmark, list(own)) if models else _apart(own):
+                yield from _with_lost(compared(base, a, b, shared), a, b)
 
     # Of one family are the tests of one measure in one data set and condition, or of one model.
     held = ("dataset", "source", "condition") if family == "models_paired" else ("dataset", "source")
@@ -101,8 +108,11 @@ def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) ->
         if family == "languages_paired"
         else (*held, "family", "measure")
     )
-    models = family == "models_paired"
     return Contrast(family, compute, "holm", within, words=words, between_models=models, pairs=models)
+
+
+def _apart(pairs: Pairs) -> Iterator[tuple[Comparison, Group, Group, None]]:
+    yield from ((base, a, b, None) for base, a, b in pairs)
 
 
 def _with_lost(rows: Iterable[Comparison], a: Group, b: Group) -> Iterator[Comparison]:
@@ -138,14 +148,15 @@ def pair_of(first: Group, second: Group) -> Pair:
     return Pair((a, b), (names[: a.height], names[a.height :]), shared.height)
 
 
-def compared(base: Comparison, a: Group, b: Group) -> Iterator[Comparison]:
-    """Yield a row of a minus b per measure, without a correction for several tests."""
+def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) -> Iterator[Comparison]:
+    """Yield a row of a minus b per measure, without a correction for several tests; ``shared`` are differences drawn with
+    those of other pairs."""
     pair = pair_of(a, b)
     both_idk = a.condition == b.condition == IDK
     one_idk = a.condition != b.condition == IDK
     # An abstaining reply is hardly ever right: how often a no fails says nothing there.
     measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES
-    for row in _differences(base, a.benchmark, pair, measures):
+    for row in _differences(base, a.benchmark, pair, measures, shared):
         if one_idk and row.measure == "d_type2" and row.status == "ok":
             row = replace(row, note=f"{row.note}; {LARGE}")
         if both_idk and row.measure == "yes_ratio":
@@ -158,12 +169,23 @@ def compared(base: Comparison, a: Group, b: Group) -> Iterator[Comparison]:
 
 
 def _differences(
-    base: Comparison, benchmark: Any, pair: Pair, measures: Sequence[str]
+    base: Comparison, benchmark: Any, pair: Pair, measures: Sequence[str], shared: Drawn | None = None
 ) -> Iterator[Comparison]:
     if not pair.n_items:
         yield from (replace(base, measure=name, status=NO_SHARED) for name in measures)
         return
     n = int(max(each.max() for each in pair.clusters)) + 1
+    difference = _alone(base, benchmark, pair, n) if shared is None else shared
+    for name in measures:
+        value, draws = difference(name)
+        row = _tested(replace(base, measure=name, n=pair.n_items), value, draws)
+        if row.p is not None and n <= exact.MOST_SWAPPED:
+            row = replace(row, p=_exact_p(benchmark, pair, STATISTICS[name], n), note=exact.NOTE)
+        yield row
+
+
+def _alone(base: Comparison, benchmark: Any, pair: Pair, n: int) -> Drawn:
+    """Return the differences of two sides over resamples of their own."""
     made = [
         counted(rows, benchmark.coded, own, n) for rows, own in zip(pair.sides, pair.clusters, strict=True)
     ]
@@ -171,14 +193,52 @@ def _differences(
     tables = [Counts(resampling.Patterns(matrix, ones), codes) for matrix, codes in made]
     stream = benchmark.stream(base.dataset, base.family, base.condition, base.model, base.a, base.b)
     drawn = resampling.joint([matrix for matrix, _ in made], N_DRAWS, stream)
-    for name in measures:
+
+    def difference(name: str) -> tuple[float, Floats]:
         statistic = STATISTICS[name]
-        a, b = (float(statistic(table, table.totals[None, :])[0]) for table in tables)
-        draws = statistic(tables[0], drawn[0]) - statistic(tables[1], drawn[1])
-        row = _tested(replace(base, measure=name, n=pair.n_items), a - b, draws)
-        if row.p is not None and n <= exact.MOST_SWAPPED:
-            row = replace(row, p=_exact_p(benchmark, pair, statistic, n), note=exact.NOTE)
-        yield row
+        one, two = (float(statistic(table, table.totals[None, :])[0]) for table in tables)
+        return one - two, statistic(tables[0], drawn[0]) - statistic(tables[1], drawn[1])
+
+    return difference
+
+
+def _together_drawn(
+    benchmark: Any, pairs: Sequence[tuple[Comparison, Group, Group]]
+) -> Iterator[tuple[Comparison, Group, Group, Drawn | None]]:
+    """Yield pairs of models with their differences over the resamples that all models of an item set share; with None where
+    the two did not answer the same items."""
+    groups = {id(group): group for _, a, b in pairs for group in (a, b)}
+    asked = {name: tuple(group.rows["item_id"].unique().sort()) for name, group in groups.items()}
+    alike: dict[tuple[str, ...], list[tuple[Comparison, Group, Group]]] = {}
+    for base, a, b in pairs:
+        if asked[id(a)] == asked[id(b)] and asked[id(a)]:
+            alike.setdefault(asked[id(a)], []).append((base, a, b))
+        else:
+            yield base, a, b, None
+    for own in alike.values():
+        table, tables, place = _counted_together(benchmark, [each for _, a, b in own for each in (a, b)])
+        rows = {(place[id(a)], place[id(b)]): (base, a, b) for base, a, b in own}
+        first = own[0][0]
+        stream = benchmark.stream("shared items", first.dataset, first.family, first.condition)
+        for pair in shared_draws(tables, rows, N_DRAWS, stream, answered=tables.sum(axis=2) > 0):
+            yield *rows[pair.first, pair.second], partial(_of_shared, table, pair)
+
+
+def _of_shared(table: Counts, pair: SharedPair, name: str) -> tuple[float, Floats]:
+    return pair.difference(name, partial(STATISTICS[name], table))
+
+
+def _counted_together(benchmark: Any, groups: Iterable[Group]) -> tuple[Counts, Ints, dict[int, int]]:
+    """Return what the cells are, clusters × groups × cells, and the place of each group."""
+    own = list({id(group): group for group in groups}.values())
+    rows = pl.concat([group.rows.select("cluster", *benchmark.coded) for group in own])
+    cluster = rows["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    n = int(cluster.max()) + 1
+    of = np.repeat(np.arange(len(own)), [group.rows.height for group in own])
+    matrix, codes = counted(rows, benchmark.coded, of * n + cluster, n * len(own))
+    cells = resampling.Patterns(np.zeros((1, matrix.shape[1]), dtype=np.int64), np.ones(1, dtype=np.int64))
+    tables = matrix.reshape(len(own), n, -1).transpose(1, 0, 2)
+    return Counts(cells, codes), tables, {id(group): place for place, group in enumerate(own)}
 
 
 def _exact_p(benchmark: Any, pair: Pair, statistic: Statistic, n: int) -> float | None:

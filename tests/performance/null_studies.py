@@ -1,0 +1,159 @@
+"""Studies in which no model differs from another, for every benchmark: responses made by hand, tests by the package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.contract import Contrast, Question
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.scoring.comparisons import LEVEL, adjusted, as_table
+from metacog_pipeline.scoring.estimates import groups_of
+
+MODELS = 20
+Maker = Callable[[int], tuple[Any, list[Group]]]
+
+
+def question(benchmark: Any) -> Question:
+    """Return what is asked of the difference between two models."""
+    families = {each.family for each in benchmark.contrasts if each.pairs}
+    return next(each for each in benchmark.questions if each.primary[0] in families)
+
+
+def rejected(benchmark: Any, groups: list[Group]) -> tuple[bool, int]:
+    """Return whether any pair of models differs in the primary measure after correction, and how many pairs were tested."""
+    family, measure = question(benchmark).primary
+    contrast: Contrast = next(each for each in benchmark.contrasts if each.family == family)
+    pairs = list(combinations(sorted({group.model for group in groups}), 2))
+    rows = as_table(benchmark, contrast.compute(benchmark, groups, pairs)).filter(
+        family=family, measure=measure
+    )
+    p = adjusted(contrast, rows)["p_adjusted"].drop_nulls()
+    return bool((p < LEVEL).any()), len(p)
+
+
+def share(make: Maker, studies: int) -> tuple[int, int]:
+    """Return in how many of ``studies`` some pair differs, and how many pairs were tested in the last."""
+    found = [rejected(*make(seed)) for seed in range(studies)]
+    return sum(hit for hit, _ in found), found[-1][1]
+
+
+def at_most(studies: int, rate: float = LEVEL) -> int:
+    """Return how many of ``studies`` may reject before a rate of 5 % is refuted at 0.001, one-sided."""
+    return math.ceil(rate * studies + 3.1 * math.sqrt(rate * (1 - rate) * studies))
+
+
+def makers(folder: Path) -> dict[str, Maker]:
+    """Return by benchmark what makes the groups of a study from its seed."""
+    return {
+        "metamedqa": _metamedqa,
+        "selfknowledge": lambda seed: _selfknowledge(seed, folder),
+        "metacogbench": lambda seed: _metacogbench(seed, folder),
+        "medley": _medley,
+        "signaldetection": _signaldetection,
+    }
+
+
+def _hits(rng: np.random.Generator, n: int, mean: float = 0.7) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield each model's right answers to ``n`` items of one difficulty for all."""
+    hard = np.clip(rng.normal(mean, 0.2, n), 0.02, 0.98)
+    for _ in range(MODELS):
+        yield (rng.random(n) < hard).astype(int)
+
+
+def _bound(name: str, folder: Path) -> Any:
+    from metacog_pipeline.conformance.case import small_study
+
+    benchmark = registry.load(name)
+    return benchmark.of(small_study(benchmark, folder, benchmark.trial_settings))
+
+
+def _frame(benchmark: Any, columns: dict[str, Any], n: int, **more: pl.DataType) -> pl.DataFrame:
+    from metacog_pipeline.scoring.schemas import response_schema
+
+    schema = pl.Schema({**response_schema(benchmark), **more})
+    values = {name: columns.get(name) for name in schema}
+    spread = {
+        name: list(each) if isinstance(each, list | np.ndarray) else [each] * n
+        for name, each in values.items()
+    }
+    return pl.DataFrame(spread, schema=schema, strict=False)
+
+
+def _metamedqa(seed: int) -> tuple[Any, list[Group]]:
+    from tests.metamedqa.engine import bound
+
+    n, rng = 300, np.random.default_rng([1, seed])
+    benchmark = bound(seed)
+    frames = [
+        _frame(
+            benchmark,
+            {
+                "benchmark": "metamedqa", "dataset": "published", "condition": "baseline", "run": 1, "status": "ok",
+                "source": "measured", "model": f"m{place:02d}", "position": list(range(n)), "correct": hits, "target": "A",
+                "item_id": [f"i{k:04d}" for k in range(n)], "cluster": [f"i{k:04d}" for k in range(n)], "confidence": 3,
+                "answer": ["A" if hit else "B" for hit in hits], "kind": "Original", "tags": [[]] * n,
+            }, n,
+        )
+        for place, hits in enumerate(_hits(rng, n))
+    ]  # fmt: skip
+    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
+
+
+def _selfknowledge(seed: int, folder: Path) -> tuple[Any, list[Group]]:
+    n, rng = 200, np.random.default_rng([2, seed])
+    benchmark = _bound("selfknowledge", folder)
+    frames = []
+    for place, hits in enumerate(_hits(rng, n)):
+        yes = (rng.normal(size=n) + 1.0 * (hits - 0.5) > 0).astype(int)
+        known = {
+            "benchmark": "selfknowledge", "dataset": "sample", "condition": "dual", "language": "en", "run": 1,
+            "model": f"m{place:02d}", "item_id": [f"q{k:04d}" for k in range(n)], "cluster": [f"q{k:04d}" for k in range(n)],
+            "position": list(range(n)), "answerable": 1, "correct": hits, "correct_strict": hits, "yes": yes,
+            "yes_strict": yes, "yes_reference": yes, "truncated": 0, "meta_truncated": 0, "status": "ok",
+            "source": "measured",
+        }  # fmt: skip
+        frames.append(_frame(benchmark, known, n))
+    return benchmark, groups_of(benchmark, benchmark.derive(pl.concat(frames), None), by_run=False)
+
+
+def _metacogbench(seed: int, folder: Path) -> tuple[Any, list[Group]]:
+    from tests.metacogbench.conftest import observed
+
+    benchmark = _bound("metacogbench", folder)
+    frames = [observed(f"m{place:02d}", seed=seed) for place in range(MODELS)]
+    return benchmark, groups_of(benchmark, benchmark.derive(pl.concat(frames), None), by_run=False)
+
+
+def _medley(seed: int) -> tuple[Any, list[Group]]:
+    from tests.medley.bound import Bound
+    from tests.medley.test_comparisons import scored
+
+    n, rng = 60, np.random.default_rng([4, seed])
+    common = rng.normal(0.5, 0.1, n)
+    benchmark = Bound()
+    frames = [
+        scored(f"m{place:02d}", np.clip(common + rng.normal(0, 0.1, n), 0, 1)) for place in range(MODELS)
+    ]
+    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
+
+
+def _signaldetection(seed: int) -> tuple[Any, list[Group]]:
+    from tests.signaldetection.scored import bound
+    from tests.signaldetection.test_comparisons import items_of, model
+
+    benchmark = bound()
+    items = items_of(200, seed)
+    frames = [
+        model(items, seed=1000 * seed + place, model=f"m{place:02d}", condition="confidence")
+        for place in range(MODELS)
+    ]
+    return benchmark, groups_of(benchmark, pl.concat(frames), by_run=False)
