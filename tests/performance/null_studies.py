@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,9 +113,10 @@ def _selfknowledge(seed: int, folder: Path) -> tuple[Any, list[Group]]:
     frames = []
     for place, hits in enumerate(_hits(rng, n)):
         yes = (rng.normal(size=n) + 1.0 * (hits - 0.5) > 0).astype(int)
+        names = [f"q{k:04d}" for k in range(n)]
         known = {
             "benchmark": "selfknowledge", "dataset": "sample", "condition": "dual", "language": "en", "run": 1,
-            "model": f"m{place:02d}", "item_id": [f"q{k:04d}" for k in range(n)], "cluster": [f"q{k:04d}" for k in range(n)],
+            "model": f"m{place:02d}", "item_id": names, "cluster": names,
             "position": list(range(n)), "answerable": 1, "correct": hits, "correct_strict": hits, "yes": yes,
             "yes_strict": yes, "yes_reference": yes, "truncated": 0, "meta_truncated": 0, "status": "ok",
             "source": "measured",

@@ -32,7 +32,14 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("options", [CHOICES, BINARY], ids=["choices", "binary"])
 def test_a_million_trials_of_33_models_with_a_thousand_resamples(table, options, figure, request):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-c", "from metacog_pipeline.cli import main; main()", *FIT, str(table), *options]
+    command = [
+        sys.executable,
+        "-c",
+        "from metacog_pipeline.cli import main; main()",
+        *FIT,
+        str(table),
+        *options,
+    ]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -280,7 +280,13 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
     if found.value is None or found.sem is None:
         return replace(row, status=found.status)
     z = found.value / found.sem
-    ends = {"se": found.sem, "low": found.low, "high": found.high, "statistic": z, "p": resampling.wald_p(z)}
+    ends: dict[str, Any] = {
+        "se": found.sem,
+        "low": found.low,
+        "high": found.high,
+        "statistic": z,
+        "p": resampling.wald_p(z),
+    }
     return replace(row, **ends, note=f"{found.method}; Wald p")
 
 
