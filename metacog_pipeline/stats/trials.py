@@ -141,8 +141,15 @@ def trials(
     wrong, correct_ones = (int(np.count_nonzero(np.bincount(item[right == kind]))) for kind in (0, 1))
     return Trials(
         stated, totals, grouped, patterns, folds, drawn, drawn.reshape(n_draws, folds, size).sum(axis=1),
-        len(names), wrong, correct_ones, areas.auroc(given, right, None if items is None else item),
+        len(names), wrong, correct_ones, _area(given, right, None if items is None else item, totals),
     )  # fmt: skip
+
+
+def _area(given: Floats, right: Ints, item: Ints | None, totals: Ints) -> Estimate:
+    if item is not None or len(totals) > 2 * MOST_LEVELS:
+        return areas.auroc(given, right, item)
+    # Answers of one level are alike: counted once for all of them.
+    return areas.auroc_from_patterns(Patterns(np.eye(len(totals), dtype=np.int64), totals))
 
 
 def _grouped(stated: Floats, totals: Ints) -> tuple[Floats, Ints]:
