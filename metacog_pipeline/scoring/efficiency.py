@@ -177,8 +177,8 @@ def _clustered(made: dict[str, Estimate], group: Choices, found: fit.Efficiency)
         if one.value is None:
             again[name] = replace(one, low=None, high=None, method=method)
             continue
-        found = resampling.from_draws(one.value, several, one.n, method)
-        again[name] = found if found.low is not None else unavailable(one.n, method, found.status)
+        ends = resampling.from_draws(one.value, several, one.n, method)
+        again[name] = ends if ends.low is not None else unavailable(one.n, method, ends.status)
     return again
 
 
