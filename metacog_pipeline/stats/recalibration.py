@@ -6,7 +6,8 @@ curve of the logit of confidence (cut at `CLIP` and 1 - `CLIP`), fitted to his s
 shares correct, straight lines between the confidences of the training answers.
 
 A map is fitted to four folds of the items and used on the fifth: all answers to an item are in one fold, so that no
-answer is judged by a map that has seen its item. Intervals are those of the evaluation with the maps as they are.
+answer is judged by a map that has seen its item. Intervals are those of the evaluation with the maps as they are: the
+noise of a map is part of the error, so that with few items some is left where none would be with many.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.trials import Trials, positive_interval
 
 BINS = 10
+LEAST_FOR_STEPS = (
+    300  # items: with fewer, what isotonic steps add by their own noise is most of the error that is left
+)
 LEAST_PER_FOLD = 2  # items: with fewer there is nothing to fit a curve to
 
 
@@ -105,7 +109,9 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
         probability = mapped(made.grouped, by_fold.sum(axis=0) - by_fold).ravel()
         statistic = ece_statistic(probability, BINS, "equal")
         value = float(statistic(by_fold.reshape(1, -1))[0])
-        found[f"ece_{name}"] = error_interval(value, statistic(made.drawn), made.n, methods["ece"], few or OK)
+        rough = name == "isotonic" and made.n_items < LEAST_FOR_STEPS
+        marked = few or (f"few items: {made.n_items}" if rough else OK)
+        found[f"ece_{name}"] = error_interval(value, statistic(made.drawn), made.n, methods["ece"], marked)
         loss = brier_loss(probability)
         score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
         low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)

@@ -163,3 +163,11 @@ def test_many_items_with_several_answers_are_drawn_in_groups_that_tell_the_same_
     once = measures(confidence[:4500], correct[:4500], stream=1, n_draws=400)
     for name in ("aurc", "calibration_in_the_large", "calibration_slope", "brier_platt"):
         assert twice[name].sem == pytest.approx(once[name].sem, rel=0.15), name
+
+
+def test_isotonic_steps_of_few_items_are_marked():
+    rng = np.random.default_rng(15)
+    for n, status in ((299, "few items: 299"), (300, "ok")):
+        confidence = rng.choice([0.5, 0.7, 0.9], n)
+        found = measures(confidence, rng.random(n) < confidence - 0.1, stream=1, n_draws=50)
+        assert (found["ece_isotonic"].status, found["ece_platt"].status) == (status, "ok")
