@@ -277,7 +277,10 @@ def _report_missing(launcher: Launcher, benchmark: Bound, partition: Partition) 
     state = partition.manifest()
     if state.get("state") == "incomplete":
         if partition.spec.provider == "replay":
-            launcher.say(f"{what}: {state.get('message')}; import the rest to complete it")
+            scored = "what is there is scored with its coverage (allow_incomplete = true)"
+            if not benchmark.settings.allow_incomplete:
+                scored = f"import the rest, or set allow_incomplete = true in [benchmarks.{benchmark.name}]"
+            launcher.say(f"{what}: {state.get('message')}; {scored}")
         else:
             launcher.fail(what, _missing(state))
     if state.get("state") == "complete" and judging.wanted(benchmark) is not None:

@@ -52,9 +52,24 @@ class ItemChat:
 
 
 def models(benchmark: Bound) -> list[ModelSpec]:
-    """Return the models of the study this benchmark can score: replayed ones only where it takes imports."""
+    """Return the models of the study this benchmark scores.
+
+    One whose answers are imported belongs to the benchmarks that they were imported into; before the first import, to
+    every one that takes imports.
+    """
     listed = benchmark.context.study.models
-    return [spec for spec in listed if benchmark.importer is not None or spec.provider != "replay"]
+    return [spec for spec in listed if spec.provider != "replay" or _replayed(benchmark, spec)]
+
+
+def _replayed(benchmark: Bound, spec: ModelSpec) -> bool:
+    if benchmark.importer is None:
+        return False
+    kept = benchmark.context.study.home.path / "transcripts"
+    here, anywhere = (
+        any(kept.glob(f"benchmark={name}/model={spec.name}/run=*/journal-*.jsonl"))
+        for name in (benchmark.name, "*")
+    )
+    return here or not anywhere
 
 
 def partitions(benchmark: Bound) -> list[Partition]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking import construction
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.importing import ImportOptions
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
@@ -310,6 +310,18 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path: Path) ->
     ):
         take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
     assert kept(into) == before
+
+
+def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(path: Path, tmp_path: Path) -> None:
+    own = tmp_path / "study.toml"
+    own.write_text(STUDY, encoding="utf-8")
+    study = load_study(own)
+    into, other = bound(study, "selfknowledge"), bound(study, "signaldetection")
+    assert [spec.name for spec in tasks.models(other)] == ["theirs"]  # until something is imported
+    study.home.prepare()
+    construction.build(into)
+    take(into, tmp_path / "a.csv", [{"item_id": into.items[0].item_id, "answer": "x", "knows": "yes"}])
+    assert [spec.name for spec in tasks.models(into)] == ["theirs"] and not tasks.models(other)
 
 
 CELLS = st.one_of(
