@@ -26,6 +26,7 @@ select
     own.n_without_confidence,
     own.method,
     own.status,
+    own.low_n,
     own.source
 from stg_calibration as own
 inner join listed using (model)

@@ -23,7 +23,8 @@ select
     est.n_unreadable,
     est.coverage,
     est.method,
-    est.status
+    est.status,
+    est.low_n
 from stg_estimates as est
 inner join listed using (model)
 semi join asked on asked.benchmark = est.benchmark and asked.dataset = est.dataset and asked.task = coalesce(est.task, '')

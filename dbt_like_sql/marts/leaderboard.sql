@@ -78,7 +78,7 @@ with
     whole as (
         select
             benchmark, condition, model, measure, estimate, low, high, n, n_failed, n_unreadable, coverage, method,
-            status, source
+            status, low_n, source
         from estimates
         union all by name
         select * from unanswered
@@ -136,6 +136,7 @@ select
     shown.coverage,
     shown.method,
     shown.status,
+    shown.low_n,
     shown.source,
     shown.headline,
     shown.higher_is_better,

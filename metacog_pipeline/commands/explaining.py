@@ -27,6 +27,13 @@ LABEL = 12
 @click.argument("model")
 @click.argument("measure")
 @click.option("--items", "every_item", is_flag=True, help="List every item the number rests on.")
+@click.option(
+    "--samples",
+    type=click.IntRange(0, 100_000),
+    default=200,
+    show_default=True,
+    help="Samples to see how often the interval holds; 0: none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def explain(
     study_file: Path,
@@ -35,6 +42,7 @@ def explain(
     model: str,
     measure: str,
     every_item: bool,
+    samples: int,
     as_json: bool,
 ) -> None:
     """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
@@ -45,7 +53,7 @@ def explain(
     from metacog_pipeline.leaderboard.explanation import explain as explained
     from metacog_pipeline.leaderboard.output import plain, printable
 
-    found = explained(load_study(study_file), benchmark, condition, model, measure)
+    found = explained(load_study(study_file), benchmark, condition, model, measure, samples)
     if as_json:
         click.echo(json.dumps(plain(found), indent=1, allow_nan=False))
     else:
@@ -76,6 +84,7 @@ def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
     yield from _entry("n", f"{board['n']:,}" if board["n"] is not None else "not stated")
     if again is not None:
         yield from _left_out(found)
+        yield from _coverage(found)
     yield from _behind(found, every_item)
 
 
@@ -86,6 +95,22 @@ def _left_out(found: Mapping[str, Any]) -> Iterator[str]:
     if found["items"] is None:
         said.append("the measure does not say which responses it rests on")
     yield from _entry("left out", f"{'; '.join(said) or 'nothing'}; of {lead}")
+
+
+def _coverage(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how often the interval held in simulations."""
+    made = found["simulated"]
+    if made["percent"] is None:
+        said = f"not simulated: {made['why']}" if made["why"] else "no sample had an interval"
+    else:
+        said = (
+            f"{made['percent']:.1f} % (± {made['error']:.1f}) of the intervals of {made['samples']} samples of as many "
+            "items drawn from these held their value"
+        )
+        if made["without_interval"]:
+            said += f"; {made['without_interval']} had no interval"
+    low_n = "; low_n: too few right or wrong answers for this interval" if found["board"]["low_n"] else ""
+    yield from _entry("coverage", said + low_n)
 
 
 def _reason(left: Mapping[str, Any]) -> str:

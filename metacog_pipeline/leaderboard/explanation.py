@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import Benchmark, Measure
+from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import terms
 from metacog_pipeline.scoring.calibration import PREFIX
-from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.recount import Recount, items_of, recount
+from metacog_pipeline.scoring.simulated_coverage import SAMPLES, Simulated, simulated
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.sections import suggestion
 
@@ -38,11 +38,14 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(FILE.read_text("utf-8"))
 
 
-def explain(study: Study, benchmark: str, condition: str, model: str, measure: str) -> dict[str, Any]:
+def explain(
+    study: Study, benchmark: str, condition: str, model: str, measure: str, samples: int = SAMPLES
+) -> dict[str, Any]:
     """Return everything behind one number of a board, as plain values.
 
     ``differs`` says in one sentence how the recount differs from the board; None where they are equal, and of a
-    published number, which is not computed here.
+    published number, which is not computed here. ``samples`` is how many are simulated to see how often the interval
+    holds; 0 simulates none.
 
     Raises
     ------
@@ -55,12 +58,20 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
     table, row = _row(home, benchmark, condition, model, measure)
     found: dict[str, Any] = {
         **{name: row.get(name) for name in (*NAMES, "source")},
-        **_definition(benchmark, measure),
-        "board": {name: row.get(name) for name in (*COMPARED, "method")},
+        **_definition(home, benchmark, measure),
+        "board": {name: row.get(name) for name in (*COMPARED, "method", "low_n")},
         "sql": [_sql(table, row)],
     }
     if row["source"] == PUBLISHED:
-        return {**found, "recount": None, "differs": None, "asked": None, "left_out": [], "items": None}
+        return {
+            **found,
+            "recount": None,
+            "differs": None,
+            "asked": None,
+            "left_out": [],
+            "items": None,
+            "simulated": None,
+        }
     anew = recount(study, benchmark, condition, model, measure)
     made = anew.made
     again = {
@@ -74,8 +85,20 @@ def explain(study: Study, benchmark: str, condition: str, model: str, measure: s
         "asked": anew.asked.height,
         "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
         "items": None if anew.counted is None else items_of(anew.counted),
+        "simulated": _simulated(simulated(anew, home / "cache" / "coverage", samples)),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
+
+
+def _simulated(found: Simulated) -> dict[str, Any]:
+    """Return a measured coverage as plain values; ``why`` says why there is none."""
+    if found.coverage is None:
+        return {"percent": None, "error": None, "samples": 0, "without_interval": 0, "why": found.why}
+    made = found.coverage
+    return {
+        "percent": made.percent, "error": made.error, "samples": made.samples, "without_interval": made.without,
+        "why": "",
+    }  # fmt: skip
 
 
 def differs(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
@@ -153,35 +176,31 @@ def _sql_of_answers(home: Path, anew: Recount, row: Mapping[str, Any]) -> str:
 
 
 # --- what it is -------------------------------------------------------------------------------------------------------
-def _definition(benchmark: str, measure: str) -> dict[str, Any]:
-    """Return name, formula, unit and references of a measure, from its declaration and from what is shared."""
+def _definition(home: Path, benchmark: str, measure: str) -> dict[str, Any]:
+    """Return name, formula, unit and references of a measure, as it is declared and as it is shared."""
     name = measure.removeprefix(PREFIX)
-    declared = _declared(benchmark, measure)
+    where = _where({"benchmark": benchmark, "measure": measure})
+    rows = read.read_table(home, f"select label, unit, definition, paper from measures where {where}").rows
+    label, unit, words, place = rows[0] if rows else (None, None, None, None)
     shared = formulas().get(name, {})
-    term = terms().get(measure) or terms().get(name)
-    words = declared.words if declared is not None else ""
+    term = terms().get(name)
+    words = words or (term.definition if term else "")
     references = [shared.get("reference", ""), term.reference if term else ""]
     return {
-        "label": declared.label if declared is not None else name,
-        "words": words or (term.definition if term else ""),
-        "formula": shared.get("formula") or words or (term.definition if term else ""),
-        "unit": declared.unit.value if declared is not None else None,
+        "label": label or name,
+        "words": words,
+        "formula": shared.get("formula") or words,
+        "unit": unit,
         "reference": "; ".join(dict.fromkeys(each for each in references if each)),
-        "paper": _paper(benchmark, declared),
+        "paper": _paper(benchmark, place),
     }
 
 
-def _declared(benchmark: str, measure: str) -> Measure | None:
-    if benchmark not in registry.names():
-        return None
-    return next((each for each in measures_of(registry.load(benchmark)) if each.name == measure), None)
-
-
-def _paper(benchmark: str, declared: Measure | None) -> str:
+def _paper(benchmark: str, place: object) -> str:
     """Return where the benchmark was published, and the place in it that defines the measure."""
     if benchmark not in registry.names():
         return ""
     of: type[Benchmark[Any, Any, Any]] = registry.load(benchmark)
     paper = of.paper
-    place = f", {declared.paper}" if declared is not None and declared.paper else ""
-    return f"{paper.authors} {paper.year}, {paper.title}, {paper.where}{place}"
+    said = f"{paper.authors} {paper.year}, {paper.title}, {paper.where}"
+    return f"{said}, {place}" if place else said

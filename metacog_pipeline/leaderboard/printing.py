@@ -26,7 +26,10 @@ __all__ = ["Section", "legend", "notes", "render_board", "sections"]
 
 _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
-_MARKED, _STANDS_IN = " !", " *"
+_MARKED, _STANDS_IN, _LOW_N = " !", " *", " °"
+_LOW_N_LEGEND = (
+    "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 % (low_n).\n"
+)
 _REASONS = 6  # below a section; column status of the table has all
 
 
@@ -119,7 +122,8 @@ def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
     values = [cell for cell in cells if isinstance(cell, Stacked)]
     marked = any(_MARKED in cell for cell in values)
     stands_in = any(_STANDS_IN in cell for cell in values)
-    return board.legend + (board.marked if marked else "") + (board.stands_in if stands_in else "")
+    low_n = _LOW_N_LEGEND if any(_LOW_N in cell for cell in values) else ""
+    return board.legend + (board.marked if marked else "") + (board.stands_in if stands_in else "") + low_n
 
 
 def sections(rows: Rows) -> list[Section]:
@@ -198,6 +202,8 @@ def _cell(line: _Line, column: Column) -> str:
     marked = column.mark_from is not None and value is not None and value >= column.mark_from
     stands_in = found != column.measure
     number = f"{_number(value)}{_MARKED if marked else ''}{_STANDS_IN if stands_in else ''}"
+    if row.get("low_n") is True:
+        number += _LOW_N
     if not column.interval:
         return Stacked(number)
     if row["low"] is None or row["high"] is None:

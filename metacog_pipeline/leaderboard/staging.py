@@ -20,6 +20,7 @@ _ESTIMATE = {
     **dict.fromkeys(("n", "n_items", "n_failed", "n_unreadable"), "bigint"),
     "coverage": "double",
     **dict.fromkeys(("method", "status"), _TEXT),
+    "low_n": "boolean",
 }
 _COMPARISON = {
     **dict.fromkeys(("benchmark", "dataset", "task", "condition", "scoring", "model", "source"), _TEXT),
@@ -86,6 +87,7 @@ _CALIBRATION = {
     **dict.fromkeys(("estimate", "low", "high"), "double"),
     **dict.fromkeys(("n", "n_items", "n_without_confidence"), "bigint"),
     **dict.fromkeys(("method", "status"), _TEXT),
+    "low_n": "boolean",
 }
 _CORRELATION = {
     **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b", "kind"), _TEXT),

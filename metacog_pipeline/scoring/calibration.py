@@ -16,13 +16,23 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.scoring import confidence_curves, efficiency
-from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, PARTS, STATISTICS, Floats, Ints, cells_of
-from metacog_pipeline.stats import confidence_measures, resampling
+from metacog_pipeline.scoring.confidence_grid import (
+    CELLS,
+    GRID,
+    PARTS,
+    STATISTICS,
+    Floats,
+    Ints,
+    cells_of,
+    error_interval,
+)
+from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import debiased
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
+from metacog_pipeline.stats.measured_coverage import low_n
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
@@ -38,6 +48,7 @@ CALIBRATION = pl.Schema(
         **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
         **dict.fromkeys(("n", "n_items", "n_without_confidence"), pl.Int64),
         **dict.fromkeys(("method", "status"), pl.String),
+        "low_n": pl.Boolean,
     }
 )
 NO_INTERVAL = "no interval"
@@ -94,6 +105,8 @@ def _rows(
         **{name: _marked(each, drawn) for name, each in confidence_measures.of_trials(drawn).items()},
         **_efficiency(stated, seed),
     }
+    totals = patterns.totals
+    rarer = int(min(totals[0::2].sum(), totals[1::2].sum()))
     for measure, each in found.items():
         yield {
             **named,
@@ -107,6 +120,7 @@ def _rows(
             "n_without_confidence": silent,
             "method": each.method,
             "status": each.status,
+            "low_n": low_n(PREFIX + measure, each.method, each.value, each.low, each.n, rarer),
         }
 
 
@@ -148,7 +162,11 @@ def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) 
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
     status = f"few items: {patterns.n_items}" if patterns.n_items < FEW_ITEMS else "ok"
-    return resampling.from_draws(value, STATISTICS[name](drawn), n, method, status)
+    found = resampling.from_draws(value, STATISTICS[name](drawn), n, method, status)
+    if name != "ece":
+        return found
+    low, high = error_interval(totals, drawn)
+    return replace(found, low=low, high=high, method=calibration_interval.METHOD)
 
 
 def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:

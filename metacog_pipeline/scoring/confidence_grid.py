@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metacog_pipeline.stats import calibration_interval
 from metacog_pipeline.stats.auroc import auroc_statistic
-from metacog_pipeline.stats.calibration import brier_parts, brier_statistic, ece_statistic
+from metacog_pipeline.stats.calibration import bin_index, brier_parts, brier_statistic, ece_statistic
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,6 +19,7 @@ Ints = NDArray[np.int64]
 GRID = 101
 CELLS = 2 * GRID
 _SHARE = np.arange(GRID) / 100
+BINS = 10
 
 
 def cells_of(frame: pl.DataFrame) -> Ints:
@@ -40,7 +42,7 @@ def mean_confidence(totals: Floats) -> Floats:
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "accuracy": accuracy,
     "mean_confidence": mean_confidence,
-    "ece": ece_statistic(_SHARE, edges="equal"),
+    "ece": ece_statistic(_SHARE, BINS, "equal"),
     "brier": brier_statistic(_SHARE),
     "auroc2": auroc_statistic,
 }
@@ -50,6 +52,12 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
 PARTS: Mapping[str, Callable[[Floats], Floats]] = {
     f"brier_{name}": part for name, part in brier_parts(_SHARE).items()
 }
+
+
+def error_interval(totals: Floats, drawn: Floats) -> tuple[float, float]:
+    """Return the interval of the calibration error of totals ``(CELLS,)`` and their resamples ``(B, CELLS)``."""
+    member = (bin_index(_SHARE, BINS)[:, None] == np.arange(BINS)).astype(np.float64)
+    return calibration_interval.of_totals(totals, drawn, _SHARE, member)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.schemas import ESTIMATE
+from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
@@ -131,6 +132,7 @@ def _rows(
         values = {COVERAGE.name: whole, **values}
     coverage = values[COVERAGE.name].value
     among: dict[tuple[str, tuple[str, ...]], Group] = {}
+    rarest: dict[Group, int | None] = {}
     for name, estimate in values.items():
         measure = known.get(name)
         own = group
@@ -145,9 +147,10 @@ def _rows(
         if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
             status = missing if status == OK else f"{status}; {missing}"
         covered = coverage if own is group else own.coverage
+        rarer = rarest[own] if own in rarest else rarest.setdefault(own, _rarer(own))
         if measure is not None and measure.part is not None:
             covered = _coverage_of(own, measure.part)
-        yield _row(benchmark, own, name, estimate, status, covered)
+        yield _row(benchmark, own, name, estimate, status, covered, rarer)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
@@ -163,6 +166,15 @@ def _missing(group: Group, measure: Measure | None) -> str | None:
     return group.incomplete
 
 
+def _rarer(group: Group) -> int | None:
+    """Return how many answers are right or are wrong, whichever are fewer; None where nothing is right or wrong."""
+    if "correct" not in group.rows.columns:
+        return None
+    verdicts = group.rows["correct"].drop_nulls()
+    right = int(verdicts.sum() or 0)
+    return min(right, len(verdicts) - right)
+
+
 def _coverage_of(group: Group, part: str) -> float | None:
     readable = int((group.frame[f"status_{part}"] == "ok").sum())
     return readable / group.asked if group.asked else 0.0
@@ -175,10 +187,12 @@ def _row(
     estimate: Estimate,
     status: str,
     coverage: float | None,
+    rarer: int | None,
 ) -> tuple[object, ...]:
+    few = measured_coverage.low_n(name, estimate.method, estimate.value, estimate.low, estimate.n, rarer)
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
         *(group.rows["item_id"].n_unique(), group.n_failed, group.n_unreadable, coverage),
-        *(estimate.method, status),
+        *(estimate.method, status, few),
     )

@@ -34,6 +34,7 @@ _ESTIMATE: dict[str, Any] = {
     **dict.fromkeys(("n", "n_items", "n_failed", "n_unreadable"), pl.Int64),
     "coverage": pl.Float64,
     **dict.fromkeys(("method", "status"), pl.String),
+    "low_n": pl.Boolean,
 }
 ESTIMATE = pl.Schema(_ESTIMATE)
 

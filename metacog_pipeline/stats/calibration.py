@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import calibration_interval, resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import mean_estimate
@@ -165,11 +165,9 @@ def ece_statistic(probability: ArrayLike, bins: int = 10, edges: Edges = "levels
 
 
 def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> Estimate:
-    """Return the expected calibration error over levels with an item-bootstrap interval.
+    """Return the expected calibration error over levels with the interval of `calibration_interval`.
 
-    Absolute values make the error of a resample larger on average than that of the sample, so the draws are
-    moved by the difference between their mean and the value (a bootstrap bias correction; Efron & Tibshirani 1993,
-    ch. 10) and cut at 0 and 1. The value itself is the usual one.
+    The value itself is the usual one. Percentiles of resamples, moved to the value, cover 58 to 79 %.
 
     Parameters
     ----------
@@ -185,17 +183,19 @@ def ece_estimate(patterns: Patterns, probability: ArrayLike, draws: Floats) -> E
     >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3]))
     >>> found = ece_estimate(items, [0.0, 1.0], resampling.patterns(items, 1000, 1))
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
-    (0.125, 0.0, 0.372)
+    (0.125, 0.0, 0.394)
     """
     table = _table(patterns.totals.reshape(-1, 2))
     statistic = ece_statistic(_probability(probability, len(table)))
-    n, method = int(table.sum()), "item bootstrap, recentred"
+    n, method = int(table.sum()), calibration_interval.METHOD
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
     value = min(float(statistic(table.reshape(1, -1).astype(np.float64))[0]), 1.0)
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    return resampling.from_draws(value, statistic(draws), n, method, kind="recentred")
+    totals = table.astype(np.float64).ravel()
+    low, high = calibration_interval.of_totals(totals, draws, _probability(probability, len(table)))
+    return Estimate(value, low, high, n, method, sem=float(np.nanstd(statistic(draws))))
 
 
 def ece_clustered(
@@ -206,7 +206,7 @@ def ece_clustered(
     bins: int = 10,
     n_draws: int = 1_000,
 ) -> Estimate:
-    """Return the expected calibration error of confidences on any scale; whole clusters are resampled, draws recentred.
+    """Return the expected calibration error of confidences on any scale; whole clusters are resampled.
 
     Parameters
     ----------
@@ -221,11 +221,11 @@ def ece_clustered(
     --------
     >>> found = ece_clustered([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], [0, 1, 2, 3], stream=1)
     >>> round(found.value, 3), round(found.high, 3)
-    (0.1, 0.372)
+    (0.1, 0.323)
     """
     plain = ece(confidence, correct, bins)
     stated, right = _stated(confidence), binary("correct", correct)
-    method = f"ece, {bins} bins, item bootstrap, recentred"
+    method = f"ece, {bins} bins, {calibration_interval.METHOD}"
     if plain.value is None:
         return unavailable(0, method, plain.status)
     _, place = np.unique(np.asarray(clusters), return_inverse=True)
@@ -233,13 +233,18 @@ def ece_clustered(
     if k < 2:
         return Estimate(plain.value, None, None, plain.n, method, SINGLE_ITEM)
     cell = place * bins + bin_index(stated, bins)
-    gaps = np.bincount(cell, weights=right - stated, minlength=k * bins).reshape(k, bins)
-    number = np.bincount(place, minlength=k).astype(np.float64)
+    parts = [
+        np.bincount(cell, each, k * bins).reshape(k, bins) for each in (right, stated, np.ones(len(cell)))
+    ]
     rng, drawn = resampling.generator(stream), []
     for size in resampling.blocks(n_draws, k, _BLOCK):
         weights = resampling.occurrences(resampling.indices(k, size, rng))
-        drawn.append(np.abs(weights @ gaps).sum(axis=1) / (weights @ number))
-    return resampling.from_draws(plain.value, np.concatenate(drawn), plain.n, method, kind="recentred")
+        drawn.append([weights @ part for part in parts])
+    hits, said, number = (np.concatenate(each) for each in zip(*drawn, strict=True))
+    whole = [part.sum(axis=0) for part in parts]
+    low, high = calibration_interval.inverted(whole[0], whole[1], whole[2], (hits, said, number))
+    sem = float((np.abs(hits - said).sum(axis=1) / number.sum(axis=1)).std())
+    return Estimate(plain.value, low, high, plain.n, method, sem=sem)
 
 
 def ece_draws(

@@ -114,7 +114,7 @@ def some_cells(home: Path) -> list[tuple[str, ...]]:
 def test_numbers_of_every_benchmark_come_out_again(study: Study) -> None:
     cells = some_cells(study.home.path)
     for cell in cells[:: max(1, len(cells) // 4)]:
-        found = explanation.explain(study, *cell)
+        found = explanation.explain(study, *cell, samples=0)
         assert found["differs"] is None, cell
         assert found["formula"] and found["paper"], cell
         assert all(run_query(study.home.path, sql).columns for sql in found["sql"])
@@ -137,8 +137,9 @@ def test_people_read_formula_counts_sql_and_the_first_items(metacog: Metacog, st
 
 
 def test_programs_read_the_same_as_json(metacog: Metacog, study_file: Path) -> None:
-    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json").out)
-    assert found["recount"] == found["board"] and found["differs"] is None
+    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json", "--samples", 20).out)
+    assert {**found["recount"], "low_n": False} == found["board"] and found["differs"] is None
+    assert found["simulated"]["samples"] > 0 and found["simulated"]["percent"] > 50
     assert len(found["items"]) == found["board"]["n"]
     home = load_study(study_file).home.path
     said = run_query(home, found["sql"][1])
@@ -167,7 +168,10 @@ def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(
 def test_a_hostile_name_is_a_name_that_is_not_there(metacog: Metacog, study_file: Path, hostile: str) -> None:
     result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
     result.refused_in_one_line("the board has no measure")
-    assert "\x1b" not in result.err and metacog("explain", study_file, *CELL, "accuracy").code == 0
+    assert (
+        "\x1b" not in result.err
+        and metacog("explain", study_file, *CELL, "accuracy", "--samples", 0).code == 0
+    )
 
 
 def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(

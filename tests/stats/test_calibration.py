@@ -103,7 +103,7 @@ def test_every_way_to_an_error_gives_the_same_one(rows, seed):
     assert found.low is None or found.low <= found.value <= found.high
 
 
-def test_the_error_of_clusters_has_the_interval_it_always_had():
+def test_the_error_of_clusters_is_the_frozen_one_and_its_interval_holds_the_truth():
     luck = np.random.default_rng(0)
     for size in ((120,), (30, 3), (30, 2)):
         luck.integers(0, 4 if len(size) > 1 else 6, size)
@@ -112,8 +112,9 @@ def test_the_error_of_clusters_has_the_interval_it_always_had():
     stated = np.round(luck.random(90), 2)
     correct = (luck.random(90) < stated).astype(int)
     found = ece_clustered(stated, correct, np.repeat(np.arange(45), 2), 77)
-    frozen = (0.10266666666666667, 0.044603666666666646, 0.16985366666666668, 0.03217575811571481)
-    assert (found.value, found.low, found.high, found.sem) == frozen
+    assert found.value == 0.10266666666666667 and found.sem == pytest.approx(0.03217575811571481, rel=1e-12)
+    # Whoever is right as often as it says has a true error of 0, whatever the sample shows.
+    assert found.low == 0.0 and found.high == pytest.approx(0.1274121907552083, rel=1e-9)
 
 
 @given(answers)

@@ -1,0 +1,117 @@
+"""How often the interval of one number holds, measured at the number's own answers.
+
+The answers of the cell are the population, so the value of the cell is the truth. Samples of as many items are drawn from
+them, an item with all its runs, and the measure itself gives an interval of each: whatever method it has, it is that method
+which is measured. What was counted is kept in the study's cache, by everything it was counted from.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Stage
+from metacog_pipeline.files import canonical_json, sha256_hex, write_text
+from metacog_pipeline.scoring import calibration as calibrating
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.recount import Recount
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats.auroc import METHOD as AREA
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.coverage import Coverage, covered
+from metacog_pipeline.stats.estimate import Estimate
+
+SAMPLES, FEWEST = 200, 20
+LONGEST_S = 15.0  # processor time; then fewer samples have to do
+LIKE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A measured coverage, or in ``why`` the reason there is none; right and wrong answers it is for, where known."""
+
+    coverage: Coverage | None
+    why: str = ""
+
+
+def simulated(anew: Recount, cache: Path, samples: int = SAMPLES) -> Simulated:
+    """Return how many intervals of samples of a cell's own answers hold its value."""
+    made, cell = anew.made, anew.cell
+    if made.low is None or made.value is None:
+        return Simulated(None, "there is no interval")
+    if samples <= 0:
+        return Simulated(None, "not asked for")
+    kept = cache / f"{_made_from(anew, samples)}.json"
+    try:
+        return Simulated(Coverage(**json.loads(kept.read_text("utf-8"))))
+    except (OSError, ValueError, TypeError):
+        pass  # not there, or not ours: it is counted again
+    alone = _quickest(anew)(cell.frame)
+    if (
+        alone is None
+        or alone.value is None
+        or abs(alone.value - made.value) > LIKE * max(1.0, abs(made.value))
+    ):
+        return Simulated(None, "the measure rests on several conditions")
+    found = covered(made.value, _estimates(anew, samples))
+    if found.samples < min(FEWEST, samples):
+        return Simulated(None, f"the measure is slow: {found.samples} samples in {LONGEST_S:.0f} s")
+    write_text(kept, json.dumps(asdict(found)))
+    return Simulated(found)
+
+
+def _estimates(anew: Recount, samples: int) -> Iterator[Estimate | None]:
+    """Yield the estimate of each sample, until there are enough or it takes too long."""
+    cell = anew.cell
+    frame = cell.frame.with_row_index("_row")
+    places = [np.asarray(rows) for rows in frame.group_by("cluster", maintain_order=True).agg("_row")["_row"]]
+    rng = resampling.generator(cell.benchmark.stream("simulated coverage", cell.condition, cell.measure))
+    estimate = _quickest(anew)
+    started = time.process_time()
+    for _ in range(samples):
+        if time.process_time() - started > LONGEST_S:
+            return
+        drawn = rng.integers(0, len(places), len(places))
+        rows = np.concatenate([places[each] for each in drawn])
+        number = np.repeat(np.arange(len(drawn)), [len(places[each]) for each in drawn])
+        # An item that is drawn twice is two items.
+        again = cell.frame[rows].with_columns(
+            pl.concat_str(pl.lit("s"), pl.Series(number).cast(pl.String), pl.lit("-"), pl.col(name)).alias(
+                name
+            )
+            for name in ("item_id", "cluster")
+        )
+        yield estimate(again)
+
+
+def _quickest(anew: Recount) -> Callable[[pl.DataFrame], Estimate | None]:
+    """Return what gives the estimate of responses: the measure, or an area without the fits it is declared beside."""
+    cell, made = anew.cell, anew.made
+
+    def area(frame: pl.DataFrame) -> Estimate:
+        seen = harmonised(cell.benchmark, frame).filter(pl.col("confidence").is_not_null())
+        return auroc(seen["confidence"].to_numpy(), seen["correct"].to_numpy(), seen["cluster"].to_numpy())
+
+    if made.method.startswith(AREA):
+        quick = area(cell.frame)
+        if (quick.value, quick.n) == (made.value, made.n) and quick.low is not None and made.low is not None:
+            return area if abs(quick.low - made.low) < LIKE else cell.estimate
+    return cell.estimate
+
+
+def _made_from(anew: Recount, samples: int) -> str:
+    cell = anew.cell
+    benchmark = cell.benchmark
+    table = io.BytesIO()
+    cell.frame.write_ipc(table)
+    settings = benchmark.settings.affecting(Stage.SCORING)
+    named = [benchmark.name, cell.condition, cell.measure, anew.made.method, calibrating.VERSION]
+    depends = [*named, benchmark.versions[Stage.SCORING], settings, benchmark.context.seed, samples]
+    return sha256_hex(canonical_json([*depends, sha256_hex(table.getvalue())]))[:32]

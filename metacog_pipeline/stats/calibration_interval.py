@@ -1,0 +1,103 @@
+"""The interval of a calibration error: the errors that could well have given the one that was seen.
+
+A sum of absolute gaps is larger in a sample than in the population, most of all where the true gaps are near 0; the
+percentiles of a bootstrap miss the truth in up to half of all samples then, however they are moved. So the gaps that were
+seen are shrunk and stretched by a factor, noise is added to each as the resamples show it, and the ends of the interval are
+the errors at which the one that was seen is the 97.5th and the 2.5th percentile (Neyman's construction along one line;
+Carpenter 1999, *Journal of the Royal Statistical Society B* 61, calls it test inversion). A bin in which all answers are
+right, or all wrong, has no spread of its own: it gets that of one more answer, right as often as its confidence says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats.resampling.intervals import LEVEL
+
+METHOD = "test inversion over resampled items"
+LARGEST = 8.0  # factor by which the gaps are stretched at most
+_HALVINGS = 16
+_TAIL = (1 - LEVEL) / 2
+
+
+def inverted(
+    right: Floats, said: Floats, number: Floats, drawn: tuple[Floats, Floats, Floats]
+) -> tuple[float, float]:
+    """Return the ends of the interval of a calibration error, 0..1.
+
+    Parameters
+    ----------
+    right, said, number
+        Of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
+    drawn
+        The same three of resamples, ``(B, bins)`` each.
+
+    Examples
+    --------
+    >>> rng, number = np.random.default_rng(1), np.full((1000, 1), 50.0)
+    >>> drawn = rng.binomial(50, 0.7, (1000, 1)).astype(float), number * 0.9, number
+    >>> low, high = inverted(np.array([35.0]), np.array([45.0]), np.array([50.0]), drawn)
+    >>> round(low, 2), round(high, 2)
+    (0.08, 0.32)
+    """
+    used = number > 0
+    right, said, number = right[used], said[used], number[used]
+    hits, stated, size = (each[:, used] for each in drawn)
+    whole = size.sum(axis=1)
+    there = whole > 0
+    hits, stated, size, whole = hits[there], stated[there], size[there], whole[there]
+    gap = (right - said) / number
+    value = float(np.abs(right - said).sum() / number.sum())
+    # Resamples of a bin with few answers vary less than samples of it do.
+    wider = np.sqrt(number / np.maximum(number - 1, 1))
+    noise = (hits - stated - size * gap) * wider + _unseen(right, said, number, size)
+    moved = size * gap
+
+    def at(factor: float, tail: float) -> float:
+        return float(np.quantile(np.abs(factor * moved + noise).sum(axis=1) / whole, tail))
+
+    if value == 0:
+        return 0.0, min(at(0.0, 1 - _TAIL), 1.0)
+    low = value * _factor(lambda factor: at(factor, 1 - _TAIL) - value, 1.0)
+    high = value * _factor(lambda factor: at(factor, _TAIL) - value, LARGEST)
+    return min(low, value), min(max(high, value), 1.0)
+
+
+def _factor(height: Callable[[float], float], most: float) -> float:
+    """Return where a rising function crosses 0, between 0 and ``most``; the end it lies beyond."""
+    if height(0.0) >= 0:
+        return 0.0
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if height(middle) >= 0 else (middle, high)
+    return (low + high) / 2
+
+
+def _unseen(right: Floats, said: Floats, number: Floats, size: Floats) -> Floats:
+    """Return noise of the spread that a bin lacks because few of its answers were seen."""
+    share, believed = right / number, (right + said / number) / (number + 1)
+    lacking = np.maximum(believed * (1 - believed) - share * (1 - share), 0.0)
+    rng = resampling.generator(resampling.stream("calibration", "interval", *size.shape))
+    return np.asarray(rng.standard_normal(size.shape) * np.sqrt(size * lacking))
+
+
+def of_totals(
+    totals: Floats, draws: Floats, stated: Floats, member: Floats | None = None
+) -> tuple[float, float]:
+    """Return the interval of totals ``(2 L,)`` and their resamples ``(B, 2 L)``.
+
+    ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own.
+    """
+
+    def parts(table: Floats) -> tuple[Floats, Floats, Floats]:
+        right, number = table[:, 1::2], table[:, 0::2] + table[:, 1::2]
+        said = number * stated
+        return (right, said, number) if member is None else (right @ member, said @ member, number @ member)
+
+    right, said, number = parts(totals[None])
+    return inverted(right[0], said[0], number[0], parts(draws))

@@ -1,0 +1,101 @@
+"""Simulated respondents have the values they are made with; coverage counts intervals that hold them; the rule of low_n."""
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats import calibration, coverage, measured_coverage, resampling
+from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.mafc.fit import fit
+from metacog_pipeline.stats.proportions import proportion
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "ratio", "m"), [(0.75, 1.0, 4), (0.9, 0.5, 2), (0.97, 1.0, 6), (0.6, -0.5, 4)]
+)
+def test_a_respondent_has_the_accuracy_and_the_ratio_it_was_made_with(
+    accuracy: float, ratio: float, m: int
+) -> None:
+    cells = coverage.respondent(accuracy, ratio, m)
+    assert cells.sum() == pytest.approx(1) and cells[1::2].sum() == pytest.approx(accuracy)
+    found = fit(cells[None, 1::2] * 1e6, cells[None, 0::2] * 1e6, m)
+    assert found.m_ratio[0] == pytest.approx(ratio, abs=2e-3)
+
+
+def test_samples_repeat_by_their_seed_and_have_the_size_asked_for() -> None:
+    cells = coverage.respondent(0.8)
+    one, other = ([each.totals.tolist() for each in coverage.samples(cells, 50, 3, seed=7)] for _ in range(2))
+    assert one == other and all(sum(each) == 50 for each in one)
+    (runs,) = coverage.samples(cells, 40, 1, seed=1, runs=4, repeated=1.0)
+    assert runs.n_items == 40 and int(runs.totals.sum()) == 160
+    assert (runs.counts.max(axis=1) == 4).all()  # an item is answered alike in every run
+
+
+def test_an_interval_without_ends_covers_nothing_and_is_counted_apart() -> None:
+    none = unavailable(9, "wilson", "no")
+    found = coverage.covered(
+        0.5, [none, None, Estimate(0.4, 0.4, 0.5, 9, "m"), Estimate(0.4, 0.3, 0.4, 9, "m")]
+    )
+    assert (found.held, found.samples, found.without, found.percent) == (1, 4, 2, 50.0)
+    assert coverage.covered(0.5, [none]).percent is None
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 0.25, 1.0, float("nan")])
+def test_an_accuracy_that_no_observer_has_is_refused(accuracy: float) -> None:
+    with pytest.raises(ValueError, match="above chance"):
+        coverage.respondent(accuracy)
+
+
+def test_wilsons_interval_of_a_share_covers() -> None:
+    cells = coverage.respondent(0.9)
+    found = coverage.measured(
+        lambda sample: proportion(int(sample.totals[1::2].sum()), int(sample.totals.sum())),
+        0.9,
+        coverage.samples(cells, 300, 400, seed=3),
+    )
+    assert found.percent is not None and 92 <= found.percent <= 98
+
+
+@pytest.mark.parametrize("overconfident", [0.0, 0.5])
+def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(overconfident: float) -> None:
+    cells = coverage.respondent(0.9)
+    right = cells[1::2] / (cells[0::2] + cells[1::2])
+    said = np.round(right + overconfident * (1 - right), 2)
+    truth = calibration.ece_estimate(
+        coverage.population(cells), said, np.tile(coverage.population(cells).totals, (2, 1)).astype(float)
+    ).value
+    assert truth is not None
+    found = coverage.measured(
+        lambda sample: calibration.ece_estimate(sample, said, resampling.patterns(sample, 200, 1)),
+        truth,
+        coverage.samples(cells, 300, 100, seed=5),
+    )
+    assert found.percent is not None and found.percent >= 85  # recentred percentiles: 65
+
+
+def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_and_1() -> None:
+    luck = np.random.default_rng(2)
+    for _ in range(20):
+        counts = luck.integers(0, 4, 10)
+        if counts.sum() < 2:
+            continue
+        patterns = resampling.Patterns(np.eye(10, dtype=np.int64), counts)
+        found = calibration.ece_estimate(
+            patterns, np.linspace(0, 1, 5), resampling.patterns(patterns, 100, 1)
+        )
+        assert found.low is not None and found.value is not None and found.high is not None
+        assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_low_n_follows_from_the_measured_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(each > 0 for each in measured_coverage.least().values())
+    known = {"accuracy": 3.0, "auroc2": 10.0, "brier": float("inf")}
+    monkeypatch.setattr(measured_coverage, "least", lambda: known)
+    few = measured_coverage.low_n
+    assert few("accuracy", "wilson", 0.97, 0.9, 100, None) is False
+    assert few("hit_rate", "wilson, clustered", 0.98, 0.9, 100, 50) is True  # of its own rarer kind: 2
+    assert few("auroc2", "scaled score", 0.8, 0.7, 100, 9) is True
+    assert few("harmonised_auroc2", "scaled score", 0.8, 0.7, 100, 10) is False
+    assert few("brier", "sem", 0.1, 0.05, 5000, 2000) is True
+    assert few("auroc2", "scaled score", 0.8, None, 100, 9) is None
+    assert few("unheard_of", "magic", 0.8, 0.7, 100, 9) is None
+    assert few("brier", "sem", 0.1, 0.05, 5000, None) is None
