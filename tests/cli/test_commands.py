@@ -27,8 +27,12 @@ COLUMNS = [
     "n_failed",
     "n_unreadable",
     "coverage",
+    "method",
+    "status",
     "source",
     "headline",
+    "higher_is_better",
+    "rank",
     "percentile",
 ]
 
