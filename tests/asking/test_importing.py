@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.importing import ImportOptions
+from metacog_pipeline.asking.import_rules import RowRules
+from metacog_pipeline.asking.importing import ImportOptions, importer_of
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.columns import parse_scale
@@ -391,3 +392,19 @@ def test_whatever_a_row_holds_is_taken_or_told(
     assert found.records and len(found.rejected) < len(rows)
     for record in found.records:
         read(into, found.records, record.item_id, record.condition)
+
+
+class Plain(RowRules):
+    """The least a benchmark of somebody else declares."""
+
+    condition = "confidence"
+
+
+def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path: Path) -> None:
+    into = benchmark("signaldetection")
+    item = into.items[0]
+    file = tmp_path / "a.csv"
+    file.write_text(f'id,response\n{item.item_id},"{{""decision"": ""1"", ""confidence"": 3}}"\nnobody,x\n')
+    found = importer_of(Plain).read(into, file, "theirs", 8, (), Plain.condition)
+    assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
+    assert read(into, found.records, item.item_id, "confidence").confidence == 3
