@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import calibration_interval, resampling
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
 from metacog_pipeline.stats.estimate import (
     NO_ITEMS,
@@ -200,32 +200,45 @@ def mass_ece_statistic(stated: ArrayLike, bins: int = 10) -> resampling.Statisti
     probability, bins = floats("stated", stated), whole("bins", bins, 1)
 
     def statistic(totals: Floats) -> Floats:
-        n = totals[:, 0::2] + totals[:, 1::2]
-        full = n.sum(axis=1, keepdims=True)
-        mass = np.pad(np.cumsum(n, axis=1), ((0, 0), (1, 0))) / np.where(full > 0, full, 1.0)
-        gap = np.pad(np.cumsum(totals[:, 1::2] - n * probability, axis=1), ((0, 0), (1, 0)))
-        # One interpolation for all rows: row b lies between 2 b and 2 b + 1.
-        shift = 2.0 * np.arange(len(totals))[:, None]
-        at = np.interp((np.arange(bins + 1) / bins + shift).ravel(), (mass + shift).ravel(), gap.ravel())
-        return ratio(np.abs(np.diff(at.reshape(len(totals), bins + 1), axis=1)).sum(axis=1), full[:, 0])
+        right, said, _ = _mass_bins(probability, totals, bins)
+        return ratio(np.abs(right - said).sum(axis=1), totals.sum(axis=1))
 
     return statistic
 
 
+def _mass_bins(stated: Floats, totals: Floats, bins: int) -> tuple[Floats, Floats, Floats]:
+    """Return right answers, sum of confidences and answers of each bin of equal mass, ``(B, bins)`` each."""
+    n = totals[:, 0::2] + totals[:, 1::2]
+    full = n.sum(axis=1, keepdims=True)
+    mass = np.pad(np.cumsum(n, axis=1), ((0, 0), (1, 0))) / np.where(full > 0, full, 1.0)
+    # One interpolation for all rows: row b lies between 2 b and 2 b + 1.
+    shift = 2.0 * np.arange(len(totals))[:, None]
+    cuts, mass = (np.arange(bins + 1) / bins + shift).ravel(), (mass + shift).ravel()
+
+    def between(values: Floats) -> Floats:
+        summed = np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
+        return np.diff(np.interp(cuts, mass, summed.ravel()).reshape(len(totals), bins + 1), axis=1)
+
+    return between(totals[:, 1::2]), between(n * stated), np.repeat(full / bins, bins, axis=1)
+
+
 def mass_ece(made: Trials, bins: int = 10) -> Estimate:
-    """Return the calibration error over bins of equal mass; its interval is that of `error_interval`.
+    """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`.
 
     >>> from metacog_pipeline.stats.trials import trials
     >>> round(mass_ece(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], stream=1), 2).value, 3)
     0.1
     """
-    method = f"ece, {bins} bins of equal mass, item bootstrap, debiased"
+    method = f"ece, {bins} bins of equal mass, {calibration_interval.METHOD}"
     if made.n == 0:
         return unavailable(0, method, NO_ITEMS)
     value = float(mass_ece_statistic(made.stated, bins)(made.totals[None].astype(np.float64))[0])
     if made.n_items < 2:
         return Estimate(value, None, None, made.n, method, SINGLE_ITEM)
-    return error_interval(value, mass_ece_statistic(made.grouped, bins)(made.draws), made.n, method)
+    right, said, number = (part[0] for part in _mass_bins(made.grouped, made.folded.sum(axis=0)[None], bins))
+    low, high = calibration_interval.inverted(right, said, number, _mass_bins(made.grouped, made.draws, bins))
+    sem = float(np.std(mass_ece_statistic(made.grouped, bins)(made.draws)))
+    return Estimate(value, min(low, value), max(high, value), made.n, method, OK, sem)
 
 
 def error_interval(value: float, draws: Floats, n: int, method: str, status: str = OK) -> Estimate:
