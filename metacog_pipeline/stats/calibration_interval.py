@@ -92,6 +92,11 @@ def of_totals(
     """Return the interval of totals ``(2 L,)`` and their resamples ``(B, 2 L)``.
 
     ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own.
+
+    >>> totals = np.array([5.0, 5.0, 5.0, 45.0])
+    >>> draws = np.random.default_rng(1).multinomial(60, totals / 60, 1000).astype(float)
+    >>> [round(end, 2) for end in of_totals(totals, draws, np.array([0.5, 0.5]))]
+    [0.24, 0.41]
     """
 
     def parts(table: Floats) -> tuple[Floats, Floats, Floats]:

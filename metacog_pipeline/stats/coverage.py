@@ -147,7 +147,11 @@ def samples(
 
 
 def population(cells: ArrayLike, size: int = 2_000_000) -> Patterns:
-    """Return a sample so large and so even that its values are the true ones to six digits."""
+    """Return a sample so large and so even that its values are the true ones to six digits.
+
+    >>> population([0.1, 0.2, 0.3, 0.4], 10).totals.tolist()
+    [1, 2, 3, 4]
+    """
     p = floats("cells", cells)
     return Patterns(np.eye(len(p), dtype=np.int64), np.rint(p / p.sum() * size).astype(np.int64))
 
@@ -155,5 +159,9 @@ def population(cells: ArrayLike, size: int = 2_000_000) -> Patterns:
 def measured(
     estimate: Callable[[Patterns], Estimate | None], truth: float, found: Iterable[Patterns]
 ) -> Coverage:
-    """Return how often the intervals that ``estimate`` gives of samples hold ``truth``."""
+    """Return how often the intervals that ``estimate`` gives of samples hold ``truth``.
+
+    >>> measured(lambda sample: Estimate(0.8, 0.7, 0.9, 9, "m"), 0.75, samples(respondent(0.8), 9, 3, seed=1)).percent
+    100.0
+    """
     return covered(truth, (estimate(each) for each in found))

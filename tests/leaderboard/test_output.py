@@ -158,6 +158,15 @@ def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates
     assert "inflated" not in render_board(Rows(BOARD, rows.rows[:2]), "table")
 
 
+def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_explained() -> None:
+    columns = (*BOARD, "low_n")
+    known = (True, False, None)
+    rows = tuple((*line(f"m{place}", "accuracy", 0.5), each) for place, each in enumerate(known))
+    shown = render_board(Rows(columns, rows), "table")
+    assert shown.count("0.500 °") == 1 and "low_n" in shown
+    assert "°" not in render_board(Rows(columns, rows[1:]), "table")
+
+
 def test_simulated_observers_never_share_a_section_with_models() -> None:
     rows = Rows(BOARD, (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, "simulated")))
     for form in ("markdown", "table"):
