@@ -13,7 +13,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.study import load_study
 
 format_option = click.option(
@@ -37,10 +37,11 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
     home = load_study(study_file).home.path
-    rows = read_board(home, benchmark, official=official)
-    click.echo(render_board(rows, form), nl=False)
-    if form in ("table", "markdown"):
-        click.echo(f"\n{notes(home, benchmark)}", nl=False)
+    with one_connection(home):
+        rows = read_board(home, benchmark, official=official)
+        click.echo(render_board(rows, form), nl=False)
+        if form in ("table", "markdown"):
+            click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
 
 @click.command()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +28,7 @@ _UNKNOWN = {
     "tables": re.compile(r"Table with name \"?(\w+)\"? does not exist"),
     "columns": re.compile(r"Referenced column \"?(\w+)\"? not found"),
 }
+_HELD: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
 
 
@@ -90,35 +93,58 @@ def query_table(home: Path, sql: str) -> pa.Table:
     """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database."""
 
     def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
-        relation = connection.sql(statement)
-        if relation is None:
-            import pyarrow as pa
+        import pyarrow as pa
 
-            return pa.table({})
-        return relation.to_arrow_table()
+        relation = connection.sql(statement)
+        return pa.table({}) if relation is None else relation.to_arrow_table()
 
     return _queried(home, sql, table)
 
 
 def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
     statement = _one_reading_statement(sql)
-    connection = connect(home)
+    held = _HELD.get()
+    connection = connect(home) if held is None or held[0] != home else held[1]
     try:
         for name, test in _tests(statement):
-            connection.execute(f'create temp view "{name}" as {test}')
+            connection.execute(f'create or replace temp view "{name}" as {test}')
         return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
         raise StudyError(f"query: {_renamed(str(error))}") from None
     finally:
+        if held is None or connection is not held[1]:
+            connection.close()
+
+
+@contextlib.contextmanager
+def one_connection(home: Path) -> Iterator[None]:
+    """Have all queries of ``home`` in the block read one board through one connection; it does not see a newer one.
+
+    Raises
+    ------
+    StoreError
+        As `connect` does.
+    """
+    connection = connect(home)
+    token = _HELD.set((home, connection))
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
         connection.close()
 
 
 def _tests(statement: str) -> Iterator[tuple[str, str]]:
     """Yield name and SQL of each test of the warehouse that ``statement`` names: its rows are what is wrong."""
-    for word in sorted(set(re.findall(r"\w+", statement.lower()))):
-        for path in shipped("dbt_like_sql", "tests").rglob(f"{word}.sql"):
-            yield word, path.read_text("utf-8")
+    files = _test_files()
+    for word in sorted(files.keys() & set(re.findall(r"\w+", statement.lower()))):
+        yield word, files[word].read_text("utf-8")
+
+
+@functools.lru_cache(maxsize=1)
+def _test_files() -> Mapping[str, Path]:
+    return {path.stem: path for path in shipped("dbt_like_sql", "tests").rglob("*.sql")}
 
 
 def _renamed(message: str) -> str:

@@ -18,7 +18,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import Section, legend, notes, sections
-from metacog_pipeline.leaderboard.read import board
+from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.explorer.pages import address as explorer_address
 from metacog_pipeline.report.explorer.pages import write_explorer
@@ -41,8 +41,12 @@ def build_report(home: Path, name: str | None = None) -> Path:
     StoreError
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
+    with one_connection(home):
+        return _written(home, name or home.resolve().name)
+
+
+def _written(home: Path, title: str) -> Path:
     asked = queries.asked(home)
-    title = name or home.resolve().name
     target = home / "report" / PAGE
     try:
         explorer = write_explorer(home, target.parent, title)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import board, connect, run_query
 
@@ -141,3 +143,28 @@ def test_an_official_board_that_is_not_there_yet_says_why(home: Path) -> None:
 def test_a_test_of_the_warehouse_is_asked_by_its_name(home: Path) -> None:
     assert run_query(home, "from measures_disagree").rows == ()
     assert run_query(home, "select count(*) from measures_disagree").rows == ((0,),)
+
+
+def test_queries_of_one_block_share_a_connection_that_is_closed_after_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+
+    def counted(of: Path) -> object:
+        opened.append(connect(of))
+        return opened[-1]
+
+    monkeypatch.setattr(read, "connect", counted)
+    with read.one_connection(home):
+        for _ in range(2):
+            assert (
+                run_query(home, "from measures_disagree").rows == ()
+            )  # a test of the warehouse, made a view
+            with pytest.raises(StudyError):
+                run_query(home, "from nothing_of_the_kind")
+        assert len(opened) == 1
+    with pytest.raises(duckdb.ConnectionException):
+        opened[0].execute("select 1")  # type: ignore[attr-defined]
+    assert run_query(home, "select 1").rows == ((1,),) and len(opened) == 2
+    with pytest.raises(StoreError), read.one_connection(home.parent / "nowhere"):
+        raise AssertionError("there is no board to read")
