@@ -74,7 +74,9 @@ class Account:
 
     def row(self, place: int) -> str:
         """Return what people call a row of the frame: its number below the header, and its line where that differs."""
-        row, line = int(self.table.place[place]) + 1, self.number(place)
+        line = self.number(place)
+        before = sum(each.row < line for each in self.table.broken)
+        row = int(self.table.place[place]) + 1 + before
         return f"row {row}" if row == line else f"row {row} (line {line})"
 
     def told(self) -> str:

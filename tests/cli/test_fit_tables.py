@@ -236,13 +236,14 @@ def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
 
 def test_rows_of_another_length_are_rejected_with_their_line(metacog, file):
     lines = answers().write_csv().splitlines()
-    lines[4:4] = ['a,"7', '8",0.5,1', "", "a,1", "a,1,0.5,1,9"]
+    lines[4:4] = ['a,"7', '8",0.5,1', "", "a,1", "a,1,0.5,1,9", "a,1,x,1"]
     result = metacog("fit", path := file("r.csv", "\n".join(lines)), *OK_CONF)
     assert found(result)["accuracy"]["n"] == N + 1
-    assert [(row["row"], row["reason"]) for row in rejected(path)] == [
+    assert [(row["row"], row["reason"]) for row in rejected(path)][:2] == [
         ("8", "the row has 2 cells, the header 4"),
         ("9", "the row has 5 cells, the header 4"),
     ]
+    assert "row 7 (line 10): not used: conf 'x'" in result.err
 
 
 def test_a_declared_scale_rejects_what_lies_outside_it(metacog, tmp_path):
