@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.fitting.trials import Answers
 from metacog_pipeline.scoring import efficiency
-from metacog_pipeline.stats import calibration_line, confidence_measures, resampling
-from metacog_pipeline.stats.calibration import ece, ece_statistic
+from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
+from metacog_pipeline.stats.calibration import bin_index, ece, ece_statistic
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
@@ -27,6 +27,7 @@ KEPT_MEASURES = ("d_type2", "d_type2_raw", *(name for name in SHARES if name != 
 _DRAWS = 4000
 _MEASURE_DRAWS = 1000
 _MANY = 10_000
+_BINS = 10
 _CORRECTIONS = {"d_type2": "loglinear", "d_type2_raw": "none"}
 
 Floats = NDArray[np.float64]
@@ -61,13 +62,18 @@ def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) ->
 
 
 def _ece(made: Trials, share: Floats, right: NDArray[np.int64]) -> Estimate:
-    """Return the calibration error over ten bins of equal width, with the interval of that of equal mass."""
+    """Return the calibration error over ten bins of equal width, with the interval that it has everywhere."""
     one = ece(share, right)
     if one.value is None or made.n_items < 2:
         return one
-    method = f"{one.method} of equal width, item bootstrap, debiased"
-    return calibration_line.error_interval(
-        one.value, ece_statistic(made.grouped, 10, "equal")(made.draws), one.n, method
+    bins = np.arange(_BINS)
+    member = (bin_index(made.grouped, _BINS)[:, None] == bins).astype(np.float64)
+    totals = made.folded.sum(axis=0)
+    low, high = calibration_interval.of_totals(totals, made.draws, made.grouped, member)
+    drawn = ece_statistic(made.grouped, _BINS, "equal")(made.draws)
+    method = f"{one.method}, {calibration_interval.METHOD}"
+    return replace(
+        one, low=min(low, one.value), high=max(high, one.value), sem=float(np.nanstd(drawn)), method=method
     )
 
 
