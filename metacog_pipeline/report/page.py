@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from markupsafe import Markup, escape
 
 from metacog_pipeline import registry
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.benchmark.display import Section as About
+from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import Section, legend, notes, sections
@@ -54,11 +56,11 @@ def _written(home: Path, title: str) -> Path:
         raise _unwritable(target, error) from None
     explored = frozenset(model for _, model in queries.models(home)) if explorer else frozenset()
     parts = [
-        *overview.parts(home, explored),
+        *_whole("overview", "Overview", lambda: overview.parts(home, explored)),
         *_boards(home, explored),
-        *confidence.parts(home),
-        *cost.parts(home),
-        *printed.parts(home),
+        *_whole("confidence", "Confidence", lambda: confidence.parts(home)),
+        *_whole("cost", "Cost", lambda: cost.parts(home)),
+        *_whole("printed", "Printed numbers", lambda: printed.parts(home)),
         *(part for benchmark in asked for part in _benchmark(home, benchmark)),
         *_notes(home),
     ]
@@ -106,8 +108,27 @@ def _leading(row: Sequence[object], section: Section, explored: frozenset[str]) 
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
     for section in registry.load(benchmark).sections():
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
-        yield Part(anchor, section.title, escape(section.render(home)), about=benchmark)
-    yield printed.claims(home, benchmark)
+        yield from _whole(
+            anchor, section.title, partial(_rendered, home, anchor, section, benchmark), benchmark
+        )
+    yield from _whole(
+        f"{benchmark}-claims", "Printed claims", lambda: [printed.claims(home, benchmark)], benchmark
+    )
+
+
+def _rendered(home: Path, anchor: str, section: About, benchmark: str) -> list[Part]:
+    return [Part(anchor, section.title, escape(section.render(home)), about=benchmark)]
+
+
+def _whole(anchor: str, title: str, make: Callable[[], Iterable[Part]], about: str = "") -> list[Part]:
+    """Return what ``make`` gives; a part with the reason where it fails, so that the other parts are shown."""
+    try:
+        return list(make())
+    except MetacogError:
+        raise
+    except Exception as error:
+        why = one_line(f"This part could not be made: {type(error).__name__}: {error}")
+        return [Part(anchor, title, pieces.paragraph(why, "soft"), about=about)]
 
 
 def _folder(benchmark: str) -> Path:

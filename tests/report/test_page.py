@@ -10,8 +10,11 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
+from metacog_pipeline import registry
+from metacog_pipeline.benchmark.display import Section
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.report import page
 from metacog_pipeline.report.page import build_report
 
 MakeHome = Callable[..., Path]
@@ -189,3 +192,27 @@ def test_the_command_prints_where_the_page_is(make_home: MakeHome, tmp_path: Pat
     assert result.exit_code == 0, result.output
     page = Path(result.output.strip())
     assert page.is_file() and "<h1>named</h1>" in page.read_text(encoding="utf-8")
+
+
+def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(
+    make_home: MakeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = make_home()
+    whole = read(build_report(home)).text
+    shown = registry.load("signaldetection").sections()
+
+    def broken(_: Path) -> str:
+        raise ValueError("<b>no</b> such\ncolumn")
+
+    def gone(_: Path) -> list[object]:
+        raise KeyError("prices")
+
+    failing = (Section("Planted", broken), *shown)
+    monkeypatch.setattr(registry.load("signaldetection"), "sections", classmethod(lambda cls: failing))
+    monkeypatch.setattr(page.cost, "parts", gone)
+    found = read(build_report(home)).text
+    said = [text for text in found if "could not be made" in text]
+    assert len(said) == 2 and "KeyError" in said[0] and "ValueError: <b>no</b> such column" in said[1]
+    assert {section.title for section in shown} <= {text.strip() for text in found} & {
+        text.strip() for text in whole
+    }
