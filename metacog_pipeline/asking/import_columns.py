@@ -46,6 +46,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "correct": ("correct", "is_correct", "acc"),
 }
+_NESTED_QUESTION = "doc.question"  # where evaluation harnesses keep the item
 # The index a data frame is written with: a position where nothing else names the item.
 _FRAME_INDEX = ("unnamed:_0", "")
 
@@ -107,6 +108,9 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
             f"{path}: map {both[1][0]}, or {' and '.join(both[0])}, not both: which of them is the answer?"
         )
     found = _with_usual_names(rules, rows.columns, mapping, fields, raw)
+    free = "question" in fields and "question" not in found
+    if free and not _answered_by("question", mapping, rules, raw) and rows.has(_NESTED_QUESTION):
+        found["question"] = _NESTED_QUESTION
     if not any(field in found for field in ITEM_FIELDS):
         ways = " or ".join(f"{also}=…" for also in rules.also) or "item_id=…, position=… or question=…"
         raise StudyError(f"{path}: no column names the {rules.item_word}; use --map {ways}; {there}")

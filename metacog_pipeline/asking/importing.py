@@ -52,7 +52,7 @@ _SEVERAL = (
     "repeat",
     "epoch",
     "sample",
-    "subset",
+    "wide",
 )
 _MANY = 30  # rows about what an earlier one is about, from which a table seems to hold several models or runs
 _NAMED, _SHOWN = 5, 40

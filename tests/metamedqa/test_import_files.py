@@ -100,6 +100,13 @@ def test_samples_of_an_evaluation_harness_are_read(tmp_path: Path, shuffled: lis
     found = take(tmp_path / "a.jsonl", shuffled, content)
     assert "key (column 'target'): all 170 rows agree; correct (column 'acc'): all 170" in found.summary[0]
     assert found.records[0].text == rows[0]["resps"][0][0]
+    bare = [
+        {"doc_id": row["doc_id"] + 1, "doc": row["doc"], "answer": row["filtered_resps"][0]} for row in rows
+    ]
+    with pytest.raises(
+        StudyError, match=r"question \(column 'doc.question'\) disagrees .*positions are one too high"
+    ):
+        take(tmp_path / "c.jsonl", shuffled, "\n".join(map(json.dumps, bare[:-1])))
     for row in rows:
         row["resps"], row["filtered_resps"] = [[["-1.2", "False"]]] * 6, [["-1.2", "False"]] * 6
     found = take(tmp_path / "b.jsonl", shuffled, "\n".join(map(json.dumps, rows)))
