@@ -161,8 +161,14 @@ LONGEST = (
     ),
     *("conformance/test_toy_in_a_study.py", "cli/test_medley_import.py", "cli/test_medley_plan.py"),
     *("querying/test_secrets.py", "golden/test_sdt_published.py", "signaldetection/test_published.py"),
-    *("assets/test_two_benchmarks.py", "assets/test_progress.py", "assets/test_interrupt.py"),
-    *("assets/test_automation.py", "transcripts/test_crash.py", "llm/test_server.py", "llm/test_limiter.py"),
+    *("assets/test_launch.py", "assets/test_two_benchmarks.py", "assets/test_progress.py"),
+    *(
+        "assets/test_interrupt.py",
+        "assets/test_automation.py",
+        "transcripts/test_crash.py",
+        "llm/test_server.py",
+        "llm/test_limiter.py",
+    ),
     *("selfknowledge/training/test_causal.py", "selfknowledge/training/test_run.py", "test_packaging.py"),
 )
 

@@ -118,9 +118,17 @@ def _named(run: DagsterRun) -> str:
     return " ".join(filter(None, (run.job_name, partition or (first and f"{first}..{last}"))))
 
 
+def _stub_of_the_report(home: Path, name: str | None = None) -> Path:
+    page = home / "report" / "index.html"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text("<!doctype html>", encoding="utf-8")
+    return page
+
+
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    """An empty bench whose study is the one this process shows."""
+    """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
+    monkeypatch.setattr("metacog_pipeline.report.page.build_report", _stub_of_the_report)
     made = Bench(tmp_path, DagsterInstance.ephemeral())
     made.write(model("first"), model("second"))
     monkeypatch.setenv("METACOG_STUDY", str(made.path))

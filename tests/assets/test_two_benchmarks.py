@@ -26,17 +26,16 @@ enabled = {metamedqa}
 dataset = "sample"
 limit = 6
 
-[benchmarks.signaldetection]
-enabled = {signaldetection}
+[benchmarks.selfknowledge]
+enabled = {selfknowledge}
 dataset = "sample"
-tasks = ["A"]
-trials = 12
+limit = 4
 """
 
 
-def write(folder: Path, *, metamedqa: bool, signaldetection: bool) -> Path:
+def write(folder: Path, *, metamedqa: bool, selfknowledge: bool) -> Path:
     path = folder / "study.toml"
-    text = STUDY.format(metamedqa=str(metamedqa).lower(), signaldetection=str(signaldetection).lower())
+    text = STUDY.format(metamedqa=str(metamedqa).lower(), selfknowledge=str(selfknowledge).lower())
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -48,23 +47,23 @@ def metacog(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.proof
 def test_each_benchmark_has_its_runs_and_one_switched_off_leaves_the_boards(tmp_path: Path) -> None:
-    study = write(tmp_path, metamedqa=True, signaldetection=True)
+    study = write(tmp_path, metamedqa=True, selfknowledge=True)
     planned = metacog("plan", study)
     assert planned.returncode == 0, planned.stderr
-    assert "signaldetection" in planned.stdout and "metamedqa" in planned.stdout
+    assert "selfknowledge" in planned.stdout and "metamedqa" in planned.stdout
 
     asked = metacog("run", study)
     assert asked.returncode == 0, asked.stderr
-    assert "signaldetection: first, run 1" in asked.stderr
+    assert "selfknowledge: first, run 1" in asked.stderr
     assert "everything is up to date" in metacog("run", study).stderr
-    assert benchmarks_on_the_board(study) == {"metamedqa", "signaldetection"}
+    assert benchmarks_on_the_board(study) == {"metamedqa", "selfknowledge"}
 
-    write(tmp_path, metamedqa=True, signaldetection=False)
+    write(tmp_path, metamedqa=True, selfknowledge=False)
     again = metacog("run", study)
     assert again.returncode == 0, again.stderr
-    assert "signaldetection: first" not in again.stderr
+    assert "selfknowledge: first" not in again.stderr
     assert benchmarks_on_the_board(study) == {"metamedqa"}
-    kept = tmp_path / "home" / "transcripts" / "benchmark=signaldetection" / "model=first" / "run=1"
+    kept = tmp_path / "home" / "transcripts" / "benchmark=selfknowledge" / "model=first" / "run=1"
     assert (kept / "transcripts.parquet").exists()
 
 
@@ -76,10 +75,10 @@ def benchmarks_on_the_board(study: Path) -> set[str]:
 
 
 def test_only_the_benchmark_named_is_run(tmp_path: Path) -> None:
-    study = write(tmp_path, metamedqa=True, signaldetection=True)
+    study = write(tmp_path, metamedqa=True, selfknowledge=True)
     asked = metacog("run", study, "--benchmark", "metamedqa")
     assert asked.returncode == 0, asked.stderr
-    assert "signaldetection: first" not in asked.stderr
+    assert "selfknowledge: first" not in asked.stderr
     assert "official board waits" in asked.stderr
 
 
