@@ -58,10 +58,10 @@ def _confidence(answers: Answers, confidence: Floats, n_boot: int, seed: int) ->
     rows = np.arange(len(right)) if items is None else np.unique(items, return_inverse=True)[1]
     for name, values in (("mean_confidence", share), ("brier", (share - right) ** 2)):
         found[name] = resampling.mean(values, rows)
-    return found | {"ece": _ece(made, share, right)}
+    return found | {"ece": _with_equal_width(made, share, right)}
 
 
-def _ece(made: Trials, share: Floats, right: NDArray[np.int64]) -> Estimate:
+def _with_equal_width(made: Trials, share: Floats, right: NDArray[np.int64]) -> Estimate:
     """Return the calibration error over ten bins of equal width, with the interval that it has everywhere."""
     one = ece(share, right)
     if one.value is None or made.n_items < 2:
