@@ -104,7 +104,7 @@ with
                 if(unbounded, null, estimate) as estimate,
                 if(unbounded, null, low) as low,
                 if(unbounded, null, high) as high,
-                if(unbounded and not contains(status, 'unbounded'), 'the interval is unbounded: ' || status, status) as status
+                if(unbounded and not contains(status, 'unbounded'), 'undefined or unbounded: ' || status, status) as status
             ),
             estimate is not null and not unbounded and (plain or low is not null) as ranked,
             source = 'simulated' as observer

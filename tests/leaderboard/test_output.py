@@ -115,7 +115,7 @@ def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
 
 
 def test_a_ratio_that_is_unbounded_stands_last_and_says_why() -> None:
-    why = "the interval is unbounded: d' may be 0"
+    why = "undefined or unbounded: d' may be 0"
     rows = [
         line("a", "m_ratio_bayes", None, status=why, benchmark="signaldetection"),
         line("a", "m_ratio", 24.4, benchmark="signaldetection"),  # does not stand in for the other

@@ -48,7 +48,7 @@ def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(ma
     put(home, "poor", number(RATIO, 0.4, 0.2, 0.6))
     put(home, "none", number(RATIO, None, None, None, "all correct"))
     build(home)
-    why = f"the interval is unbounded: {NEAR_0}"
+    why = f"undefined or unbounded: {NEAR_0}"
     assert ranked(home, RATIO) == [
         ("chance", None, None, why, None), ("good", 0.9, 0.7, "ok", 1), ("none", None, None, "all correct", None),
         ("poor", 0.4, 0.2, "ok", 2),
@@ -110,7 +110,7 @@ def test_a_number_with_a_reservation_is_shown_where_it_is_bounded_and_ranked_whe
         ((_, estimate, _, status, rank),) = ranked(home, str(row["measure"]))
         assert (estimate, rank) == (shown, place), model
         masked = shown is None and row["estimate"] is not None
-        assert status == ("the interval is unbounded: " if masked else "") + str(row["status"])
+        assert status == ("undefined or unbounded: " if masked else "") + str(row["status"])
 
 
 def test_ranks_follow_the_better_end_and_keep_observers_apart(make_home: MakeHome) -> None:
