@@ -56,6 +56,7 @@ from metacog_pipeline.stats.ranksum import mann_whitney
 from metacog_pipeline.stats.robust import (
     LOCATIONS,
     N_BOOT,
+    TRIMMED,
     location,
     rank_distribution,
     rank_shift,
@@ -145,7 +146,10 @@ class _Resamples:
 
 
 def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Comparison:
-    """p is Wald's, of difference / standard error, the latter from the percentile interval; exact up to 12 instances."""
+    """p is Wald's, of difference / standard error, the latter from the percentile interval; exact up to 12 instances.
+
+    Student's t counts the instances that are not trimmed (Yuen 1974): the normal distribution rejects too often far out.
+    """
     scores, drawn = resamples.of(i, j)
     both = resamples.here[i] & resamples.here[j]
     value, n = float(scores[0] - scores[1]), int(both.sum())
@@ -161,7 +165,8 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
         return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        return replace(row, p=found.p, note="; ".join(each for each in (found.usable_note, lost) if each))
+        p = resampling.wald_p(value / found.se, n - 2 * int(TRIMMED * n + 1e-9) - 1)
+        return replace(row, p=p, note="; ".join(each for each in (found.usable_note, lost) if each))
     shared = resamples.values[[i, j]][:, both][:, :, None]
     p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
     return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
@@ -437,6 +442,7 @@ CONTRASTS: tuple[Contrast, ...] = (
         ("dataset", "scoring", "source", "condition", "family", "measure"),
         between_models=True,
         pairs=True,
+        version="2",
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(
