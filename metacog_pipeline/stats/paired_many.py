@@ -95,7 +95,10 @@ def _sums(hits: Ints, asked: Ints) -> tuple[dict[str, Floats], Floats, Floats, F
     squares and product; the number of items; products of hits with hits, hits with answers, answers with answers."""
     most = int(asked.max(initial=0))
     exact = len(hits) * most * most < _EXACT
-    h, r = (each.astype(np.float32 if exact else np.float64) for each in (hits, asked))
+    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
+    h: NDArray[Any]
+    r: NDArray[Any]
+    h, r = hits.astype(kind), asked.astype(kind)
     if most <= 1:  # squares and products of 0 and 1 are themselves
         hh, hr, rr = (_product(a, b) for a, b in ((h, h), (h, r), (r, r)))
         return {"h": hr, "r": rr, "hh": hr, "hr": hr, "rr": rr}, rr, hh, hr, rr

@@ -64,7 +64,7 @@ def content(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-# `make proofs` kills more often (passed 2026-11-22, 20 and 21 s).
+# `make proofs` kills more often.
 @pytest.mark.parametrize(
     ("mode", "kills"),
     [

@@ -165,8 +165,8 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
         return replace(row, status=_NO_SPREAD, p=1.0 if abs(value) < 1e-12 else None)
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
-        p = resampling.wald_p(value / found.se, n - 2 * int(TRIMMED * n + 1e-9) - 1)
-        return replace(row, p=p, note="; ".join(each for each in (found.usable_note, lost) if each))
+        wald = resampling.wald_p(value / found.se, n - 2 * int(TRIMMED * n + 1e-9) - 1)
+        return replace(row, p=wald, note="; ".join(each for each in (found.usable_note, lost) if each))
     shared = resamples.values[[i, j]][:, both][:, :, None]
     p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
     return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
