@@ -191,7 +191,7 @@ def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True,
+        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True, version="2",
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(
