@@ -119,7 +119,6 @@ def test_collapsing_patterns_equals_counting_coarser_cells(rows, groups):
         lambda: resampling.indices(0, 5, 1),
         lambda: resampling.table([[1, -1]], 5, 1),
         lambda: resampling.joint([[[1]], [[1], [1]]], 5, 1),
-        lambda: resampling.paired([[[1]]], share_of_last, 1),
         lambda: interval(np.ones(3), None, "widened"),
     ],
 )
@@ -186,14 +185,6 @@ def test_equal_calls_share_their_draws_and_nobody_writes_to_them():
         resampling.indices(9, 4, 1)[0] = 0
 
 
-def test_clusters_drawn_by_number_or_by_pattern_tell_the_same(luck):
-    tables = luck.integers(0, 3, (80, 2)), luck.integers(0, 3, (80, 2))
-    by_pattern, by_number = (how(tables, 4000, 3) for how in (resampling.joint, resampling.joint_by_index))
-    for one, other in zip(by_pattern, by_number, strict=True):
-        assert one.mean(axis=0) == pytest.approx(other.mean(axis=0), rel=0.01)
-        assert np.cov(one.T) == pytest.approx(np.cov(other.T), rel=0.1, abs=3.0)
-
-
 # --- p values --------------------------------------------------------------------------------------------------------
 
 
@@ -252,14 +243,3 @@ def test_a_difference_without_spread_is_certain_or_cannot_be_told():
     same = resampling.difference(0.0, np.zeros(20), tolerance=1e-12)
     assert (same.p, same.statistic) == (1.0, None)
     assert resampling.difference(0.2, np.full(20, 0.2), tolerance=1e-12).p is None
-
-
-def test_a_paired_difference_is_that_of_its_parts(luck):
-    hits = luck.random((200, 2)) < [0.8, 0.6]
-    tables = [np.column_stack([~column, column]).astype(int) for column in hits.T]
-    found = resampling.paired(tables, share_of_last, 5, 10_000)
-    drawn = resampling.joint(tables, 10_000, 5)
-    assert found.value == pytest.approx(hits[:, 0].mean() - hits[:, 1].mean())
-    assert (found.low, found.high) == interval(share_of_last(drawn[0]) - share_of_last(drawn[1]))
-    turned = resampling.paired(tables[::-1], share_of_last, 5, 10_000)
-    assert turned.p == pytest.approx(found.p, abs=0.002)

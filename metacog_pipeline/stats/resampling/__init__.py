@@ -14,7 +14,7 @@ the package draws clusters.
 `table`                                        draw independent trials over the bins of a table
 `interval`, `intervals`, `from_draws`          percentile, recentred or widened; with the value, an `Estimate`
 `share`, `mean`, `ratio`, `ratio_statistic`    estimates over clusters with their own standard errors
-`joint`, `joint_by_index`, `paired`            groups on the same clusters
+`joint`                                        groups on the same clusters
 `usable`                                       the draws that have a value, where 95 % of them do; else nothing is read
 `difference`, `p_value`, `wald_p`              the p of draws, 2 (1 + k) / (1 + B); Wald's, named wherever it is used
 =============================================  ==================================================================
@@ -48,11 +48,12 @@ from metacog_pipeline.stats.resampling.kernels import (
     table,
     weights,
 )
-from metacog_pipeline.stats.resampling.pairs import Statistic, joint, joint_by_index, paired
+from metacog_pipeline.stats.resampling.pairs import joint
+from metacog_pipeline.stats.resampling.products import Statistic
 
 __all__ = [
     "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
-    "indices", "interval", "intervals", "joint", "joint_by_index", "mean", "merge_patterns", "occurrences", "p_value",
-    "paired", "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence", "share", "stream",
+    "indices", "interval", "intervals", "joint", "mean", "merge_patterns", "occurrences", "p_value",
+    "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence", "share", "stream",
     "table", "usable", "wald_p", "weights",
 ]  # fmt: skip
