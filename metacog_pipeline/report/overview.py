@@ -10,6 +10,7 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import queries
 from metacog_pipeline.report.explorer.pages import address
+from metacog_pipeline.report.first import first_screen
 from metacog_pipeline.report.pieces import WORLDS, Part, ends, leading, paragraph, table
 from metacog_pipeline.report.queries import Headline
 
@@ -22,7 +23,9 @@ def parts(home: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
 
     Numbers of the models ``explored`` lead to their answers.
     """
-    if made := Markup().join([*_who_knows(home), *_headlines(home, explored), *_drift(home)]):
+    if made := Markup().join(
+        [*first_screen(home), *_who_knows(home), *_headlines(home, explored), *_drift(home)]
+    ):
         yield Part("glance", "At a glance", made)
 
 

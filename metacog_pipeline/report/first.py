@@ -1,0 +1,128 @@
+"""The first screen: per benchmark its headline, ranked; the ranks that survive uncertainty; one reliability figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+from markupsafe import Markup
+
+from metacog_pipeline.report import figures, queries
+from metacog_pipeline.report.confidence import reliability_line
+from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point
+from metacog_pipeline.report.pieces import WORLDS, figure, grid, paragraph
+
+_RANKED = """
+    select source, benchmark, condition, coalesce(measures.label, measure) as label, model, estimate, low, high, n,
+        leaderboard.higher_is_better as upwards
+    from leaderboard left join measures using (benchmark, measure)
+    where leaderboard.headline and source <> 'published' and estimate is not null and rank is not null
+    order by source, benchmark, condition, rank, model
+"""
+_NAMED = 12  # models in a sentence
+_RULE = (
+    "One model stands above another where their 95 % intervals do not overlap; ranks 2 to 4 mean that one stands above "
+    "it, and that it may be as low as the fourth."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One model's headline on one benchmark."""
+
+    source: str
+    benchmark: str
+    condition: str
+    label: str
+    model: str
+    estimate: float
+    low: float | None
+    high: float | None
+    n: int | None
+    upwards: bool
+
+
+def first_screen(home: Path) -> Iterator[Markup]:
+    """Yield the figures of each world of respondents, and below them the rule of the ranks."""
+    found = [Ranked(*row) for row in queries.rows(home, _RANKED)]
+    for world, title in WORLDS.items():
+        own = [each for each in found if each.source == world]
+        made = [
+            _ladder(list(rows)) for _, rows in groupby(own, key=attrgetter("benchmark", "condition", "label"))
+        ]
+        made += _reliability(home, world, own)
+        if made:
+            yield paragraph(f"{title}, best first. {_RULE}", "soft") + grid(made)
+
+
+def rank_intervals(rows: Sequence[Ranked]) -> list[tuple[int, int]]:
+    """Return for each row the best and the worst rank that its interval leaves it, 1 the best.
+
+    A rank is lost to whoever's interval lies wholly on the better side, and gained over whoever's lies wholly on the worse
+    side. A row without an interval is told from nobody.
+
+    >>> row = ("measured", "b", "c", "accuracy")
+    >>> rows = [Ranked(*row, "a", 0.9, 0.8, 1.0, 9, True), Ranked(*row, "b", 0.6, 0.5, 0.7, 9, True)]
+    >>> rank_intervals(rows), rank_intervals([rows[0], Ranked(*row, "c", 0.7, 0.6, 0.85, 9, True)])
+    ([(1, 1), (2, 2)], [(1, 2), (1, 2)])
+    """
+    return [
+        (
+            1 + sum(_above(other, each) for other in rows),
+            len(rows) - sum(_above(each, other) for other in rows),
+        )
+        for each in rows
+    ]
+
+
+def _above(one: Ranked, other: Ranked) -> bool:
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.low > other.high if one.upwards else one.high < other.low
+
+
+def _ladder(rows: Sequence[Ranked]) -> Markup:
+    """One row per model from best to worst, and the sentence that names the ranks."""
+    first, shown = rows[0], rows[:MOST_ROWS]
+    ranks = rank_intervals(rows)
+    said = "; ".join(
+        f"{each.model} {low if low == high else f'{low} to {high}'}"
+        for each, (low, high) in zip(rows[:_NAMED], ranks[:_NAMED], strict=True)
+    )
+    more = f"; {len(rows) - _NAMED} more in the board" if len(rows) > _NAMED else ""
+    counts = sorted({each.n for each in rows if each.n is not None})
+    n = (
+        f"n = {counts[0]}"
+        if len(counts) == 1
+        else f"n = {counts[0]} to {counts[-1]}"
+        if counts
+        else "n unknown"
+    )
+    drawn = figures.intervals(
+        [(each.model, Point(each.estimate, each.low, each.high)) for each in shown], x=first.label
+    )
+    name = f"{first.benchmark}, {first.condition}: {first.label}"
+    return figure(drawn, f"{name}, {n}, 95 % intervals. Ranks: {said}{more}.")
+
+
+def _reliability(home: Path, world: str, own: Sequence[Ranked]) -> list[Markup]:
+    """One figure: of the condition of a headline in which most models stated a confidence."""
+    stated = [row for row in queries.rows(home, queries.STATED) if row[0] == world]
+    headlines = {(each.benchmark, each.condition) for each in own}
+    by_place = {place: list(rows) for place, rows in groupby(stated, key=lambda row: (row[1], row[2]))}
+    if not by_place:
+        return []
+    place = max(by_place, key=lambda at: (at in headlines, len({row[3] for row in by_place[at]})))
+    lines = {
+        model: reliability_line([tuple(row[4:]) for row in rows])
+        for model, rows in groupby(by_place[place], key=lambda row: row[3])
+    }
+    drawn = figures.lines(lines, x="mean confidence", y="share correct", diagonal="as often right as stated")
+    rest = f" The first {MOST_LINES} models." if len(lines) > MOST_LINES else ""
+    n = sum(row[5] for row in by_place[place])
+    return [
+        figure(drawn, f"{place[0]}, {place[1]}: reliability, {n} answers in ten bins of equal width.{rest}")
+    ]

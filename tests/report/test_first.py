@@ -1,0 +1,45 @@
+"""The first screen: the order and the ranks of models come from their intervals, never from the point alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.report.first import Ranked, first_screen, rank_intervals
+
+
+def ranked(*values: tuple[float, float | None, float | None], upwards: bool = True) -> list[Ranked]:
+    return [
+        Ranked("measured", "b", "c", "m", f"model-{i}", value, low, high, 10, upwards)
+        for i, (value, low, high) in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "ranks"),
+    [
+        ([(0.9, 0.8, 1.0), (0.5, 0.4, 0.6), (0.45, 0.35, 0.55)], [(1, 1), (2, 3), (2, 3)]),
+        ([(0.9, 0.2, 1.0), (0.5, 0.4, 0.6), (0.1, 0.0, 0.3)], [(1, 3), (1, 2), (2, 3)]),
+        ([(0.9, None, None), (0.1, 0.0, 0.2)], [(1, 2), (1, 2)]),
+        ([(0.5, 0.4, 0.6)], [(1, 1)]),
+        ([(0.6, 0.5, 0.7), (0.4, 0.3, 0.5)], [(1, 2), (1, 2)]),  # ends that touch tell nothing
+    ],
+)
+def test_a_rank_is_lost_only_to_an_interval_that_lies_wholly_above(values, ranks) -> None:
+    assert rank_intervals(ranked(*values)) == ranks
+
+
+def test_where_less_is_better_the_lower_interval_stands_above() -> None:
+    assert rank_intervals(ranked((0.1, 0.0, 0.2), (0.5, 0.4, 0.6), upwards=False)) == [(1, 1), (2, 2)]
+
+
+def test_the_screen_shows_a_figure_per_headline_with_n_and_ranks(make_home: Callable[..., Path]) -> None:
+    (screen,) = first_screen(make_home({"alpha": "measured", "beta": "measured"}))
+    assert screen.count("<figure>") == 1
+    assert "n = 100, 95 % intervals. Ranks: alpha 1 to 2; beta 1 to 2." in screen
+
+
+def test_without_a_headline_there_is_no_screen(make_home: Callable[..., Path]) -> None:
+    assert list(first_screen(make_home(silent=True))) == []
