@@ -24,6 +24,10 @@ def commands(group: click.Group, path: tuple[str, ...]) -> list[tuple[str, ...]]
     found, context = [path], click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
+        assert command is not None
+        command._help_option = (
+            None  # click keeps the one of the first caller, here perhaps a test of the command alone
+        )
         found += commands(command, (*path, name)) if isinstance(command, click.Group) else [(*path, name)]
     return found
 

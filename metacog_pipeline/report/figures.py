@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.output import printable
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ def ladder(
     )
 
 
-def intervals(rows: Sequence[tuple[str, Point]], *, x: str) -> str:
-    """Return one mark with its interval per row, from top to bottom as given."""
+def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> str:
+    """Return one mark with its interval per row, from top to bottom as given; ``label`` tells figures of one page apart."""
     figure, axes = canvas(0.9 + 0.28 * max(1, len(rows)))
     for place, (_, point) in enumerate(rows):
         mark(axes, point, Point(place), MARKERS[0], PALETTE[0], 5)
@@ -113,7 +114,7 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str) -> str:
     if whole and all(float(end).is_integer() for end in whole):
         first, last = int(min(whole)), int(max(whole))
         axes.set_xticks(range(first, last + 1, max(1, (last - first) // 8)))
-    return finished(figure, axes, x, "", [], x)
+    return finished(figure, axes, x, "", [], label or x)
 
 
 def lines(
@@ -126,6 +127,7 @@ def lines(
     apart: float = 0.0,
     marks: bool = True,
     spots: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    label: str | None = None,
 ) -> str:
     """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name, if it has one.
 
@@ -167,7 +169,7 @@ def lines(
         axes.set_aspect("equal")
     else:
         axes.set_xticks(range(int(span[0]), int(span[1]) + 1))
-    return finished(figure, axes, x, y, handles)
+    return finished(figure, axes, x, y, handles, label)
 
 
 def mark(axes: Axes, a: Point, b: Point, shape: str, shade: str, size: float) -> None:
@@ -252,8 +254,12 @@ def svg(figure: Figure, label: str) -> str:
     drawn = drawn[drawn.index("<svg") :].replace(INK, "currentColor")
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
     # Names of groups repeat from figure to figure; only what is pointed at keeps its own.
-    used = set(re.findall(r"#([\w-]+)", drawn))
-    drawn = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", drawn)
+    used = set(re.findall(r"(?:href=\"|url\()#([\w-]+)", drawn))
+    own = sha256_hex(drawn)[:8]  # marks of the same shape would have one name in two figures
+    drawn = re.sub(
+        r' id="([^"]*)"', lambda found: f' id="{found[1]}-{own}"' if found[1] in used else "", drawn
+    )
+    drawn = re.sub(r"((?:href=\"|url\()#[\w-]+)", rf"\1-{own}", drawn)
     opening = drawn[: drawn.index(">")]
     sized = re.sub(r' (width|height)="[^"]*"', "", opening)
     name = "".join(each for each in printable(label) if each not in '<>&"')

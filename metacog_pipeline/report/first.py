@@ -101,10 +101,9 @@ def _ladder(rows: Sequence[Ranked]) -> Markup:
         if counts
         else "n unknown"
     )
-    drawn = figures.intervals(
-        [(each.model, Point(each.estimate, each.low, each.high)) for each in shown], x=first.label
-    )
     name = f"{first.benchmark}, {first.condition}: {first.label}"
+    points = [(each.model, Point(each.estimate, each.low, each.high)) for each in shown]
+    drawn = figures.intervals(points, x=first.label, label=f"{WORLDS[first.source]}: {name}")
     return figure(drawn, f"{name}, {n}, 95 % intervals. Ranks: {said}{more}.")
 
 
@@ -120,7 +119,10 @@ def _reliability(home: Path, world: str, own: Sequence[Ranked]) -> list[Markup]:
         model: reliability_line([tuple(row[4:]) for row in rows])
         for model, rows in groupby(by_place[place], key=lambda row: row[3])
     }
-    drawn = figures.lines(lines, x="mean confidence", y="share correct", diagonal="as often right as stated")
+    drawn = figures.lines(
+        lines, x="mean confidence", y="share correct", diagonal="as often right as stated",
+        label=f"{WORLDS[world]}: reliability under {place[0]}, {place[1]}",
+    )  # fmt: skip
     rest = f" The first {MOST_LINES} models." if len(lines) > MOST_LINES else ""
     n = sum(row[5] for row in by_place[place])
     return [

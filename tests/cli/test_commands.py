@@ -29,6 +29,7 @@ COLUMNS = [
     "coverage",
     "method",
     "status",
+    "low_n",
     "source",
     "headline",
     "higher_is_better",

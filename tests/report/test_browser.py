@@ -39,7 +39,7 @@ def test_the_page_fits_and_can_be_read_and_asks_for_nothing(make_home: Callable[
                     assert asked == [page_file.as_uri()] and said == []
                     assert page.evaluate("document.documentElement.scrollWidth") <= width
                     colours |= {page.evaluate(INK), page.evaluate(PAPER)}
-                    drawn = page.locator("svg").first.bounding_box()
+                    drawn = page.locator("svg").last.bounding_box()
                     assert drawn is not None and 250 < drawn["width"] <= width and drawn["height"] > 150
                     page.close()
         finally:

@@ -72,7 +72,9 @@ def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_hom
     ):
         assert needed in text, needed
     svgs = [tag for tag, _ in read(page).tags if tag == "svg"]
-    assert len(svgs) == 4  # d′ and meta-d′, and criteria; the study's models and the published ones
+    assert (
+        len(svgs) == 5
+    )  # the headline; d′ and meta-d′, and criteria, of the study's models and the published ones
 
 
 def test_the_page_loads_nothing_and_runs_nothing(make_home: MakeHome) -> None:

@@ -23,6 +23,8 @@ def of(home: Path, made: list[str], *, name: str = "medley", version: str = "1",
         name=name,
         published=declared,
         versions={Stage.SCORING: version},
+        contrasts=(),
+        questions=(),
         context=SimpleNamespace(home=home, seed=seed),
     )
 
