@@ -195,7 +195,7 @@ def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
 def test_the_board_has_exactly_its_columns(study: Study) -> None:
     columns = run_query(study.home.path, "from leaderboard limit 0").columns
     expected = (
-        "benchmark condition model measure estimate low high n n_failed n_unreadable coverage source "
-        "headline percentile"
+        "benchmark condition model measure estimate low high n n_failed n_unreadable coverage method status "
+        "low_n source headline higher_is_better rank percentile"
     )
     assert columns == tuple(expected.split())
