@@ -9,19 +9,22 @@ it converges, the criteria with all their contrasts. Nothing expected is written
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Unit
+from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Published, Stage, Unit
+from metacog_pipeline.benchmarks.signaldetection import refitted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import efficiency
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS, ROPE, contrast_rows
 from metacog_pipeline.benchmarks.signaldetection.grid import number
 from metacog_pipeline.benchmarks.signaldetection.measures.bayes import Fitted, fitted_counts, folder_of
+from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import MODEL_VERSION
 from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE, cell_notes, printed_note
+from metacog_pipeline.benchmarks.signaldetection.refitted import Claim, Refit
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.stats.counts import Counts, counts, padded
@@ -38,60 +41,22 @@ _POSTERIOR = {"d": "d1", "meta_d": "meta_d", "m_ratio": "m_ratio"}
 _CONDITION = {"S1": "risk_s1", "None": "risk_none", "S2": "risk_s2"}
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One number of one cell by one method; ``published`` is None where none is printed.
-
-    ``follows`` says whether the printed number follows from the counts; None for methods the paper does not print.
-    """
-
-    place: str
-    task: str
-    model: str
-    condition: str
-    quantity: str
-    method: str
-    published: float | None
-    recomputed: float | None
-    low: float | None
-    high: float | None
-    n: int
-    note: str | None
-    status: str
-    follows: bool | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """Recomputed minus published."""
-        known = self.published is not None and self.recomputed is not None
-        return self.recomputed - self.published if known else None  # type: ignore[operator]
-
-    @property
-    def verdict(self) -> str:
-        """What becomes of the printed number."""
-        if self.recomputed is None:
-            return "not computed"
-        if self.follows is None:
-            return "another estimator" if self.published is not None else "not printed"
-        return "follows" if self.follows else "differs"
-
-
-@dataclass(frozen=True, slots=True)
-class Refit:
-    """The published results beside ours, and the tests between the published cells."""
-
-    claims: Sequence[Claim]
-    contrasts: Sequence[Comparison]
-
-
 def folder() -> Path:
     """Return where the published files are."""
     return shipped("data", "published", "signaldetection")
 
 
 def refit(benchmark: Benchmark[Any, Any, Any]) -> Refit:
-    """Return the refit of the shipped files; its posteriors are kept in the study's cache."""
-    return refit_tables(folder(), benchmark.context.seed, folder_of(benchmark))
+    """Return the refit of the shipped files: as the release has it, or made anew where anything behind it is another."""
+    digest = release(benchmark)
+    found = refitted.read(folder(), digest)
+    return refit_tables(folder(), refitted.SEED, folder_of(benchmark)) if found is None else found
+
+
+def release(benchmark: Benchmark[Any, Any, Any]) -> str:
+    """Return the digest of everything that the refit of the shipped files depends on."""
+    versions = (benchmark.versions[Stage.SCORING], MODEL_VERSION)
+    return refitted.made_from(folder(), FILES, versions)
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
