@@ -20,10 +20,12 @@ from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 from metacog_pipeline.stats.multiple import bonferroni, holm
 
-VERSION = "6"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "7"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
+#: What a test is about.
+PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
 _ADJUST = {"holm": holm, "bonferroni": bonferroni}
 
 
@@ -111,12 +113,16 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def primary_named(benchmark: Benchmark[Any, Any, Any], rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that say whether they are the test a question of the benchmark is answered by."""
+    """Return the rows that say whether they are the test a question of the benchmark is answered by.
+
+    Where a test stands in several rows, with all models and without some, the first one is that test.
+    """
     named = pl.lit(False)
     for question in benchmark.questions:
         family, measure = question.primary
         named = named | ((pl.col("family") == family) & (pl.col("measure") == measure))
-    return rows.with_columns(primary=named)
+    first = pl.struct("family", "measure", *PLACE).is_first_distinct()
+    return rows.with_columns(primary=named & first)
 
 
 def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:

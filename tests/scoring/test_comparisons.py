@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question
+from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import holm
@@ -78,9 +80,26 @@ def test_nothing_is_significant_below_the_stated_n(unit: Any, enough: int, corre
 
 
 def test_the_primary_test_is_marked_and_no_other() -> None:
-    rows = [row(), row("ece"), row(family="mcnemar"), row(p=None, status="single item")]
+    rows = [row(), row("ece"), row(family="mcnemar"), row(p=None, status="single item", a="one")]
     assert made(rows)["primary"].to_list() == [True, False, False, True]
     assert not made(rows, questions=())["primary"].any()
+
+
+@pytest.mark.parametrize("place", comparing.PLACE)
+def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place: str) -> None:
+    same: dict[str, Any] = {"condition": "baseline"}
+    rows = [row(note="all 8 models", **same), row(note="without m1", **same)]
+    assert made(rows, unit="models")["primary"].to_list() == [True, False]
+    elsewhere = replace(row(**same), **{place: "other"})
+    assert made([*rows, elsewhere])["primary"].to_list() == [True, False, True]
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_no_test_answers_two_questions_and_every_primary_family_is_declared(name: str) -> None:
+    questions = registry.load(name).questions
+    assert len({question.primary for question in questions}) == len(questions)
+    asked = [question.asks for question in questions]
+    assert len(set(asked)) == len(asked)
 
 
 def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema() -> None:
