@@ -185,3 +185,17 @@ def test_runs_of_a_model_with_several_are_not_compared_with_all_of_them(make_hom
     put(home, "alpha", number(RATIO, 0.7, 0.2, 0.9), run=1)
     build(home)
     assert run_query(home, "from measures_disagree").rows == ()
+
+
+def test_two_primary_tests_of_the_same_are_found(make_home: MakeHome) -> None:
+    home = make_home({"alpha": "measured"})
+    build(home)
+    assert run_query(home, "from one_primary_test_of_each_comparison").rows == ()
+    planted = (
+        "insert into comparisons by name select 'metamedqa' as benchmark, 'correlation_models' as family, 'r' as measure, "
+        "'accuracy' as a, 'r' as b, note, true as \"primary\" from (values ('all'), ('without alpha')) as rows(note)"
+    )
+    with duckdb.connect(home / LEADERBOARD) as connection:
+        connection.execute(planted)
+    found = run_query(home, "select benchmark, a, tests from one_primary_test_of_each_comparison").rows
+    assert found == (("metamedqa", "accuracy", "correlation_models r, correlation_models r"),)
