@@ -1,4 +1,12 @@
--- Every call is paid once.
-select sum(calls) as counted, (select count(*) from calls) as kept
+-- Every call is paid once, and the kinds of tokens and what is none of them are the whole cost.
+select null as benchmark, null as model, sum(calls) as counted, (select count(*) from calls) as kept
 from costs
 having sum(calls) <> (select count(*) from calls)
+union all
+select
+    benchmark,
+    model,
+    cost_usd,
+    input_usd + cached_usd + cache_write_usd + output_usd + reasoning_usd + unsplit_usd as split
+from costs
+where abs(split - cost_usd) > 1e-6 + 1e-9 * abs(cost_usd)

@@ -26,6 +26,8 @@ _CLAIMS = tuple(f"{step}_c{number}" for step in "aps" for number in range(1, 6))
 _RATINGS = ("confidence", "bet", "pre", "post", *_CLAIMS)
 _SAID = ("answer", "response", "yes", "output", "meta_output", "abstained", *_RATINGS)
 _OUTCOMES = ("correct", "correct_strict", "passed")
+# Where being right is saying what the key says: the column of either.
+_KEYED = {"metamedqa": ("answer", "target"), "signaldetection": ("response", "stimulus")}
 # What counts resamples: what is tested here does not hang on how many there are.
 _DRAWS = ("N_BOOT", "N_DRAWS", "N_TESTED", "NULL_DRAWS", "N_BOOT_SIDES", "N_REFITTED")
 
@@ -61,13 +63,17 @@ def _one(frame: pl.DataFrame, chance: random.Random) -> str:
 def one_answer(frame: pl.DataFrame, chance: random.Random) -> pl.DataFrame:
     """Every response of a model under a condition says what its first says."""
     own = [name for name in frame.columns if name in _SAID]
-    return frame.with_columns(pl.col(own).first().over("model", "condition")) if own else frame
+    said = frame.with_columns(pl.col(own).first().over("model", "condition")) if own else frame
+    if (keyed := _KEYED.get(frame["benchmark"][0])) is None:
+        return said
+    right = pl.col(keyed[0]).eq_missing(pl.col(keyed[1]))
+    return said.with_columns(correct=right.cast(frame.schema["correct"]))
 
 
 def one_rating(frame: pl.DataFrame, chance: random.Random) -> pl.DataFrame:
-    """A model states one confidence."""
+    """A model states one confidence, where it is asked for one."""
     names = [name for name in _RATINGS if name in frame.columns]
-    return frame.with_columns(pl.col(name).max().over("model").alias(name) for name in names)
+    return frame.with_columns(pl.col(name).max().over("model", "condition").alias(name) for name in names)
 
 
 def all_right(frame: pl.DataFrame, chance: random.Random) -> pl.DataFrame:
@@ -83,6 +89,14 @@ def all_wrong(frame: pl.DataFrame, chance: random.Random) -> pl.DataFrame:
 def _outcome(frame: pl.DataFrame, chance: random.Random, value: int) -> pl.DataFrame:
     names = [name for name in _OUTCOMES if name in frame.columns]
     who = pl.lit(True) if chance.random() < 0.5 else pl.col("model") == _one(frame, chance)
+    if (keyed := _KEYED.get(frame["benchmark"][0])) is not None:
+        said, key = keyed
+        other = pl.when(pl.col(key) == "A").then(pl.lit("B")).otherwise(pl.lit("A"))
+        wrong = other if frame.schema[key] == pl.String else 1 - pl.col(key)
+        frame = frame.with_columns(
+            pl.when(who).then(pl.col(key) if value else wrong).otherwise(said)
+            .cast(frame.schema[said]).alias(said)
+        )  # fmt: skip
     return frame.with_columns(
         pl.when(who).then(pl.lit(value).cast(frame.schema[name])).otherwise(name).alias(name)
         for name in names
