@@ -42,7 +42,7 @@ def write_model_pages(home: Path, report: Path) -> dict[str, str]:
         if old.is_dir() and old.name not in kept:
             shutil.rmtree(old)
     if models:
-        write_text(folder / SCRIPT, (Path(__file__).parent / "static" / SCRIPT).read_text("utf-8"))
+        write_text(folder / SCRIPT, pieces.script(SCRIPT))
     found = queries.headlines(home)
     return {
         model: _write_page(

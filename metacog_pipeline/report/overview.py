@@ -18,15 +18,16 @@ _MOST_NAMED = 8  # models in the sentence that opens the page
 _FULL = 0.995  # coverage that is shown as 100 %
 
 
-def parts(home: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
-    """Yield the first part of the page: one line per model, and what to mind about them.
-
-    Numbers of the models ``explored`` lead to their answers.
-    """
-    if made := Markup().join(
-        [*first_screen(home), *_who_knows(home), *_headlines(home, explored), *_drift(home)]
-    ):
+def first(home: Path) -> Iterator[Part]:
+    """Yield the first part of the page: the ranked figures, and whose confidence tells right from wrong."""
+    if made := Markup().join([*first_screen(home), *_who_knows(home)]):
         yield Part("glance", "At a glance", made)
+
+
+def parts(home: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
+    """Yield one line per model, and what to mind about them; numbers of the models ``explored`` lead to their answers."""
+    if made := Markup().join([*_headlines(home, explored), *_drift(home)]):
+        yield Part("headlines", "Headlines", made)
 
 
 def _who_knows(home: Path) -> Iterator[Markup]:

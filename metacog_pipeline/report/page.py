@@ -1,6 +1,7 @@
 """``<home>/report/index.html``: the boards of a study, and what there is to say about each benchmark it asks.
 
-Beside it stand ``methods.html``, a page for each model and each figure as a file. The page runs and loads none of them.
+Beside it stand ``methods.html``, a page for each model and each figure as a file. All is there to be read without a script;
+the page's own one orders tables, saves figures and compares two models, and loads files of the report only.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import Section, legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
-from metacog_pipeline.report import confidence, cost, overview, pieces, printed, queries
+from metacog_pipeline.report import compare, confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.explorer.pages import address as explorer_address
 from metacog_pipeline.report.explorer.pages import write_explorer
 from metacog_pipeline.report.methods import write_methods
@@ -56,7 +57,9 @@ def _written(home: Path, title: str) -> Path:
         raise _unwritable(target, error) from None
     explored = frozenset(model for _, model in queries.models(home)) if explorer else frozenset()
     parts = [
-        *_whole("overview", "Overview", lambda: overview.parts(home, explored)),
+        *_whole("overview", "Overview", lambda: overview.first(home)),
+        *_whole("compare", "Compare two models", lambda: compare.parts(home, target.parent)),
+        *_whole("headlines", "Headlines", lambda: overview.parts(home, explored)),
         *_boards(home, explored),
         *_whole("confidence", "Confidence", lambda: confidence.parts(home)),
         *_whole("cost", "Cost", lambda: cost.parts(home)),
@@ -72,7 +75,9 @@ def _written(home: Path, title: str) -> Path:
             models=write_model_pages(home, target.parent),
             explorer=explorer,
             parts=list(with_files(parts, target.parent)),
+            script=pieces.SCRIPT,
         )
+        write_text(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
         write_text(target, made)
     except OSError as error:
         raise _unwritable(target, error) from None

@@ -17,6 +17,7 @@ from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report.figures import Point
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = "report.js"  # of every page of the report: tables, figures, two models
 #: Who gives answers → how they are called above a table. They never share one.
 WORLDS = {
     "measured": "Models",
@@ -65,6 +66,11 @@ def page(template: str, **values: object) -> str:
     return _ENVIRONMENT.get_template(template).render(**values)
 
 
+def script(name: str) -> str:
+    """Return one of the scripts that are written beside the pages."""
+    return (TEMPLATES.parent / "static" / name).read_text("utf-8")
+
+
 def _piece(name: str, *values: object) -> Markup:
     macro: Any = getattr(_ENVIRONMENT.get_template("pieces.html.jinja").module, name)
     return Markup(macro(*values))
@@ -102,6 +108,11 @@ def figure(svg: str, caption: str) -> Markup:
 def grid(figures: Sequence[Markup]) -> Markup:
     """Return figures side by side where there is room; nothing without any."""
     return _piece("grid", figures) if figures else Markup()
+
+
+def chooser(models: Sequence[tuple[int, str]], chosen: tuple[int, int], contents: Markup) -> Markup:
+    """Return the choice of two models, by their numbers; the page's script shows what ``contents`` (JSON) leads to."""
+    return _piece("chooser", models, chosen, contents)
 
 
 def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:

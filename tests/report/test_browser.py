@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.pieces import SCRIPT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -36,7 +37,7 @@ def test_the_page_fits_and_can_be_read_and_asks_for_nothing(make_home: Callable[
                     page.on("request", lambda request, asked=asked: asked.append(request.url))
                     page.on("console", lambda message, said=said: said.append(message.text))
                     page.goto(page_file.as_uri(), timeout=30_000)
-                    assert asked == [page_file.as_uri()] and said == []
+                    assert asked == [page_file.as_uri(), (page_file.parent / SCRIPT).as_uri()] and said == []
                     assert page.evaluate("document.documentElement.scrollWidth") <= width
                     colours |= {page.evaluate(INK), page.evaluate(PAPER)}
                     drawn = page.locator("svg").last.bounding_box()

@@ -64,4 +64,4 @@ def page(name: str, found: Sequence[Benchmark], back: str | None = None) -> str:
 
 def script() -> str:
     """Return the script of the page."""
-    return (Path(__file__).parents[1] / "static" / SCRIPT).read_text("utf-8")
+    return pieces.script(SCRIPT)
