@@ -198,7 +198,7 @@ def _empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, r
     connection.execute(f"drop table if exists {table}")
     listed = ", ".join(f"{identifier(name)} {kind}" for name, kind in columns.items())
     connection.execute(f"create table {table} ({listed})")
-    connection.execute(f"comment on table {table} is {text(f'not built: {reason}')}")
+    _comment(connection, model, table, list(columns), f"not built: {reason}")
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
@@ -209,7 +209,13 @@ def _describe(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str
         raise StoreError(
             f"{model.file}: its header describes {', '.join(unknown)}, which the table does not have"
         )
-    comments = [f"comment on table {table} is {text(model.header.description)}"]
+    _comment(connection, model, table, columns, model.header.description)
+
+
+def _comment(
+    connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, columns: list[str], said: str
+) -> None:
+    comments = [f"comment on table {table} is {text(said)}"]
     for column in columns:
         if words := meaning(model.header, column):
             comments.append(f"comment on column {table}.{identifier(column)} is {text(words)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.item_files import items_path
+from metacog_pipeline.benchmark.schema import columns_with_words
 from metacog_pipeline.leaderboard.explanation import formulas
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.estimates import measures_of
@@ -28,6 +29,15 @@ def declared_measures(benchmarks: Iterable[str]) -> list[dict[str, object]]:
     """Return one row of the dataset ``measures`` per measure the benchmarks declare, and per one they share."""
     installed = set(registry.names())
     return [row for name in sorted(set(benchmarks) & installed) for row in _of(name)]
+
+
+def words_of(benchmark: str, table: str) -> Mapping[str, str]:
+    """Return what a benchmark says of the columns of a table of its own; nothing where its package is not installed."""
+    if benchmark not in registry.names():
+        return {}
+    declared = registry.load(benchmark)
+    rows = {"responses": declared.Response, **{each.name: each.row for each in declared.tables}}
+    return columns_with_words(rows[table]) if table in rows else {}
 
 
 def _of(benchmark: str) -> Iterator[dict[str, object]]:

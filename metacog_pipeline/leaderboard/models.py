@@ -6,7 +6,7 @@ import difflib
 import functools
 import graphlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +66,17 @@ class SqlModel:
     def digest(self) -> str:
         """What changes when the file does."""
         return sha256_hex(self.sql + repr(self.header))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTable:
+    """A table of a benchmark without SQL: whether its rows are of models, and what is said of its columns."""
+
+    benchmark: str
+    table: str
+    dataset: Dataset
+    of_models: bool
+    words: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +148,24 @@ def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
     return Project(tuple(_ordered(tables, parts)), parts, tuple(tests), queries, datasets)
 
 
-def with_own_tables(project: Project, own: Iterable[tuple[str, str, Dataset, bool]]) -> Project:
-    """Return ``project`` with a plain table per (benchmark, table, dataset, of models) that has no SQL file."""
+def with_own_tables(project: Project, own: Sequence[OwnTable]) -> Project:
+    """Return ``project`` with a plain table for each of ``own``."""
     made = [
         SqlModel(
-            name=f"{benchmark}_{table}",
+            name=f"{each.benchmark}_{each.table}",
             schema="detail",
-            file=f"the files of {benchmark}",
-            sql=f"select * from {dataset.view}{_OF_LISTED if of_models else ''}\n",
-            header=Header(f"One row: of {dataset.patterns[0]}.", (), None, None, (), ()),
-            reads=(dataset.view, "listed"),
-            benchmark=benchmark,
+            file=f"the files of {each.benchmark}",
+            sql=f"select * from {each.dataset.view}{_OF_LISTED if each.of_models else ''}\n",
+            header=Header(
+                f"One row: of {each.dataset.patterns[0]}.", (), None, None, (), (),
+                {**each.words, "*": f"{each.benchmark} does not say what it means"},
+            ),
+            reads=(each.dataset.view, "listed"),
+            benchmark=each.benchmark,
         )
-        for benchmark, table, dataset, of_models in own
-    ]
-    datasets = {**project.datasets, **{dataset.view: dataset for _, _, dataset, _ in own}}
+        for each in own
+    ]  # fmt: skip
+    datasets = {**project.datasets, **{each.dataset.view: each.dataset for each in own}}
     return replace(project, models=(*project.models, *made), datasets=datasets)
 
 

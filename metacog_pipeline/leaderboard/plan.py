@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.inputs import Input, changed, of_dataset
-from metacog_pipeline.leaderboard.models import GIVEN, Project, SqlModel, tables_behind
+from metacog_pipeline.leaderboard.models import GIVEN, OwnTable, Project, SqlModel, tables_behind
 from metacog_pipeline.leaderboard.snapshot import Old, digest_of
 from metacog_pipeline.leaderboard.staging import Dataset
 
@@ -109,13 +110,13 @@ def plan_of(
 
 def own_tables(
     home: Path, project: Project, files: Mapping[str, Input], asked: Collection[str]
-) -> list[tuple[str, str, Dataset, bool]]:
-    """Return what files of benchmarks without SQL hold: benchmark, table, dataset, and whether its rows are of models.
+) -> list[OwnTable]:
+    """Return what files of benchmarks without SQL hold.
 
     Their responses make a table, and so does each folder of their estimates that is not shared.
     """
     served = {model.benchmark for model in (*project.models, *project.parts)}
-    found: dict[tuple[str, str], tuple[str, str, Dataset, bool]] = {}
+    found: dict[tuple[str, str], OwnTable] = {}
     for path in files:
         parts = path.split("/")
         if len(parts) < 3 or parts[1] in served or parts[1] not in asked:
@@ -130,7 +131,9 @@ def own_tables(
             each.matches(path) for each in project.datasets.values()
         ):
             dataset = Dataset(f"{parts[1]}_{table}", (pattern,), {})
-            found[parts[1], table] = (parts[1], table, dataset, "model" in pq.read_schema(home / path).names)
+            names = pq.read_schema(home / path).names
+            words = {name: said for name, said in words_of(parts[1], table).items() if said and name in names}
+            found[parts[1], table] = OwnTable(parts[1], table, dataset, "model" in names, words)
     return list(found.values())
 
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import MakeHome, write_study
@@ -67,6 +68,20 @@ def test_it_stands_on_the_shared_tables_and_has_its_own(home: Path) -> None:
     assert run_query(home, f"from detail.{NAME}_jokes").rows == (("why", 3),)
     missing = f"select model, estimate from leaderboard where benchmark = '{NAME}' and model = 'beta'"
     assert run_query(home, missing).rows == (("beta", 0.0),)
+
+
+def test_its_columns_are_described_too_or_said_not_to_be(home: Path) -> None:
+    build(home)
+    of_file = "from duckdb_columns() where database_name = 'leaderboard'"
+    assert run_query(home, f"select table_name, column_name {of_file} and comment is null").rows == ()
+    said = run_query(
+        home, f"select column_name, comment {of_file} and table_name = '{NAME}_jokes' order by all"
+    ).rows
+    assert said == (
+        ("joke", f"{NAME} does not say what it means"),
+        ("told", f"{NAME} does not say what it means"),
+    )
+    assert words_of("medley", "gates")["name"] and words_of(NAME, "jokes") == {}
 
 
 def test_it_leaves_with_the_study(home: Path) -> None:

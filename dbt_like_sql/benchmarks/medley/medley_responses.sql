@@ -7,7 +7,7 @@
 --   answered boolean, mms double, mas double, reflective_updating double, social_robustness double,
 --   epistemic_articulation double, monitoring double, control double, evaluation double, self_regulation double,
 --   change_rate double, self_revision_rate double, changed_from_normal double, judge_share_missing double,
---   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
+--   reason varchar, answer_ids varchar[], reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id)
 -- columns:
