@@ -25,7 +25,7 @@ REPLIES: dict[str, list[tuple[str | None, int | None]]] = {
     "dan": [("A", 4), ("A", 4)],
 }
 DAY = {"ada": 0, "bob": 0, "cyd": 1, "dan": 2}
-DOLLARS = {"ada": 0.05, "bob": 0.01, "cyd": 0.02, "dan": 0.0}
+DOLLARS = {"ada": 0.05, "bob": 0.01, "cyd": 0.03, "dan": 0.0}
 TOKENS = {"ada": 100, "bob": 10, "cyd": 50, "dan": 20}
 REASONS = {2: "the reply is empty", 3: "no answer letter is declared"}
 Row = dict[str, Any]

@@ -54,9 +54,9 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
     "What did each benchmark cost, per answer that can be used?": [
         ("metamedqa", "ada", 0.3, 0.05, 0),
         ("metamedqa", "bob", 0.06, 0.005, 0),
-        ("metamedqa", "cyd", 0.12, 0.02, 0),
+        ("metamedqa", "cyd", 0.18, 0.03, 0),
         ("metamedqa", "dan", 0.0, 0.0, 0),
-        ("all", "all", 0.48, 0.018, 0),
+        ("all", "all", 0.54, 0.021, 0),
     ],
     "Whose confidence tells right from wrong, by one rule for all benchmarks?": lambda rows: (
         _first(rows, 2, 3) == [("ada", 1.0), ("bob", 0.5)]
@@ -87,7 +87,7 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
         ("metamedqa", "dan", 1.0, 0.0),
         ("metamedqa", "bob", 3.0, 0.02),
         ("metamedqa", "ada", 5.0, 0.06),
-        ("metamedqa", "cyd", 2.0, 0.06),
+        ("metamedqa", "cyd", 2.0, 0.09),
     ],
     "How sure are models when they are wrong?": [
         ("metamedqa", "baseline", "bob", 1.0, 1.0, 1.0),
