@@ -173,7 +173,7 @@ class OpenStudy:
 
     def _refuse_unknown(self, benchmark: str) -> None:
         if benchmark not in self.study.enabled:
-            from metacog_pipeline.study.sections import suggestion
+            from metacog_pipeline.errors import suggestion
 
             known = self.study.enabled
             raise StudyError(

@@ -6,14 +6,15 @@ second, not the two that the statistics, the databases and the HTTP clients take
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from metacog_pipeline import __version__, registry
+from metacog_pipeline.commands import mistakes
 from metacog_pipeline.errors import MetacogError
 
 EPILOG = (
@@ -81,14 +82,11 @@ class Commands(click.Group):
 
 
 def _refuse_misplaced(name: str) -> None:
-    """Raise UsageError where ``name`` is a command of a benchmark's own, or nearly the name of a command."""
+    """Raise UsageError where ``name`` is a command of a benchmark's own."""
     for benchmark in registry.commands():
         group = registry.load_command(benchmark)
         if isinstance(group, click.Group) and name in group.commands:
-            raise click.UsageError(f"`{name}` is a command of a benchmark: metacog {benchmark} {name}")
-    close = difflib.get_close_matches(name, [*COMMANDS, *registry.commands()], n=1)
-    if close:
-        raise click.UsageError(f'no command "{name}"; did you mean "{close[0]}"?')
+            raise click.UsageError(f'"{name}" is a command of a benchmark: metacog {benchmark} {name}')
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -109,8 +107,11 @@ def main(arguments: list[str] | None = None) -> None:
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except click.ClickException as error:
+    except NoArgsIsHelpError as error:  # a group alone: what it can do
         error.show()
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        print(f"metacog: {mistakes.words(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)

@@ -14,6 +14,8 @@ The command line prints the message and exits with the code; nothing here is sho
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class MetacogError(Exception):
     """Base of every error shown to a user as one line.
@@ -67,3 +69,14 @@ def one_line(text: str, limit: int = 1000) -> str:
         text = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """Return words about the allowed name closest to ``word``; nothing where none is close."""
+    import difflib  # only who made a mistake waits for it
+
+    names = list(allowed)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if not close:  # a case of its own: the letters are right
+        close = [name for name in names if name.casefold() == word.casefold()]
+    return f' (did you mean "{close[0]}"?)' if close else ""

@@ -7,7 +7,6 @@ rest: to validate a study file or to print a board takes no statistics.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import StudyError, one_line, suggestion
 
 GROUP = "metacog.benchmarks"
 COMMAND_GROUP = "metacog.commands"  # benchmark → click group of what only it has
@@ -97,9 +96,9 @@ def _entry(name: str) -> EntryPoint:
         )
     entry = _found().get(name)
     if entry is None:
-        close = difflib.get_close_matches(name, names(), n=1, cutoff=0.5)
-        meant = f' (did you mean "{close[0]}"?)' if close else ""
-        raise StudyError(f"no benchmark is called {name!r}{meant}; installed are: {', '.join(names())}")
+        raise StudyError(
+            f'no benchmark is called "{name}"{suggestion(name, names())}; installed are: {", ".join(names())}'
+        )
     return entry
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from metacog_pipeline.asking import construction, judging, roles
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.simulated import Respond
@@ -93,7 +93,9 @@ def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPl
         except ValueError:
             raise StudyError(f'--fault "{word}": give NAME=SHARE, for example rate_limit=0.1') from None
         if name not in set(Fault):
-            raise StudyError(f'--fault "{name}": unknown; there are: {", ".join(Fault)}')
+            raise StudyError(
+                f'--fault "{name}": unknown{suggestion(name, Fault)}; there are: {", ".join(Fault)}'
+            )
     try:
         return FaultPlan(seed=seed, rates=rates, latency_s=latency_s)
     except ValueError as error:
@@ -121,7 +123,10 @@ def serve_study(
         For a profile or a fault that does not exist, a port in use, or a study with nobody to serve.
     """
     if profile is not None and profile not in profiles.names():
-        raise StudyError(f'--profile "{profile}": unknown; there are: {", ".join(profiles.names())}')
+        known = profiles.names()
+        raise StudyError(
+            f'--profile "{profile}": unknown{suggestion(profile, known)}; there are: {", ".join(known)}'
+        )
     plan = fault_plan(faults, seed=seed, latency_s=latency_s)
     if profile is not None and not faults:
         plan = replace(plan, rates=profiles.load(profile).faults)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.allowed import not_toml
 from metacog_pipeline.study.frames import beside
 
 WordsT = TypeVar("WordsT")
@@ -30,8 +30,11 @@ def read_words(path: Path, what: str = "prompt file") -> dict[str, object]:
     """Return the table of a TOML file; StudyError where it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(f"{what} {path} cannot be read: {error}; give a UTF-8 TOML file") from error
+    except OSError as error:
+        raise StudyError(f"{what} {path} cannot be read: {error.strerror}; give a UTF-8 TOML file") from None
+    except (ValueError, RecursionError) as error:
+        said = not_toml(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise StudyError(f"{what} {path} cannot be read: {said}; give a UTF-8 TOML file") from None
 
 
 def require_known(where: str, table: Iterable[str], allowed: Iterable[str]) -> None:
@@ -57,12 +60,6 @@ def system_text(path: Path, data: Mapping[str, object], usual: str) -> str:
     if not isinstance(system, str):
         raise StudyError(f'{path}: system = {system!r} must be a text ("" for no system message)')
     return system
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return words about the known name closest to ``name``; nothing where none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 @functools.lru_cache(maxsize=32)  # a study of a hundred models looks here hundreds of times

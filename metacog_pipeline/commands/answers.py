@@ -19,7 +19,7 @@ from metacog_pipeline.commands.options import (
     wide_option,
     words_option,
 )
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import StudyError, one_line, suggestion
 from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def _named(study: Study, name: str) -> Bound:
 
     if name not in study.enabled:
         raise StudyError(
-            f'import: "{name}" is not enabled in {study.path.name}; it has: {", ".join(study.enabled)}'
+            f'import: "{name}" is not enabled in {study.path.name}{suggestion(name, study.enabled)}; '
+            f"it has: {', '.join(study.enabled)}"
         )
     into = bound(study, name)
     if into.importer is None:

@@ -9,7 +9,7 @@ import click
 
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.commands.prompting import prompt
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
@@ -79,7 +79,9 @@ def sql(
 
         known = saved_queries()
         if saved not in known:
-            raise StudyError(f'--saved: "{saved}" is not known; there are: {", ".join(sorted(known))}')
+            raise StudyError(
+                f'--saved "{saved}": no such query{suggestion(saved, known)}; there are: {", ".join(sorted(known))}'
+            )
         query = known[saved]
     if query is None and output is None and sys.stdin.isatty():
         prompt(home, lambda said: render(run_query(home, said), form))

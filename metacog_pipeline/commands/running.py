@@ -16,11 +16,10 @@ import click
 
 from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, port_for
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study, unchanged
-from metacog_pipeline.study.sections import suggestion
 
 if TYPE_CHECKING:
     from metacog_pipeline.querying.pricing import Price

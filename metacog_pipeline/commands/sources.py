@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands.options import quiet_option, study_option
-from metacog_pipeline.errors import SourceError
+from metacog_pipeline.errors import SourceError, suggestion
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.study import load_study
 
@@ -41,7 +41,9 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
         click.echo("nothing to fetch: the study's data sets ship with the package, or are your own")
     for name in wanted:
         if name not in sources:
-            raise SourceError(f"{name!r} is no source of this study; there are: {', '.join(sorted(sources))}")
+            raise SourceError(
+                f'"{name}": no data set of this study{suggestion(name, sources)}; there are: {", ".join(sorted(sources))}'
+            )
     for name in wanted:
         found = sources[name].fetch(study.home.path, folder=folder, progress=show)
         click.echo(f"{found.name}: {found.rows} rows from {found.origin}")

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 import click
 
 from metacog_pipeline import registry
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
 from metacog_pipeline.study import load_study
-from metacog_pipeline.study.sections import suggestion
 
 PROVIDERS = (*PAID, "transformers", "replay", "simulated")
 WITH_MODEL = (*PAID, "transformers")

@@ -10,7 +10,7 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import terms
@@ -18,7 +18,6 @@ from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.recount import Recount, items_of, recount
 from metacog_pipeline.scoring.simulated_coverage import SAMPLES, Simulated, simulated
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.sections import suggestion
 
 FILE = Path(__file__).with_name("formulas.toml")
 TABLES = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import graphlib
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.errors import StoreError, suggestion
 from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.leaderboard.dependencies import reads_of
 from metacog_pipeline.leaderboard.header import Header, parse_header
@@ -204,12 +203,6 @@ def _refuse_unknown(models: Iterable[SqlModel], tests: Iterable[SqlTest], known:
                     f"{file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
                     "correct the name or add the file"
                 )
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean x?)`` for the closest of ``known``, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def tables_behind(reads: Iterable[str], parts: Iterable[SqlModel]) -> Iterator[str]:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import FOLDERS
+from metacog_pipeline.leaderboard import query_mistakes
 from metacog_pipeline.leaderboard.database import LEADERBOARD, OFFICIAL, TEXTS, attach, open_database, text
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
         return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
-        raise StudyError(f"query: {_renamed(str(error))}") from None
+        raise StudyError(f"query: {_told(connection, str(error))}") from None
     finally:
         if held is None or connection is not held[1]:
             connection.close()
@@ -147,14 +148,17 @@ def _test_files() -> Mapping[str, Path]:
     return {path.stem: path for path in shipped("dbt_like_sql", "tests").rglob("*.sql")}
 
 
-def _renamed(message: str) -> str:
-    """Return what went wrong; a table or column of version 0.1 is answered with its name of today."""
+def _told(connection: duckdb.DuckDBPyConnection, message: str) -> str:
+    """Return what went wrong and what to do; a table or column of version 0.1 is answered with its name of today."""
     for kind, pattern in _UNKNOWN.items():
         if match := pattern.search(message):
             for old, now in renames()[kind].items():
                 if found := re.fullmatch(old, match[1].lower()):
                     return f"`{match[1]}` is now `{found.expand(now)}`"
-    return message
+    names = "select distinct table_name from information_schema.tables"
+    return query_mistakes.words(
+        message, lambda: [str(name) for (name,) in connection.execute(names).fetchall()]
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -207,7 +211,8 @@ def board(home: Path, benchmark: str | None = None, *, official: bool = False) -
             for row in run_query(home, f"select distinct benchmark from {table} order by all").rows
         ]
         listed = ", ".join(known) or "none yet"
-        raise StudyError(f'benchmark: "{benchmark}" is not on the board; it has: {listed}')
+        meant = suggestion(benchmark, known)
+        raise StudyError(f'benchmark: "{benchmark}" is not on the board{meant}; it has: {listed}')
     return found
 
 
@@ -216,7 +221,7 @@ def _one_reading_statement(sql: str) -> str:
         sql.encode("utf-8")
         statements = duckdb.extract_statements(sql)
     except (duckdb.Error, UnicodeError) as error:
-        raise StudyError(f"query: {error}") from None
+        raise StudyError(f"query: {query_mistakes.words(str(error), tuple)}") from None
     if len(statements) != 1:
         raise StudyError(f"query: {len(statements)} statements; give exactly one SELECT")
     statement = statements[0]

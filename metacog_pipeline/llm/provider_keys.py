@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
+
+from metacog_pipeline.errors import suggestion
 
 EFFORTS: Mapping[str, tuple[str, ...]] = {
     "openai": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
@@ -58,9 +59,7 @@ def _thinking(value: object, row: Mapping[str, object]) -> str | None:
 def _word(value: str, words: Sequence[str], provider: str) -> str | None:
     if value in words:
         return None
-    close = difflib.get_close_matches(value, words, n=1, cutoff=0.5)
-    meant = f' (did you mean "{close[0]}"?)' if close else ""
-    return f"not a word of provider {provider}{meant}; allowed: {', '.join(words)}"
+    return f"not a word of provider {provider}{suggestion(value, words)}; allowed: {', '.join(words)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -22,6 +22,9 @@ from metacog_pipeline.llm.local.weights import weights_digest
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "transformers", "replay", "simulated"]
+_SLUG = "a name that matches [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
+_VERSION = 'the version as its provider writes it, as in "2024-10-21"'
+_WORD = "one word of lower-case letters"
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
 OFFICIAL_URLS: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
@@ -140,11 +143,15 @@ class ModelSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    name: str = Field(pattern=SLUG_PATTERN)
+    name: str = Field(pattern=SLUG_PATTERN, description=_SLUG)
     provider: Provider
     model: str = Field(default="", max_length=1000)
     base_url: str | None = None
-    api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    api_key_env: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="the NAME of the environment variable that holds the key, never the key itself",
+    )
     temperature: float | None = Field(default=0.0, ge=0, le=2, strict=True)
     max_tokens: int = Field(default=64, ge=1, le=MAX_TOKENS, strict=True)
     requests_per_minute: float | None = Field(default=None, gt=0, strict=True)
@@ -159,9 +166,9 @@ class ModelSpec(BaseModel):
     batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
     price_unknown: bool = False
     api: Api = "auto"
-    api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,40}$")
-    effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$")
-    verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$")
+    api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,40}$", description=_VERSION)
+    effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
+    verbosity: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
     thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
     lane: Lane = "online"
     batch_rest: Lane = "batch"
@@ -171,14 +178,18 @@ class ModelSpec(BaseModel):
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
     token_ids: dict[str, list[int]] = Field(default_factory=dict)
-    device: str = Field(default="auto", pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$")
+    device: str = Field(
+        default="auto",
+        pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$",
+        description='one of "auto", "cpu", "mps", "cuda", "cuda:0"',
+    )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     batch_size: int = Field(default=16, ge=1, le=4096, strict=True)
     timeout_s: float = Field(default=120.0, gt=0, le=MAX_TIMEOUT_S, strict=True)
     first_byte_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
-    family: str | None = Field(default=None, pattern=SLUG_PATTERN)
+    family: str | None = Field(default=None, pattern=SLUG_PATTERN, description=_SLUG)
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
     @field_validator(*provider_keys.TAKEN_BY, *provider_keys.PARTS)

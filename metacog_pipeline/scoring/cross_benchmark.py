@@ -49,10 +49,8 @@ def compare(study: Study, a: str, b: str) -> pl.DataFrame:
     StoreError
         Nothing both answered.
     """
-    known = [spec.name for spec in study.models]
     for name in (a, b):
-        if name not in known:
-            raise StudyError(f'{study.path.name}: models: no "{name}"; there are: {", ".join(known)}')
+        study.model(name)
     if a == b:
         raise StudyError(f'compare: "{a}" twice; name two models')
     found = paired(answers(study, frozenset((a, b))), a, b, seed=study.study.seed)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,12 +75,6 @@ def refuse_renamed(given: Any, names: Mapping[str, str]) -> Any:
     return given
 
 
-def suggestion(word: str, allowed: Sequence[str]) -> str:
-    """Return words about the allowed name closest to ``word``; nothing where none is close."""
-    close = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
-    return f' (did you mean "{close[0]}"?)' if close else ""
-
-
 class TrainingSection(Section):
     """``[training]``: teach a model to know what it knows, by an evolution strategy (needs the extra ``train``).
 
@@ -112,7 +105,11 @@ class TrainingSection(Section):
     meta_chat: bool = True
     max_tokens: int = Field(default=32, ge=1, strict=True)
     rows: int = Field(default=64, ge=1, strict=True)
-    device: str = Field(default="cpu", pattern=r"^(?:cpu|auto|cuda(?::[0-9]{1,2})?)$")
+    device: str = Field(
+        default="cpu",
+        pattern=r"^(?:cpu|auto|cuda(?::[0-9]{1,2})?)$",
+        description='one of "cpu", "auto", "cuda", "cuda:0"',
+    )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     threads: int = Field(default=1, ge=1, strict=True)
     workers: int = Field(default=1, ge=1, le=1024, strict=True)

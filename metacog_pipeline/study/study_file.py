@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, Field, SerializeAsAny, ValidationError
+from pydantic import Field, SerializeAsAny, ValidationError
 
 from metacog_pipeline import registry
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.study.sections import Section, Settings, TrainingSection, suggestion
+from metacog_pipeline.study.allowed import as_written, explain, not_toml
+from metacog_pipeline.study.sections import Section, Settings, TrainingSection
 
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
-_SECRET_KEYS = ("api_key_env", "base_url", "extra_body")
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
+
+_OWNED = '"team:NAME" or a mail address'
 
 
 class StudySection(Section):
@@ -32,12 +34,16 @@ class StudySection(Section):
     ``owners`` are shown on every asset in the UI: mail addresses, or teams as ``team:name``.
     """
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$",
+        description='text in "quotes" of at most 100 letters, digits, spaces, dots, underscores and hyphens, '
+        "the first a letter or digit",
+    )
     home: str | None = Field(default=None, min_length=1)
     runs: int = Field(default=1, ge=1, le=99, strict=True)
     seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
     budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
-    owners: tuple[Annotated[str, Field(pattern=_OWNER)], ...] = ("team:metacog",)
+    owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
 class Study(Section):
@@ -116,7 +122,7 @@ def load_study(path: Path) -> Study:
     try:
         study = Study.model_validate({**placed, "benchmarks": tables, "path": path.resolve()})
     except ValidationError as error:
-        raise StudyError(_explain(shown, error, Study)) from None
+        raise StudyError(explain(shown, error, Study)) from None
     _check_home(shown, study)
     for key in ASKED:
         for index, spec in enumerate(getattr(study, key)):
@@ -137,7 +143,7 @@ def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
     tables = data.get("benchmarks", {})
     if not isinstance(tables, dict):
         raise StudyError(
-            f"{shown}: benchmarks = {_short(tables)}: give tables, for example [benchmarks.NAME]"
+            f"{shown}: benchmarks = {as_written(tables)}: give tables, for example [benchmarks.NAME]"
         )
     found: dict[str, Settings] = {}
     for name, table in tables.items():
@@ -148,7 +154,7 @@ def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
         try:
             found[name] = settings.model_validate(table)
         except ValidationError as error:
-            raise StudyError(_explain(shown, error, settings, ("benchmarks", name))) from None
+            raise StudyError(explain(shown, error, settings, ("benchmarks", name))) from None
     return found
 
 
@@ -156,15 +162,30 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
-        raise StudyError(f"{path}: no such study file; create one or give another path") from None
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, not TOML, or a NUL in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StudyError(f"{path}: not a readable TOML study file: {reason}") from None
+        raise StudyError(
+            f"{path}: no such study file{_beside(path)}; `metacog init {path}` writes one"
+        ) from None
+    except IsADirectoryError:
+        raise StudyError(f"{path}: is a folder{_beside(path / path.name)}; give the study file") from None
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read ({error.strerror}); give a file you can read") from None
     except RecursionError:
         raise StudyError(f"{path}: not a readable TOML study file: nested too deeply") from None
+    except ValueError as error:  # not UTF-8, not TOML, or a NUL in the path
+        raise StudyError(f"{path}: not a readable TOML study file: {not_toml(error)}") from None
     if "path" in data:  # a field of the Study, but not a key of the file
-        raise StudyError(f"{path.name}: path: unknown key; allowed: {', '.join(_allowed(('path',), Study))}")
+        allowed = ", ".join(name for name in Study.model_fields if name != "path")
+        raise StudyError(f"{path.name}: path: unknown key; allowed: {allowed}")
     return data
+
+
+def _beside(path: Path) -> str:
+    """Words about a study file that was perhaps meant: the closest name, or the only TOML file there is."""
+    try:
+        names = sorted(each.name for each in path.parent.glob("*.toml"))
+    except (OSError, ValueError):
+        return ""
+    return suggestion(path.name, names) or (f' (did you mean "{names[0]}"?)' if len(names) == 1 else "")
 
 
 def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
@@ -187,7 +208,7 @@ def _check_home(shown: str, study: Study) -> None:
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         usable, reason = False, getattr(error, "strerror", None) or str(error)
     if not usable:
-        raise StudyError(f"{shown}: study.home = {_short(chosen)}: {reason}; give the path of a folder")
+        raise StudyError(f"{shown}: study.home = {as_written(chosen)}: {reason}; give the path of a folder")
 
 
 def _refuse_same_names(shown: str, data: Mapping[str, object]) -> None:
@@ -268,57 +289,6 @@ def _address_parts(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if parts.scheme in ("http", "https") and parts.hostname and port != 0 else None
-
-
-def _explain(
-    shown: str, error: ValidationError, model: type[BaseModel], prefix: tuple[str | int, ...] = ()
-) -> str:
-    """Return what is wrong with a table that ``model`` refused; ``prefix`` is where the table stands in the file."""
-    problems = error.errors(include_url=False)
-    first = problems[0]
-    key = _key((*prefix, *first["loc"]))
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    if first["type"] == "extra_forbidden":
-        allowed = _allowed(first["loc"], model)
-        meant = suggestion(str(first["loc"][-1]), allowed)
-        return f"{shown}: {key}: unknown key{meant}; allowed: {', '.join(allowed)}{more}"
-    if first["type"] == "missing":
-        return f"{shown}: {key}: missing; it is required{more}"
-    value = "" if any(part in _SECRET_KEYS for part in first["loc"]) else f" = {_short(first.get('input'))}"
-    return f"{shown}: {key}{value}: {_allowed_values(first)}{more}"
-
-
-def _allowed_values(problem: Mapping[str, Any]) -> str:
-    if problem["loc"][-1:] == ("api_key_env",):
-        return (
-            "not the name of an environment variable; give the NAME that holds the key, never the key itself"
-        )
-    if problem["loc"][-1:] == ("name",) and problem["loc"][:1] and problem["loc"][0] in ASKED:
-        return "a model name must match [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
-    text = str(problem["msg"])
-    return text.removeprefix("Value error, ")
-
-
-def _key(location: Iterable[str | int]) -> str:
-    key = ""
-    for part in location:
-        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
-    return key
-
-
-def _allowed(location: tuple[str | int, ...], model: Any) -> list[str]:
-    for part in location[:-1]:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        arguments = [a for a in getattr(annotation, "__args__", ()) if isinstance(a, type)]
-        model = arguments[0] if arguments else annotation
-    return [name for name in model.model_fields if name != "path"]
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _benchmark_names() -> str:

@@ -15,11 +15,10 @@ from metacog_pipeline.benchmark.wording import (
     read_words,
     require_known,
     require_text,
-    suggestion,
     system_text,
     words_of,
 )
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 
 
 @pytest.mark.parametrize("content", [None, b"x = [", b"x = '\xff'", b"x = " + b"[" * 5000])
@@ -39,7 +38,7 @@ def test_a_byte_order_mark_is_no_part_of_the_words(tmp_path: Path) -> None:
 
 def test_an_unknown_key_is_told_with_the_one_meant() -> None:
     require_known("f.toml", {"system": 1}, ("id", "system"))
-    with pytest.raises(StudyError, match=r"f\.toml: unknown key 'systm' \(did you mean 'system'\?\)"):
+    with pytest.raises(StudyError, match=r"f\.toml: unknown key 'systm' \(did you mean \"system\"\?\)"):
         require_known("f.toml", {"systm": 1}, ("id", "system"))
     with pytest.raises(StudyError, match="unknown key 'zzz'; allowed are: id"):
         require_known("f.toml", {"zzz": 1}, iter(("id",)))

@@ -24,7 +24,7 @@ def edited(study: Path, old: str, new: str) -> Path:
 
 def test_an_unknown_provider(metacog, study: Path) -> None:
     result = metacog("plan", edited(study, '"simulated"', '"simulatd"'))
-    result.refused_in_one_line("study.toml", "models[0].provider", "'simulatd'", "'simulated'")
+    result.refused_in_one_line("study.toml", "models[0].provider", '"simulatd"', '"simulated"')
     assert result.code == 2
 
 

@@ -46,6 +46,7 @@ FOR_A_BOARD = (
         "columns",
         "commands",
         "commands.boards",
+        "commands.mistakes",
         "commands.options",
         "commands.prompting",
         "errors",
@@ -53,11 +54,22 @@ FOR_A_BOARD = (
         "home",
         "registry",
     ),
-    *("study", "study.sections", "study.study_file", "benchmark", "benchmark.display", "benchmarks"),
+    *(
+        "study",
+        "study.allowed",
+        "study.sections",
+        "study.study_file",
+        "benchmark",
+        "benchmark.display",
+        "benchmarks",
+    ),
     *("llm", "llm.local", "llm.local.weights", "llm.provider_keys", "llm.spec"),
     *(
         "leaderboard",
-        *(f"leaderboard.{each}" for each in ("columns", "database", "notes", "output", "printing", "read")),
+        *(
+            f"leaderboard.{each}"
+            for each in ("columns", "database", "notes", "output", "printing", "query_mistakes", "read")
+        ),
     ),
 )
 TOO_MUCH = ("dagster", "scipy", "numpy", "polars", "pyarrow", "httpx", "aiohttp", "torch", "ray")

@@ -181,7 +181,7 @@ def test_what_is_filled_in_is_not_searched_for_places(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("step_b = 'x'", r"unknown key 'step_b' \(did you mean 'step_a'\?\)"),
+        ("step_b = 'x'", r"unknown key 'step_b' \(did you mean \"step_a\"\?\)"),
         ("step_a = 'no case'", r"step_a: \{\{vignette\}\} is missing"),
         ("b_private = '{{vignette}}{{step_a}}{{analysts}}'", "a private step never shows the others"),
         ("b_social = '{{vignette}}{{step_a}}{{analysts}}'", r"\{\{consensus\}\} is missing"),

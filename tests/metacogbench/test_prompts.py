@@ -63,7 +63,7 @@ def test_a_condition_that_does_not_ask_an_item_says_so(item_named: Named) -> Non
         StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 1b, 2a, 3"
     ):
         item_steps(item_named("bet.know"), "json")
-    with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean 'json'\?\)"):
+    with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean \"json\"\?\)"):
         applicable([], "jsn")
 
 
@@ -172,7 +172,7 @@ def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[1c]\nfree = 'x'", r"unknown key '1c'; allowed are: id, system, 1a"),
+        ("[1c]\nfree = 'x'", r"unknown key '1c' \(did you mean \"1b\"\?\); allowed are: id, system, 1a"),
         ("[1a]\njson = '{{question}}'", "1a: unknown key 'json'"),
         ("[1a]\nfree = 'no place'", r"1a.free: the place \{\{question\}\} is missing"),
         (

@@ -66,7 +66,7 @@ def test_alias_gives_the_canonical_name_and_words(alias: str, name: str, wording
 
 
 def test_unknown_condition_is_named_with_a_suggestion(wording: Wording) -> None:
-    with pytest.raises(StudyError, match=r"unknown condition 'role-ful'.*did you mean 'role-full'"):
+    with pytest.raises(StudyError, match=r"unknown condition 'role-ful'.*did you mean \"role-full\""):
         wording.condition("role-ful")
 
 
@@ -89,7 +89,7 @@ def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path: Path, wording: Word
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'instruction = "x"', "unknown key 'instruction' \\(did you mean 'instructions'"),
+        (b'instruction = "x"', "unknown key 'instruction' \\(did you mean \"instructions\""),
         (b'instructions = ""', "must be a text that is not empty"),
         (b"instructions = 3", "must be a text"),
         (b"conditions = 3", "must be a table"),

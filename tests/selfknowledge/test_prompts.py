@@ -61,7 +61,7 @@ def test_what_is_not_asked_is_refused(bench: Any) -> None:
     ):
         with pytest.raises(StudyError, match="is not asked for"):
             messages(item, condition, step, words)
-    with pytest.raises(StudyError, match="did you mean 'dual_zh'"):
+    with pytest.raises(StudyError, match='did you mean "dual_zh"'):
         condition_steps("dual_zn")
 
 
@@ -80,7 +80,7 @@ def test_own_texts_replace_the_shipped_ones_and_change_only_their_digests(tmp_pa
     [
         ("[en", "cannot be read"),
         ("[fr]\ndirect = 'x'", "unknown key 'fr'"),
-        ("[en]\ndirct = 'x'", "did you mean 'direct'"),
+        ("[en]\ndirct = 'x'", 'did you mean "direct"'),
         ("[zh]\nidk = '{question}'", "unknown key 'idk'"),
         ("en = 3", "must be a table"),
         ("[en]\ndirect = ''", "must be a text"),

@@ -119,7 +119,7 @@ def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path: Path) -> None:
     [
         ("prompts = 3", "must be a table"),
         ("[prompts]\nD = {}", "unknown key 'D'"),
-        ("[prompts.A]\nrisk_s3 = 'x'", "did you mean 'risk_s"),
+        ("[prompts.A]\nrisk_s3 = 'x'", 'did you mean "risk_s'),
         ("[prompts.A]\nconfidence = ' '", "not empty"),
         ("[prompts.A]\nconfidence = 3", "not empty"),
         ("prompts.A = 'x'", "must be a table"),
@@ -128,7 +128,7 @@ def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path: Path) -> None:
         ("ratings = 5.0", "from 2 to 9"),
         ("system = 3", "must be a text"),
         ("id = ''", "not empty"),
-        ("promts = {}", "did you mean 'prompts'"),
+        ("promts = {}", 'did you mean "prompts"'),
         ("x = [", "cannot be read"),
         ("x = " + "[" * 5000, "cannot be read"),
     ],

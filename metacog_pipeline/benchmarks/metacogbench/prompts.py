@@ -16,11 +16,10 @@ from metacog_pipeline.benchmark.wording import (
     read_words,
     require_known,
     require_text,
-    suggestion,
     system_text,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.parquet import without_surrogates

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from metacog_pipeline.errors import suggestion
 from metacog_pipeline.study import sections
-from metacog_pipeline.study.sections import Stage, setting, suggestion
+from metacog_pipeline.study.sections import Stage, setting
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, suggestion
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import shipped
 
 BASELINE = "baseline"
@@ -53,7 +53,8 @@ class Wording:
             return canonical
         known = ", ".join(self.conditions)
         raise StudyError(
-            f"metamedqa: unknown condition {name!r}{suggestion(name, self.conditions)}; worded are: {known}"
+            f'[benchmarks.metamedqa] conditions: unknown condition "{name}"{suggestion(name, self.conditions)}; '
+            f"worded are: {known}"
         )
 
     def system_message(self, condition: str) -> str | None:

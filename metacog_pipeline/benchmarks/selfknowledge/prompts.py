@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, suggestion
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, LANGUAGES, Item
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
 

@@ -1,0 +1,34 @@
+"""What is wrong with a query, in words of this house: DuckDB finds it, these say what to ask instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from metacog_pipeline.errors import suggestion
+
+_TABLE = re.compile(r'Table with name "?([^"!]+?)"? does not exist')
+_COLUMN = re.compile(
+    r'Referenced column "?([^"]+?)"? not found|Table "\w+" does not have a column named "([^"]+)"'
+)
+_NEAR = re.compile(r'syntax error at or near "(.*?)"', re.DOTALL)
+_END = re.compile(r"syntax error at end of input")
+_PLACE = re.compile(r"\s*LINE \d+:.*", re.DOTALL)  # the line again, with a mark below it
+_KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+
+
+def words(message: str, tables: Callable[[], Iterable[str]]) -> str:
+    """Return what is wrong and what to do; ``tables`` are looked up only where one is not known."""
+    if found := _TABLE.search(message):
+        return f'no table "{found[1]}"{suggestion(found[1], tables())}; "show tables" lists all there are'
+    if found := _COLUMN.search(message):
+        name = found[1] or found[2]
+        near = re.findall(r'"([^"]+)"', message[found.end() :].partition("LINE ")[0])
+        return f'no column "{name}"{suggestion(name, near)}; "describe TABLE" lists those of a table'
+    if found := _NEAR.search(message):
+        return (
+            f'not SQL from "{found[1]}" on; give one SELECT, as in: select model, estimate from leaderboard'
+        )
+    if _END.search(message):
+        return "not SQL: it ends too early; give one SELECT, as in: select model, estimate from leaderboard"
+    return f"the database refuses it: {_KIND.sub('', _PLACE.sub('', message))}"

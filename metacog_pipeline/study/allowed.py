@@ -1,0 +1,216 @@
+"""What a key of the study file allows, in the words of this house: pydantic finds a mistake, these say what to give."""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from metacog_pipeline.errors import suggestion
+
+_SECRET = ("api_key_env", "base_url", "extra_body")  # keys whose values are never shown
+_BOUNDS = ("ge", "gt", "le", "lt", "min_length")
+_OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
+_LONGEST = 80  # characters of a value
+
+
+def explain(
+    shown: str, error: ValidationError, model: type[BaseModel], prefix: tuple[str | int, ...] = ()
+) -> str:
+    """Return what is wrong with a table that ``model`` refused: file, key, value, what is allowed, what was meant.
+
+    ``prefix`` is where the table stands in the file. Of several mistakes a key nobody knows is said first: it is often
+    why another one is missing.
+    """
+    problems = error.errors(include_url=False)
+    first = min(problems, key=lambda each: each["type"] != "extra_forbidden")
+    location, kind = first["loc"], first["type"]
+    key = key_of((*prefix, *location))
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    if kind == "extra_forbidden":
+        known = _keys(_table_of(location[:-1], model))
+        said = str(location[-1])
+        if said in model.model_fields and len(location) > 1:
+            return f"{shown}: {key}: unknown key; {said} is a table at the top of the file, [{said}]{more}"
+        return f"{shown}: {key}: unknown key{suggestion(said, known)}; allowed: {', '.join(known)}{more}"
+    field = _field_of(location, model)
+    wanted = "" if field is None else describe(field.annotation, field.metadata, field.description)
+    if kind == "finite_number":
+        wanted = "a finite number"
+    if kind == "missing":
+        return f"{shown}: {key}: missing; give {wanted or 'it'}{more}"
+    value = "" if any(part in _SECRET for part in location) else f" = {as_written(first.get('input'))}"
+    if kind in _OWN:
+        return f"{shown}: {key}{value}: {str(first['msg']).split(', ', 1)[-1]}{more}"
+    choices = _choices(field.annotation) if field is not None else ()
+    meant = suggestion(str(first.get("input")), choices) if choices else ""
+    return f"{shown}: {key}{value}: give {wanted or 'another value'}{meant}{more}"
+
+
+def describe(annotation: Any, metadata: Sequence[Any] = (), said: str | None = None) -> str:
+    """Return what a value of this type may be, as in ``a whole number from 1 to 99``; ``said`` wins where there is one."""
+    if said is not None:
+        return said
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        return describe(inner, [*more, *metadata], _described(more))
+    options = _options(annotation)
+    if len(options) > 1:
+        return " or ".join(dict.fromkeys(describe(each, metadata) for each in options))
+    kind = options[0]
+    if get_origin(kind) is Literal:
+        values = get_args(kind)
+        return ("one of " if len(values) > 1 else "") + ", ".join(map(as_written, values))
+    if get_origin(kind) in (tuple, list):
+        least = _bounds(metadata).get("min_length")
+        return f"a list in [ ], {f'{least} or more, ' if least else ''}each {describe(get_args(kind)[0])}"
+    if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, (dict, BaseModel, Mapping))):
+        return "a table of KEY = VALUE"
+    return _plain(kind, _bounds(metadata))
+
+
+def as_written(value: object) -> str:
+    """Return a value as it stands in a TOML file, cut where it is long."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def key_of(location: Iterable[str | int]) -> str:
+    """Return a place of the study file, as in ``models[0].provider``."""
+    key = ""
+    for part in location:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    return key
+
+
+def not_toml(error: ValueError) -> str:
+    """Return what keeps a file from being TOML and where; a line is never shown, for it may hold a key."""
+    said = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 text at byte {error.start}; save it as UTF-8"
+    place = said.partition("(at ")[2].rstrip(")")
+    for words, advice in _TOML:
+        if words in said:
+            return f"{place}: {advice}"
+    return f'{place}: give KEY = VALUE, one a line, with text in "quotes", below [TABLE] lines'
+
+
+_TOML = (
+    (
+        "overwrite",
+        "this key or table stands in the file already; keep one, and [[NAME]] for each of several rows",
+    ),
+    ("twice", "this table stands in the file already; keep one, and [[NAME]] for each of several rows"),
+    ("Invalid value", 'not a value; put text in "quotes", numbers and true or false without'),
+    ("Illegal character '\\n'", 'a text does not end; put " at both ends of it'),
+    ("Unterminated string", 'a text does not end; put " at both ends of it'),
+    ("Unclosed", "a bracket is not closed; add ] or }"),
+    ("declaration", "the name of a table is not closed; write [NAME], or [[NAME]] for one of several rows"),
+    ("after a key", "a key without its value; write KEY = VALUE"),
+)
+
+
+def _plain(kind: Any, bounds: Mapping[str, Any]) -> str:
+    if kind is bool:
+        return "true or false"
+    if kind in (int, float):
+        noun = "a whole number" if kind is int else "a number"
+        low, over, high, below = (bounds.get(name) for name in _BOUNDS[:4])
+        if low is not None and high is not None:
+            return f"{noun} from {low} to {high}"
+        limits = [
+            *(f"of {low} or more" for _ in [0] if low is not None),
+            *(f"above {over}" for _ in [0] if over is not None),
+            *(f"up to {high}" for _ in [0] if high is not None),
+            *(f"below {below}" for _ in [0] if below is not None),
+        ]
+        return " ".join([noun, " and ".join(limits)]).strip()
+    if isinstance(kind, type) and issubclass(kind, Path):
+        return 'the path of a file or folder, in "quotes"'
+    if kind is str:
+        return 'text in "quotes"' + (", not empty" if bounds.get("min_length") else "")
+    return "another value"
+
+
+def _bounds(metadata: Sequence[Any]) -> dict[str, Any]:
+    """The limits among pydantic's metadata, those of a Field inside Annotated as well."""
+    found: dict[str, Any] = {}
+    for each in metadata:
+        inner = each.metadata if isinstance(each, FieldInfo) else [each]
+        found |= {
+            name: value
+            for part in inner
+            for name in _BOUNDS
+            if (value := getattr(part, name, None)) is not None
+        }
+    return found
+
+
+def _described(metadata: Iterable[Any]) -> str | None:
+    return next((each.description for each in metadata if isinstance(each, FieldInfo)), None)
+
+
+def _options(annotation: Any) -> list[Any]:
+    """The types of a union but None; the type itself of everything else."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [each for each in get_args(annotation) if each is not type(None)]
+    return [annotation]
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """The texts a key or each element of its list may be, where they are listed."""
+    found: list[str] = []
+    for each in _options(annotation):
+        if get_origin(each) is Literal:
+            found += [str(value) for value in get_args(each)]
+        elif get_origin(each) in (tuple, list):
+            found += _choices(get_args(each)[0])
+    return tuple(found)
+
+
+def _tables(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Every table that stands somewhere in a type."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _tables(each)
+
+
+def _table_of(location: tuple[str | int, ...], model: type[BaseModel]) -> type[BaseModel]:
+    """The table at a place of the file; the last known one where pydantic's own marks stand in between."""
+    for part in location:
+        field = model.model_fields.get(str(part)) if isinstance(part, str) else None
+        model = model if field is None else next(_tables(field.annotation), model)
+    return model
+
+
+def _field_of(location: tuple[str | int, ...], model: type[BaseModel]) -> FieldInfo | None:
+    """The key at a place of the file; of an element of a list, a field of the element's type."""
+    names = [place for place, part in enumerate(location) if isinstance(part, str)]
+    for last in reversed(names):
+        field = _table_of(location[:last], model).model_fields.get(str(location[last]))
+        if field is None:
+            continue
+        inside = [part for part in location[last + 1 :] if isinstance(part, int)]
+        found = field
+        for _ in inside:
+            element = next((get_args(each)[0] for each in _options(found.annotation) if get_args(each)), Any)
+            found = FieldInfo.from_annotation(element)
+        return found
+    return None
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a table; where a study was read from is none of them."""
+    return [name for name in model.model_fields if name != "path"]

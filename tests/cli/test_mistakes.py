@@ -1,0 +1,245 @@
+"""Mistakes of study files and commands: one line that says what, where, the value, what is allowed, what was meant.
+
+Each is run as a user runs it. No line is in the words of a library, and nothing is shown beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from metacog_pipeline.commands import mistakes
+from metacog_pipeline.leaderboard.build import build
+from tests.homes import write
+
+STUDY = """[study]
+name = "t"
+home = "home"
+
+[[models]]
+name = "sim"
+provider = "simulated"
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 10
+"""
+NAME, HOME, LIMIT, SET = 'name = "t"', 'home = "home"', "limit = 10", 'dataset = "sample"'
+SIM, FIRST, TABLE = 'provider = "simulated"', 'name = "sim"', "[benchmarks.metamedqa]"
+ALL = f"{TABLE}\n{SET}\n{LIMIT}"
+PAID = 'provider = "openai"\nmodel = "m"\n'
+ESMA = "[benchmarks.selfknowledge]\n"
+MEDLEY = "[benchmarks.medley]\n"
+
+#: What is typed instead of what, and what the line must say.
+IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
+    (LIMIT, "limt = 10", ("metamedqa.limt: unknown key", 'did you mean "limit"', "allowed: enabled, wording")),
+    (LIMIT, 'limit = "ten"', ('metamedqa.limit = "ten"', "a whole number of 1 or more")),
+    (LIMIT, "limit = 0", ("metamedqa.limit = 0", "a whole number of 1 or more")),
+    (LIMIT, "limit = true", ("metamedqa.limit = true", "a whole number of 1 or more")),
+    (SET, 'dataset = "sampel"', ('dataset = "sampel"', '"published", "corrected"', 'did you mean "sample"')),
+    (TABLE, "[benchmarks.metamedq]", ("benchmarks.metamedq", 'did you mean "metamedqa"', "medley, metacog")),
+    (TABLE, "[benchmark.metamedqa]", ("benchmark: unknown key", 'did you mean "benchmarks"', "study, models")),
+    (ALL, 'benchmarks = ["metamedqa"]', ("models[1].benchmarks", "at the top of the file, [benchmarks]")),
+    (ALL, "", ("benchmarks: none is named", "[benchmarks.metamedqa]")),
+    (LIMIT, 'conditions = "role"', ('conditions = "role"', "a list in [ ], 1 or more")),
+    (LIMIT, "conditions = []", ("conditions = []", "a list in [ ], 1 or more")),
+    (LIMIT, 'conditions = ["role-ful"]', ('"role-ful"', 'did you mean "role-full"', "baseline, role")),
+    (LIMIT, "allow_incomplete = 1.5", ("allow_incomplete = 1.5", "true or false")),
+    (LIMIT, 'enabled = "perhaps"', ('enabled = "perhaps"', "true or false")),
+    (LIMIT, "wording = 3", ("metamedqa.wording = 3", "the path of a file or folder")),
+    (LIMIT, 'wording = "nowhere.toml"', ("nowhere.toml", "cannot be read", "give a UTF-8 TOML file")),
+    (SIM, 'provider = "simulatd"', ('models[0].provider = "simulatd"', '"openai"', 'did you mean "simulated"')),
+    (SIM, 'providr = "simulated"', ("models[0].providr", 'did you mean "provider"', "allowed: name")),
+    (SIM, "", ("models[0].provider: missing", '"openai", "anthropic"')),
+    (FIRST, 'name = "Sim One"', ('models[0].name = "Sim One"', "lower-case letters")),
+    ('name = "theirs"', 'name = "SIM"', ('models[1].name = "SIM"', "repeats models[0].name", "choose another")),
+    (NAME, 'name = "a/b"', ('study.name = "a/b"', "letters, digits, spaces")),
+    (NAME, "name = 7", ("study.name = 7", 'text in "quotes"')),
+    (NAME, "", ("study.name: missing", 'text in "quotes"')),
+    (HOME, 'home = ["a"]', ('study.home = ["a"]', 'text in "quotes"')),
+    (HOME, "runs = 100", ("study.runs = 100", "a whole number from 1 to 99")),
+    (HOME, "runs = 2.0", ("study.runs = 2.0", "a whole number from 1 to 99")),
+    (HOME, "seed = -1", ("study.seed = -1", "0 or more and below 16777216")),
+    (HOME, 'budget_usd = "five"', ('study.budget_usd = "five"', "a number of 0 or more")),
+    (HOME, "budget_usd = inf", ("study.budget_usd = inf", "a finite number")),
+    (HOME, "budget = 5", ("study.budget: unknown key", 'did you mean "budget_usd"')),
+    (HOME, 'owners = "me"', ('study.owners = "me"', 'a list in [ ], each "team:NAME"')),
+    (HOME, 'owners = ["me"]', ('study.owners[0] = "me"', '"team:NAME" or a mail address')),
+    ("[study]", "[stduy]", ("stduy: unknown key", 'did you mean "study"')),
+    (f"[study]\n{NAME}\n{HOME}", 'study = "t"', ('study = "t"', "a table of KEY = VALUE")),
+    ("[[models]]\nname = \"sim\"", '[models]\nname = "sim"', ("line 9", "[[NAME]] for each of several rows")),
+    (NAME, 'name = "t', ("line 2", "a text does not end")),
+    (NAME, "name = t", ("line 2", 'put text in "quotes"')),
+    (NAME, 'name "t"', ("line 2", "KEY = VALUE")),
+    (HOME, 'name = "u"', ("line 3", "stands in the file already")),
+    ("[study]", "[study", ("line 1", "write [NAME]")),
+    (SIM, 'provider = "openai"', ('models[0] "sim": model is missing', "give the model id")),
+    (SIM, f'{PAID}price_in = "1"', ('models[0].price_in = "1"', "a number of 0 or more")),
+    (SIM, f"{PAID}temperature = 9", ("models[0].temperature = 9", "a number from 0 to 2")),
+    (SIM, f'{PAID}lane = "bach"', ('models[0].lane = "bach"', '"online", "batch"', 'did you mean "batch"')),
+    (SIM, f'{PAID}extra_body = "x"', ("models[0].extra_body: give a table of KEY = VALUE",)),
+    (SIM, f'{PAID}api_key_env = "sk-a"', ("models[0].api_key_env", "the NAME of the environment variable")),
+    (SIM, f'{PAID}base_url = "ftp://x"', ("base_url is not an http(s) address",)),
+    (SIM, f"{SIM}\nobserver = {{acuracy = 1}}", ("observer.acuracy", 'did you mean "accuracy"')),
+    (SIM, f"{SIM}\nobserver = {{accuracy = 2}}", ("observer.accuracy = 2", "a number from 0 to 1")),
+    (SIM, f"{SIM}\nobserver = {{heed = 1}}", ("heed is now warning_response",)),
+    (ALL, f'{ESMA}languages = ["en", "kr"]', ('languages[1] = "kr"', '"en", "zh"', 'did you mean "ko"')),
+    (ALL, f'{ESMA}languages = ["en", "en"]', ("languages", "listed twice")),
+    (ALL, f'{ESMA}dataset = "trivia"', ('dataset = "trivia"', 'did you mean "trivia_qa"')),
+    (ALL, f'{MEDLEY}judges = ["jon"]\n[[judges]]\nname = "john"\nprovider = "simulated"', ('"jon"', '"john"')),
+    (ALL, f"{MEDLEY}generator = 3", ("medley.generator = 3", "a table of KEY = VALUE")),
+    (TABLE, f'[training]\nshaping = "rank"\n{TABLE}', ('training.shaping = "rank"', 'did you mean "ranks"')),
+    (TABLE, f'[training]\ndevice = "gpu"\n{TABLE}', ('training.device = "gpu"', '"cpu", "auto", "cuda"')),
+    (TABLE, f'[[analysts]]\nname = "x"\n{TABLE}', ("[[analysts]] is now [[authors]]",)),
+]  # fmt: skip
+
+#: What is typed, and what the line must say. The board has one number, of gpt-4o.
+TYPED: list[tuple[str, tuple[str, ...]]] = [
+    ("bord", ('no command "bord"', 'did you mean "board"', "metacog has: answer, batches")),
+    ("export", ('"export" is a command of a benchmark: metacog medley export',)),
+    ("medley exprot", ('no command "exprot"', 'did you mean "export"', "metacog medley has: analyst")),
+    ("status", ("status: STUDY is missing", "as in: metacog status STUDY")),
+    ("plan study.toml more", ('plan: "more"', "one argument too many", "metacog plan STUDY")),
+    ("plan stduy.toml", ("stduy.toml: no such study file", 'did you mean "study.toml"', "metacog init")),
+    ("plan .", (".: is a folder", 'did you mean "study.toml"')),
+    ("board", ("board: --study is missing", "metacog board [BENCHMARK] --study STUDY")),
+    ("board --study", ("--study: its value is missing",)),
+    ("board --study study.toml --offical", ("--offical: no such option", 'did you mean "--official"')),
+    ("board --study study.toml --format jsn", ('--format "jsn"', "one of table, csv", 'did you mean "json"')),
+    ("board metamedq --study study.toml", ('"metamedq" is not on the board', 'did you mean "metamedqa"')),
+    ("run study.toml --run x", ('run: --run "x"', "a whole number from 1 to 99")),
+    ("run study.toml --run 0", ('run: --run "0"', "a whole number from 1 to 99")),
+    ("run study.toml --run 7", ("--run 7", "runs 1 to 1", "raise study.runs")),
+    ("run study.toml --quiet=1", ("--quiet: takes no value",)),
+    ("run study.toml --model thiers", ('no model "thiers"', 'did you mean "theirs"', "it has: sim, theirs")),
+    ("run study.toml --benchmark metamedq", ('"metamedq"', "study.toml", 'did you mean "metamedqa"')),
+    ("run study.toml --lane bach", ('--lane "bach"', "one of online, batch", 'did you mean "batch"')),
+    ("ui study.toml --port http", ('ui: --port "http"', "a whole number from 0 to 65535")),
+    ("serve --study study.toml --latency slow", ('serve: --latency "slow": give a number',)),
+    ("serve --study study.toml --fault cutt=1", ('--fault "cutt"', 'did you mean "cut"', "there are: rate_limit")),
+    ("serve --study study.toml --profile opnai", ('--profile "opnai"', 'did you mean "openai"')),
+    ("explain study.toml metamedqa", ("explain: CONDITION is missing", "BENCHMARK CONDITION MODEL MEASURE")),
+    ("explain study.toml metamedq a b c", ('no benchmark "metamedq"', 'did you mean "metamedqa"')),
+    ("explain study.toml metamedqa basline b c", ('no condition "basline"', 'did you mean "baseline"')),
+    ("explain study.toml metamedqa baseline gpt4 c", ('no model "gpt4"', "did you mean")),
+    ("explain study.toml metamedqa baseline gpt-4o acuracy", ('no measure "acuracy"', 'did you mean "accuracy"')),
+    ("compare sim thers --study study.toml", ('no model "thers"', 'did you mean "theirs"')),
+    ("compare sim sim --study study.toml", ('compare: "sim" twice', "name two models")),
+    ("answer study.toml xyz", ("answer: ANSWER_ID", "8 to 64 of its digits")),
+    ("sql --study study.toml selct", ('not SQL from "selct" on', "select model, estimate from leaderboard")),
+    ("sql --study study.toml from+leaderbord", ('no table "leaderbord"', 'did you mean "leaderboard"')),
+    ("sql --study study.toml select+modl+from+leaderboard", ('no column "modl"', 'did you mean "model"')),
+    ("sql --study study.toml drop+table+leaderboard", ("DROP is not allowed", "give a SELECT")),
+    ("sql --study study.toml --saved profil", ('--saved "profil"', 'did you mean "profile"')),
+    ("sql --study study.toml from+leaderboard --output a.txt", ("--output a.txt", ".parquet, .csv, .json")),
+    ("fetch medq --study study.toml", ('"medq": no data set', 'did you mean "medqa"', "there are: glianorex")),
+    ("import metamedq f.csv --study study.toml --model theirs --run 1", ('"metamedq"', '"metamedqa"')),
+    ("import metamedqa f.csv --study study.toml --model theirs --run 1", ("f.csv", "check the path")),
+    ("import metamedqa f.csv --study study.toml --model sim --run 1", ('"sim"', 'provider = "replay"')),
+    ("fit nowhere.csv", ("nowhere.csv: there is no such file",)),
+    ("fit a.csv --confidnce x", ("--confidnce: no such option", 'did you mean "--confidence"')),
+    ("fit a.csv --s steep", ("--s steep", "zroc or a number from 0.01 to 100")),
+    ("power --d 1 --quantity mratoi", ('--quantity "mratoi"', 'did you mean "mratio"')),
+    ("power --d 1 --delta 0.1 --alpha 3", ("alpha is 3", "above 0 and below 0.5")),
+    ("init a.toml --model opnai:x", ('no provider "opnai"', 'did you mean "openai"', "openai, anthropic")),
+    ("init a.toml --model simulated --benchmark medly", ('"medly"', 'did you mean "medley"')),
+    ("init a.toml --model openai:x --price 1", ("--price", "2 values")),
+    ("batches study.toml --format csv", ('--format "csv"', "one of table, json")),
+    ("demo --folder study.toml", ("--folder study.toml: is a file", "another folder")),
+    ("metacogbench generate --tier 9 --seed 1", ('--tier "9"', "one of 1a, 1b, 3")),
+    ("train toyy", ('no command "toyy"', 'did you mean "toy"')),
+]  # fmt: skip
+
+#: Words of pydantic, tomllib, click, argparse, DuckDB and Python that no user's mistake is answered with.
+FOREIGN = re.compile(
+    r"valid (?:tuple|boolean|integer|number|string|dictionary|float|path)|Field required|Input (?:should|is)"
+    r"|should (?:match|have)|at least \d+ items?|extra_forbidden|pydantic|Value error|Invalid value|No such option"
+    r"|No such command|Missing (?:option|argument)|unexpected extra|is not one of|in the range|Try '|Usage:"
+    r"|unrecognized arguments|invalid choice|Cannot overwrite|Illegal character|Unclosed|Expected '|\(at line"
+    r"|TOMLDecode|(?:Parser|Binder|Catalog) Error|LINE \d|Errno|Traceback|Error\(|<class"
+)
+
+
+def refused(result, *parts: str) -> str:
+    result.refused_in_one_line(*parts)
+    line = str(result.err.strip())
+    assert line.startswith("metacog: ")
+    assert not FOREIGN.search(line), line
+    assert result.out == ""
+    return line
+
+
+def test_there_are_more_than_forty() -> None:
+    assert len(IN_STUDY) > 40
+    assert len(TYPED) > 40
+
+
+@pytest.mark.parametrize(("old", "new", "parts"), IN_STUDY, ids=[repr(new)[:50] for _, new, _ in IN_STUDY])
+def test_a_mistake_in_a_study_file(
+    metacog, tmp_path: Path, old: str, new: str, parts: tuple[str, ...]
+) -> None:
+    assert STUDY.count(old) >= 1
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace(old, new, 1), encoding="utf-8")
+    result = metacog("plan", file)
+    line = refused(result, *parts)
+    assert result.code == 2
+    assert "study.toml" in line or "nowhere.toml" in line or "[benchmarks.metamedqa]" in line
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose board has one number."""
+    folder = tmp_path_factory.mktemp("typed")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    home = folder / "home"
+    row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "gpt-4o", "source": "measured",
+           "measure": "accuracy", "estimate": 0.5, "n": 10, "coverage": 1.0, "status": "ok"}  # fmt: skip
+    write(home, "estimates/metamedqa/models/gpt-4o.parquet", [row])
+    write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}])
+    listed = {"model": "gpt-4o", "provider": "openai", "source": "measured", "listed": True, "runs": 1}
+    write(home, "study/models.parquet", [listed])
+    write(home, "study/study.parquet", [{"name": "t", "seed": 0, "digest": "d"}])
+    build(home)
+    return folder
+
+
+@pytest.mark.parametrize(("typed", "parts"), TYPED, ids=[typed for typed, _ in TYPED])
+def test_a_mistake_in_a_command(
+    metacog, board: Path, monkeypatch: pytest.MonkeyPatch, typed: str, parts: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(board)
+    result = metacog(*(word.replace("+", " ") for word in typed.split()))
+    refused(result, *parts)
+    assert result.code in (2, 3)
+
+
+def test_a_key_in_a_broken_file_is_not_shown(metacog, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace(SIM, 'api_key = "sk-very-secret'), encoding="utf-8")
+    assert "secret" not in refused(metacog("plan", file), "line 7")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (click.IntRange(1), "a whole number of 1 or more"),
+        (click.IntRange(max=3), "a whole number up to 3"),
+        (click.FloatRange(0, 1), "a number from 0 to 1"),
+        (click.FloatRange(), "a number"),
+        (click.INT, "a whole number"),
+        (click.Choice(["only"]), "only"),
+        (click.Tuple([float, float]), "a number and a number"),
+        (click.STRING, "NAME"),
+    ],
+)
+def test_what_a_parameter_takes_is_said_by_its_type(kind: click.ParamType, said: str) -> None:
+    assert mistakes.allowed(kind, "NAME") == said
