@@ -11,8 +11,19 @@ from markupsafe import Markup
 
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
-from metacog_pipeline.report.figures import MOST_LINES, Point, lines
-from metacog_pipeline.report.pieces import WORLDS, Part, ends, figure, folded, grid, number, paragraph, table
+from metacog_pipeline.report.figures import MOST_LINES, Drawn, Point, lines
+from metacog_pipeline.report.pieces import (
+    WORLDS,
+    Part,
+    counted,
+    ends,
+    figure,
+    folded,
+    grid,
+    number,
+    paragraph,
+    table,
+)
 
 _MEASURES = {
     "harmonised_accuracy": "accuracy",
@@ -48,6 +59,7 @@ _ABOUT_AGREEMENT = (
     "Convergent: one trait, two benchmarks; discriminant: two traits, two benchmarks. The table in the leaderboard has "
     "the correlations corrected for noise too."
 )
+BINS = "share right in ten bins of equal width of the stated confidence, without intervals"
 Use = Sequence[tuple[int, int, int]]  # (percent, n, n correct), percent 0..100
 
 
@@ -108,17 +120,19 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
     }
     rest = f" The first {MOST_LINES} models; the table has all." if len(by_model) > MOST_LINES else ""
     made = []
+    n = counted(sum(each for _, each, _ in own) for own in by_model.values())
     if by_model:
         reliability = {model: reliability_line(own) for model, own in by_model.items()}
         drawn = lines(
             reliability, x="mean confidence", y="share correct", diagonal="as often right as stated"
         )
-        made.append(figure(drawn, f"{title}: reliability.{rest}"))
+        made.append(figure(drawn, f"{title}: reliability.{rest}", n=n, method=BINS))
     if roc := {model: line for model, own in by_model.items() if (line := roc_line(own))}:
         drawn = lines(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
-        made.append(figure(drawn, f"{title}: type-2 ROC.{rest}"))
+        said = "shares above every stated confidence, without intervals; areas stand in the table"
+        made.append(figure(drawn, f"{title}: type-2 ROC.{rest}", n=n, method=said))
     if risks:
         drawn = lines(
             {
@@ -130,14 +144,10 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
             diagonal=None,
             marks=False,
         )
-        made.append(figure(drawn, f"{title}: risk against coverage, {_answers(risks)}.{rest}"))
+        said = "mean over the orders of equal confidences; 95 % intervals stand in the table curves"
+        n = counted(each for *_, each in risks)
+        made.append(figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
     return grid(made)
-
-
-def _answers(risks: Sequence[tuple[Any, ...]]) -> str:
-    counts = sorted({n for *_, n in risks})
-    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    return f"{n} answers, mean over the orders of equal confidences; 95 % intervals stand in the table curves"
 
 
 def _cell(found: Sequence[Any] | None) -> object:
@@ -155,13 +165,15 @@ def _agreement(home: Path) -> Iterator[Markup]:
         if warned := max((row for row in own if row[8]), key=lambda row: row[4], default=None):
             yield paragraph(f"{title}, at best: {warned[8]}.")
         if any(isinstance(row[5], float) for row in own):
-            yield figure(_matrix(own), f"{title}: rank correlations between benchmarks.")
+            n = counted((row[4] for row in own), "models")
+            said = "Spearman's correlation; intervals stand in the table below"
+            yield figure(_matrix(own), f"{title}: rank correlations between benchmarks.", n=n, method=said)
         columns = ("kind", "measure", "with", "models", "Spearman", "95 % interval")
         body = [(*row[1:5], _two(row[5]), ends(row[6], row[7], 2)) for row in own]
         yield folded(f"{title}: every pair", table(columns, body, "Pairs of measures"))
 
 
-def _matrix(rows: Sequence[tuple[Any, ...]]) -> str:
+def _matrix(rows: Sequence[tuple[Any, ...]]) -> Drawn:
     value = {(row[2], row[3]): row[5] for row in rows}
     names = sorted({name for pair in value for name in pair})
     cells = [

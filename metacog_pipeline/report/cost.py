@@ -11,7 +11,7 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.pieces import Part, by_world, figure, folded, grid, paragraph, table
+from metacog_pipeline.report.pieces import Part, by_world, counted, figure, folded, grid, paragraph, table
 from metacog_pipeline.report.queries import About
 
 _SAID = (
@@ -85,7 +85,10 @@ def _figures(
         if any(point[2].value > 0 for point in points):
             label = about[name].headline
             drawn = maps.plane(points, x="dollars", y=label, axes_at_zero=False)
-            made.append(figure(drawn, f"{title}: {label} against dollars. Up and to the left is better."))
+            caption = f"{title}: {label} against dollars. Up and to the left is better."
+            n = counted((row[5] for row in own if row[2] == name), "answers a model")
+            said = "dollars at the prices of the study, without intervals; those of the headline stand above"
+            made.append(figure(drawn, caption, n=n, method=said))
     return grid(made)
 
 

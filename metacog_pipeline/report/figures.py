@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,30 @@ class Point:
             return None
         return [max(0.0, self.value - self.low)], [max(0.0, self.high - self.value)]
 
+    @property
+    def cells(self) -> tuple[float, float | None, float | None]:
+        """The value and its ends, as a table has them."""
+        return self.value, self.low, self.high
+
+
+class Drawn(str):
+    """A figure as SVG, with the numbers it is drawn from: ``columns`` name the values of each of ``rows``."""
+
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+
+
+def with_data(svg: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Drawn:
+    """Return a figure with its numbers."""
+    made = Drawn(svg)
+    made.columns, made.rows = tuple(columns), [tuple(row) for row in rows]
+    return made
+
+
+def of_point(name: str) -> tuple[str, str, str]:
+    """Return the names of the columns that hold a `Point`."""
+    return name, f"{name}: low", f"{name}: high"
+
 
 def colour(place: int) -> str:
     """Return the colour of series number ``place``."""
@@ -55,7 +79,7 @@ def marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> str:
+def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> Drawn:
     """Return a plot of ``y`` against ``x`` with the line y = x, named ``line``.
 
     ``points`` are ``(series, kind, x, y)``: a series has a colour, a kind a marker.
@@ -75,18 +99,25 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
     handles = [handle("-", INK, line, dashes=True)]
     handles += [handle("s", shade, name) for name, shade in series.items()]
     handles += [handle(each, INK, name, hollow=True) for name, each in kinds.items()]
-    return finished(figure, axes, x, y, handles)
+    data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
+    columns = ("series", "kind", *of_point(x), *of_point(y))
+    return with_data(finished(figure, axes, x, y, handles), columns, data)
 
 
 def ladder(
-    rows: Sequence[tuple[str, Mapping[str, Point]]], *, steps: Sequence[str], x: str, apart: float = 0.0
-) -> str:
+    rows: Sequence[tuple[str, Mapping[str, Point]]],
+    *,
+    steps: Sequence[str],
+    x: str,
+    apart: float = 0.0,
+    label: str | None = None,
+) -> Drawn:
     """Return one line per row, `MOST_ROWS` at most, with a mark for each of ``steps``, joined in that order.
 
     ``apart`` sets the steps of a row below each other, in rows, where their intervals would lie on one another; they
-    are not joined then.
+    are not joined then. ``label`` tells figures of one page apart.
     """
-    rows = rows[:MOST_ROWS]
+    every, rows = rows, rows[:MOST_ROWS]
     figure, axes = canvas(1.2 + 0.42 * max(1, len(rows)))
     for place, (_, points) in enumerate(rows):
         there = [step for step in steps if step in points]
@@ -99,12 +130,12 @@ def ladder(
                 mark(axes, points[step], Point(level), marker(i), colour(i), 6)
     axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
     name_rows(axes, [name for name, _ in rows])
-    return finished(
-        figure, axes, x, "", [handle(marker(i), colour(i), step) for i, step in enumerate(steps)], x
-    )
+    handles = [handle(marker(i), colour(i), step) for i, step in enumerate(steps)]
+    data = [(name, step, *points[step].cells) for name, points in every for step in steps if step in points]
+    return with_data(finished(figure, axes, x, "", handles, label or x), ("row", "step", *of_point(x)), data)
 
 
-def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> str:
+def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> Drawn:
     """Return one mark with its interval per row, from top to bottom as given; ``label`` tells figures of one page apart."""
     figure, axes = canvas(0.9 + 0.28 * max(1, len(rows)))
     for place, (_, point) in enumerate(rows):
@@ -114,7 +145,8 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = 
     if whole and all(float(end).is_integer() for end in whole):
         first, last = int(min(whole)), int(max(whole))
         axes.set_xticks(range(first, last + 1, max(1, (last - first) // 8)))
-    return finished(figure, axes, x, "", [], label or x)
+    data = [(name, *point.cells) for name, point in rows]
+    return with_data(finished(figure, axes, x, "", [], label or x), ("row", *of_point(x)), data)
 
 
 def lines(
@@ -128,7 +160,7 @@ def lines(
     marks: bool = True,
     spots: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     label: str | None = None,
-) -> str:
+) -> Drawn:
     """Return at most `MOST_LINES` lines of shares over ``span``, and dashed the diagonal of that name, if it has one.
 
     Parameters
@@ -169,7 +201,9 @@ def lines(
         axes.set_aspect("equal")
     else:
         axes.set_xticks(range(int(span[0]), int(span[1]) + 1))
-    return finished(figure, axes, x, y, handles, label)
+    data = [(name, at, *point.cells) for name, points in series.items() for at, point in points]
+    data += [(f"{name}, mark", *spot, None, None) for name, own in (spots or {}).items() for spot in own]
+    return with_data(finished(figure, axes, x, y, handles, label), ("series", x, *of_point(y)), data)
 
 
 def mark(axes: Axes, a: Point, b: Point, shape: str, shade: str, size: float) -> None:

@@ -11,13 +11,14 @@ from pathlib import Path
 from markupsafe import Markup
 
 from metacog_pipeline.report import figures, queries
-from metacog_pipeline.report.confidence import reliability_line
+from metacog_pipeline.report.confidence import BINS, reliability_line
 from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point
-from metacog_pipeline.report.pieces import WORLDS, figure, grid, paragraph
+from metacog_pipeline.report.pieces import WORLDS, counted, figure, grid, methods, paragraph
 
 _RANKED = """
     select source, benchmark, condition, coalesce(measures.label, measure) as label, model, estimate, low, high, n,
-        leaderboard.higher_is_better as upwards
+        leaderboard.higher_is_better as upwards,
+        method
     from leaderboard left join measures using (benchmark, measure)
     where leaderboard.headline and source <> 'published' and estimate is not null and rank is not null
     order by source, benchmark, condition, rank, model
@@ -43,6 +44,7 @@ class Ranked:
     high: float | None
     n: int | None
     upwards: bool
+    method: str | None = None
 
 
 def first_screen(home: Path) -> Iterator[Markup]:
@@ -93,18 +95,14 @@ def _ladder(rows: Sequence[Ranked]) -> Markup:
         for each, (low, high) in zip(rows[:_NAMED], ranks[:_NAMED], strict=True)
     )
     more = f"; {len(rows) - _NAMED} more in the board" if len(rows) > _NAMED else ""
-    counts = sorted({each.n for each in rows if each.n is not None})
-    n = (
-        f"n = {counts[0]}"
-        if len(counts) == 1
-        else f"n = {counts[0]} to {counts[-1]}"
-        if counts
-        else "n unknown"
-    )
     name = f"{first.benchmark}, {first.condition}: {first.label}"
     points = [(each.model, Point(each.estimate, each.low, each.high)) for each in shown]
     drawn = figures.intervals(points, x=first.label, label=f"{WORLDS[first.source]}: {name}")
-    return figure(drawn, f"{name}, {n}, 95 % intervals. Ranks: {said}{more}.")
+    n, method = (
+        counted(each.n for each in rows),
+        methods(each.method for each in rows if each.low is not None),
+    )
+    return figure(drawn, f"{name}. Ranks: {said}{more}.", n=n, method=method)
 
 
 def _reliability(home: Path, world: str, own: Sequence[Ranked]) -> list[Markup]:
@@ -124,7 +122,5 @@ def _reliability(home: Path, world: str, own: Sequence[Ranked]) -> list[Markup]:
         label=f"{WORLDS[world]}: reliability under {place[0]}, {place[1]}",
     )  # fmt: skip
     rest = f" The first {MOST_LINES} models." if len(lines) > MOST_LINES else ""
-    n = sum(row[5] for row in by_place[place])
-    return [
-        figure(drawn, f"{place[0]}, {place[1]}: reliability, {n} answers in ten bins of equal width.{rest}")
-    ]
+    n = counted([sum(row[5] for row in by_place[place])], "answers in all")
+    return [figure(drawn, f"{place[0]}, {place[1]}: reliability.{rest}", n=n, method=BINS)]

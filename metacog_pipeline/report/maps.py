@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.report import figures
-from metacog_pipeline.report.figures import INK, PALETTE, Point, label_text
+from metacog_pipeline.report.figures import INK, PALETTE, Drawn, Point, label_text
 
 if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
@@ -18,7 +18,7 @@ _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
 
-def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, axes_at_zero: bool) -> str:
+def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, axes_at_zero: bool) -> Drawn:
     """Return points in a plane, each named beside its mark where there are few.
 
     Parameters
@@ -48,7 +48,9 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
             )
     axes.margins(0.12)
     marks = [figures.handle(figures.marker(i), figures.colour(i), kind) for i, kind in enumerate(kinds)]
-    return figures.finished(figure, axes, x, y, marks)
+    data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
+    columns = ("name", "kind", *figures.of_point(x), *figures.of_point(y))
+    return figures.with_data(figures.finished(figure, axes, x, y, marks), columns, data)
 
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
@@ -73,7 +75,9 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
     return heights
 
 
-def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str) -> str:
+def heat_map(
+    rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
+) -> Drawn:
     """Return cells coloured by sign and size around 0, the value in each; an empty cell has no value."""
     figure, axes = figures.canvas(0.9 + _ROW_IN * max(1, len(rows)))
     known = [abs(value) for _, values in rows for value in values if value is not None]
@@ -103,7 +107,8 @@ def heat_map(rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Seq
     axes.tick_params(length=0, labelsize=9)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    return figures.svg(figure, name)
+    data = [(row, *values) for row, values in rows]
+    return figures.with_data(figures.svg(figure, name), ("row", *columns), data)
 
 
 def _cell(column: int, row: int, colour: str, alpha: float) -> Rectangle:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable, to_csv
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.read import Rows
-from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report.figures import Drawn, Point
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPT = "report.js"  # of every page of the report: tables, figures, two models
@@ -100,9 +100,41 @@ def leading(value: object, address: str | None) -> object:
     return made
 
 
-def figure(svg: str, caption: str) -> Markup:
-    """Return a figure; ``svg`` comes from :mod:`metacog_pipeline.report.figures`."""
-    return _piece("figure", Markup(svg), caption)
+def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
+    """Return a figure of :mod:`metacog_pipeline.report.figures`; its caption ends with how many and by which method.
+
+    Its numbers go with it as CSV, for the file beside it.
+    """
+    said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
+    numbers = to_csv(Rows(tuple(drawn.columns), tuple(map(tuple, drawn.rows))))
+    return _piece("figure", Markup(drawn), said, escape(numbers))  # escaped here: its line breaks stay
+
+
+def files(name: str, svgs: Mapping[int, str], csv: str) -> Markup:
+    """Return links to a figure's files: its SVGs by their width in mm, and its numbers."""
+    return _piece("files", name, list(svgs.items()), csv)
+
+
+def counted(numbers: Iterable[object], unit: str = "answers") -> str:
+    """Return how many values figures rest on: the smallest and the largest number there is.
+
+    >>> counted([121, 98, None]), counted([60], "items"), counted([])
+    ('n = 98 to 121 answers', 'n = 60 items', 'n not stated')
+    """
+    found = sorted({each for each in numbers if isinstance(each, int)})
+    if not found:
+        return "n not stated"
+    return f"n = {found[0]} {unit}" if len(found) == 1 else f"n = {found[0]} to {found[-1]} {unit}"
+
+
+def methods(found: Iterable[object], otherwise: str = "no interval") -> str:
+    """Return by which methods intervals were made, as the estimates name them.
+
+    >>> methods(["wilson", None, "wilson"]), methods(["no interval"])
+    ('95 % intervals: wilson', 'no interval')
+    """
+    named = sorted({str(each) for each in found if each} - {otherwise})
+    return f"95 % intervals: {'; '.join(named)}" if named else otherwise
 
 
 def grid(figures: Sequence[Markup]) -> Markup:

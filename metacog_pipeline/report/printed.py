@@ -87,17 +87,19 @@ def _beside(home: Path) -> Iterator[Markup]:
             continue
         drawn = [
             (model, {_STEPS[source]: Point(value, pieces.number(low), pieces.number(high))})
-            for source, model, value, low, high in own
+            for source, model, value, low, high, *_ in own
         ]
         title = f"{benchmark}, {condition}: {pieces.said(measure)}"
         rest = f" The best {MOST_ROWS} only." if len(own) > MOST_ROWS else ""
         yield pieces.figure(
             ladder(drawn, steps=list(_STEPS.values()), x=title),
-            f"{title}, with 95 % intervals where there are any.{rest}",
+            f"{title}.{rest}",
+            n=pieces.counted(row[5] for row in own),
+            method=pieces.methods(row[6] for row in own if row[3] is not None),
         )
         body = [
             (model, source, pieces.shown(value), pieces.ends(low, high))
-            for source, model, value, low, high in own
+            for source, model, value, low, high, *_ in own
         ]
         columns = ("model", "source", "value", "95 % interval")
         yield pieces.folded(f"{title}, all", pieces.table(columns, body, title))

@@ -42,7 +42,7 @@ OTHER_COSTS = """
 """
 PAID = "select model, cost_usd from models"
 BESIDE = """
-    select benchmark, condition, measure, source, model, estimate, low, high from leaderboard
+    select benchmark, condition, measure, source, model, estimate, low, high, n, method from leaderboard
     where headline and source <> 'simulated' and estimate is not null
     order by benchmark, condition, measure, rank nulls last, model
 """

@@ -1,7 +1,11 @@
-"""Every figure as a file of its own, for papers and slides; the caption in the page links to it."""
+"""Every figure as files of its own, for papers and slides: SVG at the widths of a journal's columns, its numbers as CSV.
+
+PNG is made of the figure by the page's script, at the same widths.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,43 +14,57 @@ from pathlib import Path
 from markupsafe import Markup
 
 from metacog_pipeline.files import write_text
+from metacog_pipeline.report import pieces
 from metacog_pipeline.report.pieces import Part
 
 FOLDER = "figures"
+#: One and two columns of a journal, in mm; static/report.js has the same.
+WIDTHS_MM = (88, 180)
 #: Colours of text and axes, and of what is behind them: outside the page no other page's colours can be taken.
 INK, PAPER = "#1b1f24", "#ffffff"
-_FIGURE = re.compile(r"<figure>(<svg.*?</svg>)\s*<figcaption>(.*?)</figcaption></figure>", re.DOTALL)
+_FIGURE = re.compile(
+    r'<figure>(<svg.*?</svg>)\s*<figcaption>(<span class="caption">(.*?)</span>)</figcaption>'
+    r"<template>(.*?)</template></figure>",
+    re.DOTALL,
+)
 _TAKEN = re.compile(r'((?:fill|stroke|color)(?:: *|="))currentColor')
 _BOX = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 
-def with_files(parts: Sequence[Part], report: Path) -> Iterator[Part]:
-    """Write each figure of ``parts`` as ``<report>/figures/<part>-<n>.svg`` and yield the parts with links to them.
+def with_files(parts: Sequence[Part], folder: Path) -> Iterator[Part]:
+    """Write each figure of ``parts``, as ``figures/<part>-<n>`` below the page's folder, and yield the parts with links.
 
     Figures of an older report are removed.
     """
-    folder = report / FOLDER
+    folder = folder / FOLDER
     kept = set()
     for part in parts:
-        pieces, end = [], 0
+        made, end = [], 0
         for place, found in enumerate(_FIGURE.finditer(part.body), start=1):
-            path = folder / f"{part.anchor}-{place}.svg"
-            write_text(path, standalone(found[1]))
-            kept.add(path)
-            link = f'<a href="{FOLDER}/{path.name}" aria-label="this figure as an SVG file">SVG</a>'
-            caption = f"<figcaption>{found[2]} {link}</figcaption>"
-            pieces += [part.body[end : found.start()], f"<figure>{found[1]}{caption}</figure>"]
+            drawn, caption, words, numbers = found.groups()
+            name = f"{part.anchor}-{place}"
+            svgs = {mm: f"{name}-{mm}mm.svg" for mm in WIDTHS_MM}
+            files = {each: standalone(drawn, mm, words) for mm, each in svgs.items()}
+            for each, text in {**files, f"{name}.csv": html.unescape(numbers)}.items():
+                write_text(folder / each, text)
+                kept.add(folder / each)
+            links = pieces.files(
+                name, {mm: f"{FOLDER}/{each}" for mm, each in svgs.items()}, f"{FOLDER}/{name}.csv"
+            )
+            figure = f"<figure>{drawn}<figcaption>{caption} {links}</figcaption></figure>"
+            made += [part.body[end : found.start()], figure]
             end = found.end()
-        yield replace(part, body=Markup("".join([*pieces, part.body[end:]])))
-    for old in set(folder.glob("*.svg")) - kept:
+        yield replace(part, body=Markup("".join([*made, part.body[end:]])))
+    for old in set(folder.glob("*")) - kept:
         old.unlink()
 
 
-def standalone(svg: str) -> str:
-    """Return a figure of the page as a file: with a size, a ground and its own ink."""
+def standalone(svg: str, mm: float, caption: str = "") -> str:
+    """Return a figure of the page as a file ``mm`` wide: with a ground, its own ink, and its caption (escaped) inside."""
     opening, _, rest = svg.partition(">")
-    ground = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
     if box := _BOX.search(opening):
-        opening += f' width="{box[1]}pt" height="{box[2]}pt"'
+        opening += f' width="{mm}mm" height="{mm * float(box[2]) / float(box[1]):.2f}mm"'
+    said = f"<desc>{caption}</desc>" if caption else ""
+    ground = f'{said}<rect width="100%" height="100%" fill="{PAPER}"/>'
     drawn = _TAKEN.sub(rf"\g<1>{INK}", rest)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{opening}>{ground}{drawn}\n'

@@ -16,7 +16,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
 
 
 def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = ("free", "json", 0.25, 0.125, 0.375, 0.01, "significant", "ok")
+    ends = ("free", "json", 0.25, 0.125, 0.375, 0.01, "significant", "ok", 20)
     text = shown(monkeypatch, ("measured", "t2a", "alpha", *ends), ("simulated", "t2a", "toy", *ends))
     pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", text, re.DOTALL)
     assert len(pieces) == 4 and "0.125 to 0.375" in text
@@ -24,7 +24,7 @@ def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch
 
 
 def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = ("measured", "t2a", "alpha", "free", "json", None, None, None, None, None, "no shared tasks")
+    row = ("measured", "t2a", "alpha", "free", "json", None, None, None, None, None, "no shared tasks", 0)
     text = shown(monkeypatch, row)
     assert "no shared tasks" in text and "<svg" not in text
     assert "Asked under one format only." in shown(monkeypatch)

@@ -31,7 +31,9 @@ def estimates(model: str, source: str, conditions: Sequence[str]) -> list[dict[s
     values = {"d": 2.0, "c": 0.25, "meta_d": 1.5, "m_ratio": 0.75, "accuracy": 0.8, "coverage": 1.0}
     rows = []
     for condition in conditions:
-        for measure, value in values.items():
+        # The shift below is the difference of these criteria.
+        told_here = values | ({"c": -0.25} if condition == "risk_s1" else {})
+        for measure, value in told_here.items():
             if condition == "confidence" or measure in ("d", "c", "accuracy", "coverage"):
                 ends = {"low": value - 0.125, "high": value + 0.125} if measure != "coverage" else {}
                 rows.append(

@@ -80,7 +80,7 @@ def test_from_the_board_to_the_methods_to_a_models_answers_and_back(
             assert page.locator("#answers pre").first.text_content() == "answer 7"
             page.get_by_role("link", name="report", exact=True).click()
             assert page.url == index.as_uri()
-            page.get_by_role("link", name="this figure as an SVG file").first.click()
+            page.get_by_role("link", name=re.compile("this figure as an SVG file, 88 mm")).first.click()
             assert page.url.endswith(".svg") and page.locator("svg").first.is_visible()
             page.go_back()
             assert page.url == index.as_uri()

@@ -38,7 +38,7 @@ def test_where_less_is_better_the_lower_interval_stands_above() -> None:
 def test_the_screen_shows_a_figure_per_headline_with_n_and_ranks(make_home: Callable[..., Path]) -> None:
     (screen,) = first_screen(make_home({"alpha": "measured", "beta": "measured"}))
     assert screen.count("<figure>") == 1
-    assert "n = 100, 95 % intervals. Ranks: alpha 1 to 2; beta 1 to 2." in screen
+    assert "Ranks: alpha 1 to 2; beta 1 to 2. 95 % intervals: raw; n = 100 answers." in screen
 
 
 def test_without_a_headline_there_is_no_screen(make_home: Callable[..., Path]) -> None:

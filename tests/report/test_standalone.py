@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -22,16 +24,37 @@ BENCHMARKS = Path(benchmarks.__file__).parent
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
 
 
-def test_every_figure_is_a_file_with_its_own_ink_and_ground(make_home: MakeHome) -> None:
+def test_every_figure_is_a_file_for_either_width_of_a_column_and_its_numbers_are_one(
+    make_home: MakeHome,
+) -> None:
     page = build_report(make_home())
     source = page.read_text("utf-8")
     linked = re.findall(r'<a href="(figures/[^"]+)"', source)
-    assert len(linked) == source.count("<figure>") == len(set(linked)) > 0
+    assert len(linked) == 3 * source.count("<figure>") == len(set(linked)) > 0
     for address in linked:
         text = (page.parent / address).read_text("utf-8")
+        if address.endswith(".csv"):
+            assert len(text.splitlines()) > 1
+            continue
         root = ElementTree.fromstring(text.encode())
-        assert root.tag.endswith("}svg") and root.get("width") and root.get("height")
+        width = re.search(r"-(88|180)mm\.svg$", address)
+        assert (
+            root.tag.endswith("}svg")
+            and width
+            and root.get("width") == f"{width[1]}mm"
+            and root.get("height")
+        )
         assert "currentColor" not in text and INK in text and PAPER in text
+        assert root[0].tag.endswith("}desc") and "n = " in str(root[0].text)
+
+
+def test_every_caption_says_how_many_and_by_which_method(make_home: MakeHome) -> None:
+    source = build_report(make_home({"alpha": "measured", "toy": "simulated"})).read_text("utf-8")
+    captions = re.findall(r'<span class="caption">(.*?)</span>', source)
+    assert len(captions) == source.count("<figure>") > 0
+    for caption in captions:
+        assert re.search(r"; n (= \d+( to \d+)? \w+|not stated)\.$", caption), caption
+        assert re.search("interval|[Pp]osterior", caption), caption
 
 
 def test_figures_that_are_no_longer_there_lose_their_files(make_home: MakeHome) -> None:
@@ -42,12 +65,16 @@ def test_figures_that_are_no_longer_there_lose_their_files(make_home: MakeHome) 
     assert not old.exists()
 
 
-def test_a_hostile_caption_and_name_stay_text_in_page_and_file(tmp_path: Path) -> None:
-    drawn = ladder([(NASTY, {"a": Point(1.0, 0.5, 1.5)})], steps=["a"], x=NASTY)
-    (part,) = with_files([Part("x", "x", figure(drawn, NASTY))], tmp_path)
+def test_a_hostile_caption_and_name_stay_text_in_page_and_files(tmp_path: Path) -> None:
+    drawn = ladder([(NASTY, {"a": Point(1.0, 0.5, 1.5)}), ("=1+1", {"a": Point(-2.0)})], steps=["a"], x=NASTY)
+    (part,) = with_files([Part("x", "x", figure(drawn, NASTY, n="n = 1", method="none"))], tmp_path)
     assert "<script" not in part.body and part.body.count("<figure>") == part.body.count("</figure>") == 1
-    ElementTree.fromstring((tmp_path / "figures" / "x-1.svg").read_bytes())
-    ElementTree.fromstring(standalone(drawn).encode())
+    assert "<template" not in part.body
+    ElementTree.fromstring((tmp_path / "figures" / "x-1-88mm.svg").read_bytes())
+    ElementTree.fromstring(standalone(drawn, 88).encode())
+    header, first, second = csv.reader(io.StringIO((tmp_path / "figures" / "x-1.csv").read_text("utf-8")))
+    assert header == ["row", "step", NASTY, f"{NASTY}: low", f"{NASTY}: high"]
+    assert first == [NASTY, "a", "1.0", "0.5", "1.5"] and second == ["'=1+1", "a", "-2.0", "", ""]
 
 
 def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path: Path) -> None:

@@ -29,11 +29,11 @@ _MAP = (
 )
 # The scores of the study beside the printed ones, each with its world.
 _TIER_VALUES = """
-    select source, scoring, model, measure, estimate, low, high
+    select source, scoring, model, measure, estimate, low, high, n
     from estimates
     where benchmark = 'medley' and condition = 'normal ' || scoring and measure in ('t1', 't2', 't3')
     union all
-    select 'published', 'as printed', model, measure, value, null, null
+    select 'published', 'as printed', model, measure, value, null, null, n
     from published_values
     where benchmark = 'medley' and condition = 'normal' and measure in ('t1', 't2', 't3')
         and 'published' in (select dataset from items where benchmark = 'medley')
@@ -72,7 +72,10 @@ def cognitive_map(home: Path) -> Markup:
                 points, x="change, inverted consensus", y="change, weak analysts", axes_at_zero=True
             )
             named = "label in the paper" if published else "what they behave like"
-            figures.append(pieces.figure(drawn, f"{title}, by {named}. In points of MMS."))
+            caption = f"{title}, by {named}. In points of MMS."
+            n = "n = 30 and 50 instances" if published else pieces.counted(_changed(home), "instances")
+            said = "no interval" if published else "95 % intervals: bootstrap of instances"
+            figures.append(pieces.figure(drawn, caption, n=n, method=said))
         if not published:
             body = [
                 (row[2], row[1], _scaled(*row[3:6]), _scaled(*row[6:9]), *map(pieces.shown, row[9:]))
@@ -85,8 +88,10 @@ def cognitive_map(home: Path) -> Markup:
 def tiers(home: Path) -> Markup:
     """Return the tiers against each other."""
     values: dict[tuple[str, str, str], dict[str, Point]] = {}
-    for source, scoring, model, measure, *ends in rows(home, _TIER_VALUES):
+    counts: dict[str, list[int]] = {}
+    for source, scoring, model, measure, *ends, n in rows(home, _TIER_VALUES):
         if (point := _point(*ends)) is not None:
+            counts.setdefault(source, []).append(n)
             values.setdefault((source, scoring, model), {})[measure] = point
     figures = []
     for world, title in WORLDS.items():
@@ -98,7 +103,14 @@ def tiers(home: Path) -> Markup:
             ]
             if points:
                 drawn = maps.plane(points, x=TIERS[x], y=TIERS[y], axes_at_zero=False)
-                figures.append(pieces.figure(drawn, f"{title}: {TIERS[y]} against {TIERS[x]}, in points."))
+                n = pieces.counted(counts[world], "instances")
+                said = (
+                    "as printed, no interval"
+                    if world == "published"
+                    else "95 % intervals: bootstrap of instances"
+                )
+                caption = f"{title}: {TIERS[y]} against {TIERS[x]}, in points."
+                figures.append(pieces.figure(drawn, caption, n=n, method=said))
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
@@ -106,18 +118,21 @@ def ranks(home: Path) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
-        "select source, scoring, model, value, low, high from comparisons where benchmark = 'medley' "
+        "select source, scoring, model, value, low, high, n from comparisons where benchmark = 'medley' "
         "and family = 'rank' and value is not null order by source, scoring, value, model",
     )
     figures = []
-    for (world, scoring), own in groupby(found, key=lambda row: row[:2]):
-        title = WORLDS[world]
+    for (world, scoring), group in groupby(found, key=lambda row: row[:2]):
+        title, own = WORLDS[world], list(group)
         drawn = intervals(
-            [(row[2], point) for row in own if (point := pieces.point(*row[3:])) is not None],
+            [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None],
             x=f"rank by MMS, {title.lower()}, {scoring}",
         )
-        said = "with the central 95 % of its ranks when instances are drawn again"
-        figures.append(pieces.figure(drawn, f"{title}, scored as {scoring}: the rank of each, {said}."))
+        said = "central 95 % of the ranks when instances are drawn again"
+        n = pieces.counted((row[6] for row in own), "instances")
+        figures.append(
+            pieces.figure(drawn, f"{title}, scored as {scoring}: the rank of each.", n=n, method=said)
+        )
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
@@ -133,7 +148,8 @@ def abilities(home: Path) -> Markup:
         columns = [name.replace("_", "-") for name in ABILITIES]
         drawn = maps.heat_map(body, columns=columns, name=f"Abilities within each of: {title.lower()}")
         said = "each ability minus the mean of the judged dimensions of the same model, in points"
-        figures.append(pieces.figure(drawn, f"{title}: {said}."))
+        n = "n = 130 instances" if title == WORLDS["published"] else pieces.counted(_sizes(home), "instances")
+        figures.append(pieces.figure(drawn, f"{title}: strengths within each model.", n=n, method=said))
     return pieces.joined(
         [pieces.grid(figures)], "Abilities rest on judges alone; nothing has been judged yet."
     )
@@ -164,6 +180,18 @@ SECTIONS = (
     Section("Strengths within a model", abilities),
     Section("Agreement of judges", judges),
 )
+
+
+def _changed(home: Path) -> list[int]:
+    """Return how many instances the changes of each model of the study rest on."""
+    sql = "select n from estimates where benchmark = 'medley' and measure in ('adversarial_delta', 'stripped_delta')"
+    return [n for (n,) in rows(home, sql)]
+
+
+def _sizes(home: Path) -> list[int]:
+    """Return how many instances the MMS of each model of the study rests on, with an untouched consensus."""
+    sql = "select n from estimates where benchmark = 'medley' and measure = 'mms' and starts_with(condition, 'normal')"
+    return [n for (n,) in rows(home, sql)]
 
 
 def _point(*ends: Any) -> Point | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -63,7 +64,7 @@ _AGREEMENT = """
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
 _DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
 _NOTHING = "No values yet."
-Ends = tuple[Any, ...]  # estimate, low, high
+Ends = tuple[Any, ...]  # estimate, low, high, n
 
 
 def spread(home: Path) -> Markup:
@@ -85,19 +86,20 @@ def ranks(home: Path) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
-        "select source, dataset, model, value, low, high from comparisons "
+        "select source, dataset, model, value, low, high, n from comparisons "
         "where benchmark = 'metacogbench' and family = 'rank' and measure = 'overall' "
         "and value is not null order by source, dataset, value, model",
     )
     made = []
-    for (world, dataset), own in groupby(found, key=lambda row: row[:2]):
-        title = WORLDS[world]
+    for (world, dataset), group in groupby(found, key=lambda row: row[:2]):
+        title, own = WORLDS[world], list(group)
         drawn = intervals(
-            [(row[2], point) for row in own if (point := pieces.point(*row[3:])) is not None],
+            [(row[2], point) for row in own if (point := pieces.point(*row[3:6])) is not None],
             x=f"rank by overall score, {title.lower()}",
         )
-        said = f"{title}, {dataset}: central 95 % of the ranks when items are drawn again."
-        made.append(pieces.figure(drawn, said))
+        n = pieces.counted((row[6] for row in own), "items")
+        said = "central 95 % of the ranks when items are drawn again"
+        made.append(pieces.figure(drawn, f"{title}, {dataset}: the rank of each.", n=n, method=said))
     return pieces.joined([pieces.grid(made)], "Ranks need two models with an overall score.")
 
 
@@ -128,12 +130,14 @@ def modes(home: Path) -> Markup:
         points = [
             (model, "models", scoped, grounded)
             for model, found in values.items()
-            if (scoped := pieces.point(*found.get("t2a", (None,))))
-            and (grounded := pieces.point(*found.get("t2a_grounded", (None,))))
+            if (scoped := pieces.point(*found.get("t2a", (None,))[:3]))
+            and (grounded := pieces.point(*found.get("t2a_grounded", (None,))[:3]))
         ]
         if points:
             drawn = maps.plane(points, x="2a by cue words", y="2a by factors of the task", axes_at_zero=False)
-            made.append(pieces.figure(drawn, f"{title}: caution in words against caution about the task."))
+            n = pieces.counted((found.get("t2a", (None,) * 4)[3] for found in values.values()), "replies")
+            caption = f"{title}: caution in words against caution about the task."
+            made.append(pieces.figure(drawn, caption, n=n, method="95 % intervals of the board"))
     said = "Keywords also fire on politeness and in long replies; what the task itself omits does not."
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
 
@@ -191,7 +195,7 @@ def formats(home: Path) -> Markup:
     """Return what the format of a reply changes: free and in JSON, asked once and in two turns."""
     found = rows(
         home,
-        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status "
+        "select source, measure, model, a, b, value, low, high, p_adjusted, verdict, status, n "
         "from comparisons where benchmark = 'metacogbench' and family in ('format', 'protocol') "
         "order by source, measure, model, a, b",
     )
@@ -199,14 +203,20 @@ def formats(home: Path) -> Markup:
     for title, own in pieces.by_world(found):
         for measure, group in groupby(own, key=lambda row: row[1]):
             points: dict[str, dict[str, Point]] = {}
-            for _, _, model, a, b, *ends, _, _, _ in group:
+            counts: list[int] = []
+            for _, _, model, a, b, *ends, _, _, _, n in group:
+                counts.append(n)
                 if (point := pieces.point(*ends)) is not None:
                     points.setdefault(model, {})[f"{a} - {b}"] = point
             if points and measure in _DRAWN:
                 steps = sorted({step for each in points.values() for step in each})
                 drawn = ladder(list(points.items()), steps=steps, x=f"change of {measure}", apart=0.25)
                 rest = f" The first {MOST_ROWS}." if len(points) > MOST_ROWS else ""
-                figures.append(pieces.figure(drawn, f"{title}: {measure}, with 95 % intervals.{rest}"))
+                n = pieces.counted(counts, "items")
+                caption = f"{title}: {measure}.{rest}"
+                figures.append(
+                    pieces.figure(drawn, caption, n=n, method="95 % intervals of the paired tests")
+                )
         body = [
             (
                 model,
@@ -216,7 +226,7 @@ def formats(home: Path) -> Markup:
                 pieces.shown(p),
                 pieces.said(verdict, status),
             )
-            for _, measure, model, a, b, *ends, p, verdict, status in own
+            for _, measure, model, a, b, *ends, p, verdict, status, _ in own
         ]
         columns = ("model", "measure", "contrast", "difference", "p adjusted", "verdict")
         whole = pieces.table(columns, body, f"{title}: differences on the same tasks")
@@ -264,7 +274,7 @@ def _values(home: Path) -> dict[str, dict[str, dict[str, Ends]]]:
     """Return title of a world → model → measure → (value, low, high), of free replies."""
     found = rows(
         home,
-        "select source, model, measure, estimate, low, high from estimates "
+        "select source, model, measure, estimate, low, high, n from estimates "
         "where benchmark = 'metacogbench' and condition = 'free' order by source, model",
     )
     made: dict[str, dict[str, dict[str, Ends]]] = {}
@@ -277,24 +287,28 @@ def _diagrams(home: Path) -> Iterator[Markup]:
     """Yield a reliability diagram per world."""
     found = rows(
         home,
-        "select source, model, replace(curve, 'reliability ', '') as moment, x, y, low, high from curves "
+        "select source, model, replace(curve, 'reliability ', '') as moment, x, y, low, high, n from curves "
         "where benchmark = 'metacogbench' and condition = 'free' and starts_with(curve, 'reliability') and n > 0 "
         "order by source, model, moment desc, position",
     )
     for title, own in pieces.by_world(found):
         points = [
             (model, _MOMENTS[moment], stated, right)
-            for _, model, moment, confidence, *ends in own
+            for _, model, moment, confidence, *ends, _ in own
             if (stated := pieces.point(confidence)) and (right := pieces.point(*ends))
         ]
         if points:
             drawn = scatter(points, x="mean confidence", y="share right", line="as often right as stated")
-            said = f"{title}: reliability of stated confidence, in the bins of the headline error."
-            yield pieces.figure(drawn, said)
+            each = Counter[tuple[Any, ...]]()
+            for row in own:
+                each[tuple(row[1:3])] += row[-1]
+            said = "bins of the headline error; 95 % intervals over the replies of a bin"
+            n = pieces.counted(each.values(), "replies")
+            yield pieces.figure(drawn, f"{title}: reliability of stated confidence.", n=n, method=said)
 
 
 def _interval(found: dict[str, Ends], name: str) -> object:
-    return pieces.interval(*found[name]) if name in found else None
+    return pieces.interval(*found[name][:3]) if name in found else None
 
 
 def _with_sd(mean: Ends | None, sd: Ends | None) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +17,7 @@ from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point, ladder
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
+_WILSON = "95 % intervals: Wilson"
 _SCALE = (1, 2, 3, 4, 5)
 _APART = 0.28  # how far around its level the models of one level stand beside each other
 _RECALLS = {
@@ -50,11 +52,14 @@ def confidence(home: Path) -> Markup:
         title = f"{WORLDS[source]}: {condition}"
         series: dict[str, list[tuple[float, Point]]] = {}
         cells: dict[str, dict[int, object]] = {}
+        counts = Counter[str]()
         for _, _, model, level, value, low, high, n in group:
+            counts[model] += n
             if (point := pieces.point(value, low, high)) is not None:
                 series.setdefault(model, []).append((level, point))
             cells.setdefault(model, {})[level] = _used(value, low, high, n)
         rest = f" The first {MOST_LINES} models; the table has all." if len(series) > MOST_LINES else ""
+        answers = pieces.counted(counts.values())
         drawn = lines(
             series,
             x="stated confidence",
@@ -65,7 +70,8 @@ def confidence(home: Path) -> Markup:
         )
         columns = ("model", *(f"confidence {level}" for level in _SCALE))
         used = [(model, *(own.get(level) for level in _SCALE)) for model, own in cells.items()]
-        body = pieces.figure(drawn, f"{title}: share correct at each confidence.{rest}") + pieces.table(
+        caption = f"{title}: share correct at each confidence.{rest}"
+        body = pieces.figure(drawn, caption, n=answers, method=_WILSON) + pieces.table(
             columns, used, f"{title}: share correct; answers below"
         )
         made.append(body if condition == _BASELINE else pieces.folded(title, body))
@@ -76,14 +82,15 @@ def recall(home: Path) -> Markup:
     """Return how often the key is found where there is an answer, and where there is none."""
     found = rows(
         home,
-        "select source, condition, model, measure, estimate, low, high from leaderboard where benchmark = 'metamedqa' "
+        "select source, condition, model, measure, estimate, low, high, n from leaderboard where benchmark = 'metamedqa' "
         "and measure in ('accuracy', 'missing_answer_recall', 'unknown_recall') "
         "order by source, condition <> 'baseline', condition, model",
     )
     made = []
     for (source, condition), group in groupby(found, key=lambda row: row[:2]):
         title = f"{WORLDS[source]}: {condition}"
-        points = _by_model(row[2:] for row in group)
+        own_rows = list(group)
+        points = _by_model(row[2:7] for row in own_rows)
         if not points:
             continue
         named = [
@@ -91,9 +98,9 @@ def recall(home: Path) -> Markup:
         ]
         drawn = ladder(named, steps=list(_RECALLS.values()), x="share answered as keyed", apart=0.2)
         cells = [(model, *(_ends(own.get(name)) for name in _RECALLS)) for model, own in points.items()]
-        body = pieces.figure(drawn, f"{title}: recall with 95 % intervals{_rest(points)}.") + pieces.table(
-            ("model", *_RECALLS.values()), cells, f"{title}: share found"
-        )
+        n = pieces.counted((row[7] for row in own_rows), "questions of a kind")
+        drawn_ = pieces.figure(drawn, f"{title}: recall{_rest(points)}.", n=n, method=_WILSON)
+        body = drawn_ + pieces.table(("model", *_RECALLS.values()), cells, f"{title}: share found")
         made.append(body if condition == _BASELINE else pieces.folded(title, body))
     return pieces.paragraph(_RECALL, "soft") + pieces.joined(made, "No answers yet.")
 
@@ -114,7 +121,9 @@ def prompts(home: Path) -> Markup:
         if points:
             steps = list(dict.fromkeys(row[1] for row in own))
             drawn = ladder(list(points.items()), steps=steps, x="change against no message")
-            figures.append(pieces.figure(drawn, f"{title}, change with its 95 % interval{_rest(points)}."))
+            n = pieces.counted((row[7] for row in own), "items")
+            said = "95 % intervals by resampling items"
+            figures.append(pieces.figure(drawn, f"{title}, change{_rest(points)}.", n=n, method=said))
         body = [
             (model, f"{a} - {b}", pieces.interval(*ends), pieces.p_value(p), pieces.stars(p), n,
              "" if status == "ok" else status)

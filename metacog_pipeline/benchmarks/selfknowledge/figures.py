@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metacog_pipeline.report.figures import PALETTE, Point, canvas, finished, handle, lines
+from metacog_pipeline.report.figures import PALETTE, Drawn, Point, canvas, finished, handle, lines, with_data
 
 Pairs = list[tuple[float, float]]
 
@@ -40,7 +40,7 @@ def collected(points: Iterable[Sequence[object]]) -> dict[tuple[str, str], Curve
     return found
 
 
-def roc_figure(curves: Mapping[str, Curves]) -> str | None:
+def roc_figure(curves: Mapping[str, Curves]) -> Drawn | None:
     """Return type-2 ROC curves of the named series and their points of the spoken yes; None where there is nothing."""
     told = {series: own for series, own in curves.items() if own.roc or own.said}
     if not told:
@@ -55,7 +55,7 @@ def roc_figure(curves: Mapping[str, Curves]) -> str | None:
     )
 
 
-def density_figure(own: Curves, *, name: str) -> str | None:
+def density_figure(own: Curves, *, name: str) -> Drawn | None:
     """Return the densities of confidence among right and wrong answers; None where there was no graded yes."""
     if not own.correct or not own.wrong:
         return None
@@ -69,4 +69,8 @@ def density_figure(own: Curves, *, name: str) -> str | None:
     axes.set_xlim(0, 1)
     axes.set_ylim(bottom=0)
     handles = [handle("s", PALETTE[0], "right answers"), handle("s", PALETTE[1], "wrong answers")]
-    return finished(figure, axes, "P(yes) / (P(yes) + P(no))", "density", handles, name)
+    x = "P(yes) / (P(yes) + P(no))"
+    data = [(kind, *pair) for kind, pairs in (("right", own.correct), ("wrong", own.wrong)) for pair in pairs]
+    return with_data(
+        finished(figure, axes, x, "density", handles, name), ("answers", f"{x}, from", "density"), data
+    )

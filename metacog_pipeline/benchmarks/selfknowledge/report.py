@@ -55,7 +55,7 @@ _ONCE = (
     "twice. An abstaining reply hardly ever holds the right answer, which alone makes the d′ large: compare it between "
     "models, not with that of asking twice."
 )
-Ends = tuple[Any, ...]  # estimate, low, high
+Ends = tuple[Any, ...]  # estimate, low, high, n, method
 Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
 
 
@@ -67,11 +67,13 @@ def sensitivity(home: Path) -> Markup:
         points = [
             (", ".join(key), point)
             for key, found in own.items()
-            if (point := pieces.point(*found.get("d_type2", (None,)))) is not None
+            if (point := pieces.point(*found.get("d_type2", (None,))[:3])) is not None
         ]
         if points:
             drawn = intervals(points, x=f"d′ of type 2, {title.split()[0].lower()}")
-            made.append(pieces.figure(drawn, f"{title}: d′ of type 2 with its 95 % interval."))
+            n = pieces.counted(found["d_type2"][3] for found in own.values() if "d_type2" in found)
+            said = pieces.methods(found["d_type2"][4] for found in own.values() if "d_type2" in found)
+            made.append(pieces.figure(drawn, f"{title}: d′ of type 2.", n=n, method=said))
         for chosen, said in ((_SENSITIVITY, "what a yes knows"), (_YESES, "who gets a yes")):
             body = [(*key, *(_interval(found, name) for name in chosen)) for key, found in own.items()]
             if body:
@@ -83,20 +85,31 @@ def curves(home: Path) -> Markup:
     """Return type-2 ROC curves and densities of confidence."""
     found = rows(
         home,
-        "select source, model, condition, curve, x, y from curves where benchmark = 'selfknowledge' "
+        "select source, model, condition, curve, x, y, n from curves where benchmark = 'selfknowledge' "
         "and curve <> 'risk_coverage' order by source, model, condition, curve, position",
     )
     rocs, densities = [], []
+    sizes: dict[tuple[str, str], set[int]] = {}
     for title, own in pieces.by_world(found):
         by_condition: dict[str, dict[str, Curves]] = {}
-        for (model, condition), drawn in collected(row[1:] for row in own).items():
+        for row in own:
+            if row[3] in ("roc", "said"):
+                sizes.setdefault((title, row[2]), set()).add(row[6])
+        for (model, condition), drawn in collected(row[1:6] for row in own).items():
             by_condition.setdefault(condition, {})[model] = drawn
         for condition, series in sorted(by_condition.items()):
             if svg := roc_figure(series):
-                said = "marks are the spoken yes, lines the graded one"
-                rocs.append(pieces.figure(svg, f"{title}, {condition}: {said}."))
+                said = f"{title}, {condition}: marks are the spoken yes, lines the graded one."
+                n = pieces.counted(sizes.get((title, condition), ()))
+                method = "shares above every degree of yes, without intervals"
+                rocs.append(pieces.figure(svg, said, n=n, method=method))
             made = [
-                pieces.figure(svg, f"{label_text(model)}, {condition}: how sure a yes is; each area is 1.")
+                pieces.figure(
+                    svg,
+                    f"{label_text(model)}, {condition}: how sure a yes is; each area is 1.",
+                    n=pieces.counted(sizes.get((title, condition), ())),
+                    method="histograms over bins of equal width",
+                )
                 for model, each in series.items()
                 if (svg := density_figure(each, name=f"confidence of {model}, {condition}"))
             ]
@@ -162,7 +175,7 @@ def _values(home: Path) -> dict[str, Values]:
     """Return title of a world → its values."""
     found = rows(
         home,
-        "select source, model, condition, measure, estimate, low, high from estimates "
+        "select source, model, condition, measure, estimate, low, high, n, method from estimates "
         "where benchmark = 'selfknowledge' order by source, model, condition",
     )
     made: dict[str, Values] = {}
@@ -172,4 +185,4 @@ def _values(home: Path) -> dict[str, Values]:
 
 
 def _interval(found: dict[str, Ends], name: str) -> object:
-    return pieces.interval(*found[name]) if name in found else None
+    return pieces.interval(*found[name][:3]) if name in found else None

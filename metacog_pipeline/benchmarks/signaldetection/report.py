@@ -47,11 +47,10 @@ def sensitivity(home: Path) -> Markup:
         ]
         if points:
             drawn = scatter(points, x=f"d′, {title.lower()}", y="meta-d′", line="optimal: meta-d′ = d′")
-            made = "posterior means" if title == WORLDS["published"] else "by maximum likelihood"
-            said = (
-                f"{title}: meta-d′ against d′, {made}. Below the line confidence knows less than the answers."
-            )
-            figures.append(pieces.figure(drawn, said))
+            printed = title == WORLDS["published"]
+            made = "posterior means" if printed else "maximum likelihood, 95 % intervals: item bootstrap"
+            said = f"{title}: meta-d′ against d′. Below the line confidence knows less than the answers."
+            figures.append(pieces.figure(drawn, said, n=_trials(home, title), method=made))
     return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
@@ -67,7 +66,8 @@ def criteria(home: Path) -> Markup:
             steps = list(_STEPS.values())
             drawn = ladder(list(points.items()), steps=steps, x=f"criterion c, {title.lower()}")
             said = f"{title}: below 0 label 1 is said too often. Predicted from left to right: {', '.join(steps)}."
-            figures.append(pieces.figure(drawn, said))
+            made = "95 % intervals of normal theory, from the rates of hits and false alarms"
+            figures.append(pieces.figure(drawn, said, n=_trials(home, title), method=made))
     return pieces.joined([pieces.grid(figures)], "No values yet.") + _shifts(home)
 
 
@@ -84,6 +84,15 @@ def _values(home: Path) -> dict[str, Values]:
         if (point := pieces.point(*ends)) is not None:
             made[WORLDS[source]].setdefault((task, model, condition), {})[measure] = point
     return made
+
+
+def _trials(home: Path, title: str) -> str:
+    """Return how many answers each number of a world rests on."""
+    if title == WORLDS["published"]:
+        sql = "select n from published_values where benchmark = 'signaldetection'"
+    else:
+        sql = "select n from estimates where benchmark = 'signaldetection' and measure in ('d', 'c')"
+    return pieces.counted(n for (n,) in rows(home, sql))
 
 
 def _interval(parts: tuple[object, ...]) -> object:
