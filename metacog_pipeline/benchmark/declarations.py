@@ -438,6 +438,9 @@ class Contrast:
     pairs
         Whether a row rests on the models a and b alone: ``compute(benchmark, groups, pairs)`` then yields the rows of these
         pairs of models, whose results are kept, so that another model costs its own pairs only.
+    by_model
+        Whether a row rests on the responses of its ``model`` alone: ``compute`` may be given the groups of some models, and
+        results are kept by model.
     rope
         Regions of practical equivalence, half width by measure: they decide the verdict of corrected rows.
     version
@@ -454,6 +457,7 @@ class Contrast:
     between_models: bool = False
     under: tuple[str, ...] = ()
     pairs: bool = False
+    by_model: bool = False
     rope: Mapping[str, float] = field(default_factory=dict)
     version: str = "1"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Scored, Table
 from metacog_pipeline.benchmark.groups import Group
@@ -18,7 +19,6 @@ from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
-from metacog_pipeline.stats.multiple import bonferroni, holm
 
 VERSION = "7"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
@@ -26,7 +26,6 @@ LEVEL = 0.05
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
 PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
-_ADJUST = {"holm": holm, "bonferroni": bonferroni}
 
 
 def comparisons(
@@ -48,8 +47,8 @@ def _tested(
     kept: kept_pairs.Kept | None,
 ) -> pl.DataFrame:
     try:
-        if contrast.pairs:
-            rows = kept_pairs.of_pairs(benchmark, contrast, groups, kept)
+        if contrast.pairs or contrast.by_model:
+            rows = kept_pairs.rows_of(benchmark, contrast, groups, kept)
         else:
             rows = as_table(benchmark, contrast.compute(benchmark, groups))
         rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
@@ -71,11 +70,7 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with p adjusted within their family and a verdict at 0.05; as they are without a correction."""
     if contrast.correction is None or rows.is_empty():
         return rows
-    p = np.full(rows.height, np.nan)
-    places = rows.select(*contrast.within, _place=pl.int_range(pl.len()), _p="p")
-    for own in places.partition_by(*contrast.within, maintain_order=True):
-        found = _ADJUST[contrast.correction](own["_p"].to_list())
-        p[own["_place"].to_numpy()] = [np.nan if each is None else each for each in found]
+    p = _corrected(contrast.correction, rows, contrast.within)
     verdict = np.where(p < LEVEL, "significant", "not_significant").astype(object)
     low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
     for measure, half_width in contrast.rope.items():
@@ -87,6 +82,20 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
         p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None),
         verdict=pl.Series(verdict.tolist(), dtype=pl.String),
     )
+
+
+def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> NDArray[np.float64]:
+    """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none; all families
+    at once, in numbers those of `~.stats.multiple`."""
+    known = rows.select(*within, _place=pl.int_range(pl.len()), _p="p").drop_nulls("_p").sort("_p", "_place")
+    if not known["_p"].is_between(0.0, 1.0).all() or known["_p"].is_nan().any():
+        raise ValueError("a p value is outside 0..1")
+    left = pl.len() - (pl.int_range(pl.len()) if how == "holm" else 0)
+    times = pl.min_horizontal(1.0, left * pl.col("_p"))
+    found = known.select("_place", _adjusted=(times.cum_max() if how == "holm" else times).over(*within))
+    p = np.full(rows.height, np.nan)
+    p[found["_place"].to_numpy()] = found["_adjusted"].to_numpy()
+    return p
 
 
 def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:

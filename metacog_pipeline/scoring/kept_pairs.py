@@ -1,7 +1,7 @@
-"""Results of pairs of models, each kept under the digest of what it was computed from.
+"""Results of tests, each kept under the digest of what it was computed from: of pairs of models, and of one model.
 
-A row of such a contrast rests on the responses of two models, the seed and the versions of what computes it; with none of
-these changed it is read, not computed. So a model that is added costs its own pairs only. What holds over all pairs
+A row of such a contrast rests on the responses of one or two models, the seed and the versions of what computes it; with
+none of these changed it is read, not computed. So a model that is added costs its own rows only. What holds over all rows
 (corrections, verdicts) is not kept.
 
 One file per contrast below the study's ``cache``, which may be deleted at any time. A file that was damaged, changed or
@@ -22,22 +22,24 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.study.frames import mark_of, write_frame
 
-Pair = tuple[str, str]
-VERSION = "3"
+#: The models a row rests on: two, or one.
+Of = tuple[str, ...]
+VERSION = "4"
 _KEY, _PLACE = "made_from", "place"
-#: Rows in the order in which a pair gave them; a pair without any has one row without a family.
+#: Rows in the order in which they were given; what gave none has one row without a family.
 _SCHEMA = pl.Schema({**COMPARISON, _KEY: pl.String(), _PLACE: pl.Int64()})
+_SEED = 1
 _WHERE = ("dataset", "source", "task", "condition", "scoring")
 
 
 @dataclass(slots=True)
 class Kept:
-    """Where results of pairs are kept, what each model's responses were made from, and how many pairs were computed."""
+    """Where results are kept, what each model's responses were made from, and how many pairs were computed and read."""
 
     folder: Path
     models: Mapping[str, str]
@@ -45,26 +47,31 @@ class Kept:
     read: int = 0
 
 
-def of_pairs(
+def rows_of(
     benchmark: Benchmark[Any, Any, Any], contrast: Contrast, groups: Sequence[Group], kept: Kept | None
 ) -> pl.DataFrame:
-    """Return the rows of every pair of models of ``groups`` in the schema `COMPARISON`, without corrections."""
-    pairs = list(combinations(sorted({group.model for group in groups}), 2))
+    """Return the rows of every pair of models of ``groups``, or of every model, as `COMPARISON`, without corrections."""
+    names = sorted({group.model for group in groups})
+    every: list[Of] = list(combinations(names, 2)) if contrast.pairs else [(name,) for name in names]
     if kept is None:
-        return _ordered(_computed(benchmark, contrast, groups, dict.fromkeys(pairs, "")))
-    wanted = {pair: _digest(contrast, kept.models, pair) for pair in pairs}
+        return _ordered(_computed(benchmark, contrast, groups, dict.fromkeys(every, "")))
+    begun = hashlib.sha256(canonical_json([VERSION, contrast.family, contrast.version]).encode())
+    wanted = {of: _digest(begun, kept.models, of) for of in every}
     path = kept.folder / benchmark.name / f"{contrast.family}.parquet"
-    old = _read(path).filter(pl.col(_KEY).is_in(wanted.values()))
+    whole = _read(path)
+    keys = pl.Series(wanted.values(), dtype=pl.String)
+    old = whole.filter(pl.col(_KEY).is_in(keys.implode()))
     there = set(old[_KEY].unique())
-    lacking = {pair: key for pair, key in wanted.items() if key not in there}
-    kept.computed += len(lacking)
-    kept.read += len(wanted) - len(lacking)
+    lacking = {of: key for of, key in wanted.items() if key not in there}
+    if contrast.pairs:
+        kept.computed += len(lacking)
+        kept.read += len(wanted) - len(lacking)
     if not lacking:
         return _ordered(old)
     new = _computed(benchmark, contrast, groups, lacking)
     ended = new.filter(~pl.col("status").str.starts_with(FAILED).fill_null(False))
-    whole = pl.concat([old, ended])
-    write_frame(whole, path, _content(whole))
+    found = pl.concat([old, ended])
+    write_frame(found, path, _content(found))
     return _ordered(pl.concat([old, new]))
 
 
@@ -72,46 +79,58 @@ def _computed(
     benchmark: Benchmark[Any, Any, Any],
     contrast: Contrast,
     groups: Sequence[Group],
-    wanted: Mapping[Pair, str],
+    wanted: Mapping[Of, str],
 ) -> pl.DataFrame:
-    """Return the rows of the wanted pairs; where they fail together each is tried alone, and what fails says why."""
+    """Return the wanted rows; where they fail together each is tried alone, and what fails says why."""
     if not wanted:
         return _SCHEMA.to_frame()
     try:
-        return _table(benchmark, contrast.compute(benchmark, groups, list(wanted)), wanted)
+        return _table(benchmark, _rows(benchmark, contrast, groups, wanted), wanted)
     except Exception:
-        parts = [_alone(benchmark, contrast, groups, pair, key) for pair, key in wanted.items()]
+        parts = [_alone(benchmark, contrast, groups, of, key) for of, key in wanted.items()]
         return pl.concat(parts)
 
 
+def _rows(
+    benchmark: Benchmark[Any, Any, Any], contrast: Contrast, groups: Sequence[Group], wanted: Iterable[Of]
+) -> Iterable[Comparison]:
+    if contrast.pairs:
+        found: Iterable[Comparison] = contrast.compute(benchmark, groups, list(wanted))
+        return found
+    models = {name for of in wanted for name in of}
+    return contrast.compute(benchmark, [group for group in groups if group.model in models])
+
+
 def _alone(
-    benchmark: Benchmark[Any, Any, Any], contrast: Contrast, groups: Sequence[Group], pair: Pair, key: str
+    benchmark: Benchmark[Any, Any, Any], contrast: Contrast, groups: Sequence[Group], of: Of, key: str
 ) -> pl.DataFrame:
-    own = [group for group in groups if group.model in pair]
+    own = [group for group in groups if group.model in of]
     try:
-        return _table(benchmark, contrast.compute(benchmark, own, [pair]), {pair: key})
+        return _table(benchmark, _rows(benchmark, contrast, own, [of]), {of: key})
     except Exception as error:
         status = one_line(f"{FAILED}{type(error).__name__}: {error}")
         kinds = dict.fromkeys((group.dataset, group.source) for group in own)
+        named: dict[str, Any] = dict(zip(("a", "b"), of, strict=True)) if contrast.pairs else {"model": of[0]}
         rows = [
-            Comparison(contrast.family, "", *pair, dataset=dataset, source=source, status=status)
+            Comparison(contrast.family, "", dataset=dataset, source=source, status=status, **named)
             for dataset, source in kinds
         ]
-        return _table(benchmark, rows, {pair: key})
+        return _table(benchmark, rows, {of: key})
 
 
 def _table(
-    benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison], wanted: Mapping[Pair, str]
+    benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison], wanted: Mapping[Of, str]
 ) -> pl.DataFrame:
     columns = [name for name in COMPARISON if name != "benchmark"]
     number = dict.fromkeys(wanted, 0)
     values: list[tuple[object, ...]] = []
     for row in rows:
         pair = (str(row.a), str(row.b))
-        values.append((benchmark.name, *(getattr(row, name) for name in columns), wanted[pair], number[pair]))
-        number[pair] += 1
+        of = pair if pair in number else (str(row.model),)
+        values.append((benchmark.name, *(getattr(row, name) for name in columns), wanted[of], number[of]))
+        number[of] += 1
     nothing = (None,) * len(columns)
-    values += [(None, *nothing, wanted[pair], 0) for pair, rows_of in number.items() if not rows_of]
+    values += [(None, *nothing, wanted[of], 0) for of, rows_of in number.items() if not rows_of]
     return pl.DataFrame(values, schema=_SCHEMA, orient="row")
 
 
@@ -119,12 +138,15 @@ def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows in an order that does not tell which of them were kept."""
     known = rows.filter(pl.col("family").is_not_null())
     first = known.with_columns(_first=pl.col(_PLACE).min().over("family", "measure"))
-    return first.sort(*_WHERE, "_first", "family", "measure", "a", "b", _PLACE).select(COMPARISON.names())
+    order = (*_WHERE, "_first", "family", "measure", "model", "a", "b", _PLACE)
+    return first.sort(order).select(COMPARISON.names())
 
 
-def _digest(contrast: Contrast, models: Mapping[str, str], pair: Pair) -> str:
-    depends = [VERSION, contrast.family, contrast.version, *pair, *(models[name] for name in pair)]
-    return sha256_hex(canonical_json(depends))
+def _digest(begun: hashlib._Hash, models: Mapping[str, str], of: Of) -> str:
+    depends = begun.copy()
+    for name in of:
+        depends.update(f"\n{name}\n{models[name]}".encode())
+    return depends.hexdigest()
 
 
 def _read(path: Path) -> pl.DataFrame:
@@ -141,6 +163,5 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _content(rows: pl.DataFrame) -> str:
-    """Return the digest of the values of ``rows``."""
-    text = rows.write_csv(null_value="null", quote_style="non_numeric")
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Return the digest of the values of ``rows``, which another version of Polars may take otherwise."""
+    return hashlib.sha256(rows.hash_rows(_SEED).to_numpy().tobytes()).hexdigest()

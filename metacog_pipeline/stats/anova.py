@@ -157,13 +157,15 @@ def anova(n: ArrayLike, mean: ArrayLike, sd: ArrayLike) -> Anova:
 LARGEST_F = 1e30
 
 
-def tukey_kramer(result: Anova) -> tuple[Comparison, ...]:
-    """Return every pair of groups, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)).
+def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None) -> tuple[Comparison, ...]:
+    """Return every pair of groups, i < j, with q = |m_i - m_j| / sqrt(MSE / 2 (1/n_i + 1/n_j)); or the ``wanted`` ones.
+
+    p is family-wise over all pairs, whichever are wanted.
 
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]
     """
-    pairs = list(combinations(range(len(result.groups.n)), 2))
+    pairs = list(combinations(range(len(result.groups.n)), 2)) if wanted is None else list(wanted)
     scales = [_scale(result, i, j) for i, j in pairs]
     usable = [(pair, s) for pair, s in zip(pairs, scales, strict=True) if isinstance(s, float)]
     q = np.array([abs(_difference(result, *pair)) / (s / math.sqrt(2)) for pair, s in usable])

@@ -69,43 +69,53 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
             "an item has more right answers than answers asked for, or the tables differ in shape"
         )
     i, j = (np.array([pair[side] for pair in wanted], dtype=np.int64) for side in (0, 1))
-    own, n, hh, hr, rr = _sums(given, runs)
-    first = {name: table[i, j] for name, table in own.items()}
-    second = {name: table[j, i] for name, table in own.items()}
+    # Only respondents that stand first in some pair are multiplied with those that stand second in one.
+    (firsts, at), (seconds, to) = (np.unique(each, return_inverse=True) for each in (i, j))
+    sums = _sums(given[:, firsts], runs[:, firsts], given[:, seconds], runs[:, seconds])
+    of_first, of_second, *products = sums
+    first = {name: table[at, to] for name, table in of_first.items()}
+    second = {name: table[at, to] for name, table in of_second.items()}
+    size, hh, hr, rh, rr = (table[at, to] for table in products)
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = first["h"] / first["r"], second["h"] / second["r"]
         spread = [
             (each["hh"] - 2 * share * each["hr"] + share * share * each["rr"]) / (each["r"] * each["r"])
             for each, share in ((first, a), (second, b))
         ]
-        cross = hh[i, j] - b * hr[i, j] - a * hr[j, i] + a * b * rr[i, j]
+        cross = hh - b * hr - a * rh + a * b * rr
         variance = spread[0] + spread[1] - 2 * cross / (first["r"] * second["r"])
         variance[variance <= _ROUNDING * (spread[0] + spread[1])] = 0.0
-        size = n[i, j]
         sem = np.where(size > 1, np.sqrt(size / (size - 1) * variance), np.nan)
         p = np.minimum(1.0, 2 * stdtr(size - 1, -np.abs((a - b) / sem)))
     same = sem == 0
     p[same] = np.where(np.abs(a - b)[same] <= 1e-12, 1.0, np.nan)
-    only = [(first["h"] - hh[i, j]), (second["h"] - hh[i, j])]
+    only = [(first["h"] - hh), (second["h"] - hh)]
     return PairedShares(_whole(size), a - b, sem, p, _whole(only[0]), _whole(only[1]))
 
 
-def _sums(hits: Ints, asked: Ints) -> tuple[dict[str, Floats], Floats, Floats, Floats, Floats]:
-    """Return sums over the items that two respondents share, all respondents × all: of one's own hits, answers, their
-    squares and product; the number of items; products of hits with hits, hits with answers, answers with answers."""
-    most = int(asked.max(initial=0))
+def _sums(
+    hits: Ints, asked: Ints, other_hits: Ints, other_asked: Ints
+) -> tuple[dict[str, Floats], dict[str, Floats], Floats, Floats, Floats, Floats, Floats]:
+    """Return sums over the items that two respondents share, all of ``hits`` × all of ``other_hits``: of the first's hits,
+    answers, their squares and product; of the second's; the number of items; products of hits with hits, hits with
+    answers, answers with hits, answers with answers."""
+    most = max(int(asked.max(initial=0)), int(other_asked.max(initial=0)))
     exact = len(hits) * most * most < _EXACT
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
     h: NDArray[Any]
     r: NDArray[Any]
-    h, r = hits.astype(kind), asked.astype(kind)
+    h, r, g, q = (each.astype(kind) for each in (hits, asked, other_hits, other_asked))
+    hh, hr, rh, rr = (_product(a, b) for a, b in ((h, g), (h, q), (r, g), (r, q)))
     if most <= 1:  # squares and products of 0 and 1 are themselves
-        hh, hr, rr = (_product(a, b) for a, b in ((h, h), (h, r), (r, r)))
-        return {"h": hr, "r": rr, "hh": hr, "hr": hr, "rr": rr}, rr, hh, hr, rr
-    here = (r > 0).astype(h.dtype)
-    own = {"h": h, "r": r, "hh": h * h, "hr": h * r, "rr": r * r}
-    shared = {name: _product(each, here) for name, each in own.items()}
-    return shared, _product(here, here), _product(h, h), _product(h, r), _product(r, r)
+        return (_own(hr, rr, hr, hr, rr), _own(rh, rr, rh, rh, rr), rr, hh, hr, rh, rr)
+    here, there = (r > 0).astype(kind), (q > 0).astype(kind)
+    first = _own(*(_product(each, there) for each in (h, r, h * h, h * r, r * r)))
+    second = _own(*(_product(here, each) for each in (g, q, g * g, g * q, q * q)))
+    return first, second, _product(here, there), hh, hr, rh, rr
+
+
+def _own(*sums: Floats) -> dict[str, Floats]:
+    return dict(zip(("h", "r", "hh", "hr", "rr"), sums, strict=True))
 
 
 def _product(first: NDArray[Any], second: NDArray[Any]) -> Floats:

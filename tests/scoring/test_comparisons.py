@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -15,7 +16,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Question
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
 from metacog_pipeline.stats import exact
-from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.multiple import bonferroni, holm
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "comparisons.md").read_text("utf-8")
 ASKED = (Question("Which?", ("pairs", "accuracy"), ("mcnemar",)),)
@@ -44,6 +45,30 @@ def test_families_are_apart_where_the_contrast_says() -> None:
     found = made(rows, within=("family", "measure", "condition"))
     assert found["n_tests"].to_list() == [2, 2, 1, 1]
     assert found["verdict"].to_list() == ["not_significant"] * 2 + ["significant"] * 2
+
+
+@pytest.mark.parametrize(("correction", "single"), [("holm", holm), ("bonferroni", bonferroni)])
+def test_families_corrected_together_have_the_numbers_of_each_alone(correction: Any, single: Any) -> None:
+    rng = np.random.default_rng(3)
+    names = [None, "a", "b", "c"]
+    rows = [
+        row(
+            p=None if rng.random() < 0.2 else float(rng.choice([0.0, 1.0, 0.02, rng.random() / 9])),
+            condition=names[k],
+        )
+        for k in rng.integers(0, 4, 400)
+    ]
+    found = made(rows, correction=correction, within=("family", "condition"))
+    for name in names:
+        own = found.filter(pl.col("condition").eq_missing(pl.lit(name, pl.String)))
+        assert own["p_adjusted"].to_list() == list(single(own["p"].to_list())), name
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_p_that_is_none_fails_its_family_with_the_reason(wrong: float) -> None:
+    declared = Contrast("pairs", lambda *_: [row(p=wrong)])
+    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
+        adjusted(declared, as_table(SimpleNamespace(name="toy"), [row(p=wrong)]))
 
 
 def test_a_p_that_nobody_corrected_is_corrected_and_has_a_verdict() -> None:

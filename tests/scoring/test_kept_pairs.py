@@ -134,3 +134,63 @@ def test_a_pair_that_fails_leaves_its_own_row_and_is_tried_again(study: Study) -
     study.failing = set()
     kept = study.kept()
     assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 4
+
+
+class Alone(Study):
+    """Models each of which has rows of its own."""
+
+    def each(self, benchmark: Any, groups: Any) -> Iterator[Comparison]:
+        for group in groups:
+            self.asked.append((group.model,))
+            if group.model in self.failing:
+                raise ZeroDivisionError(group.model)
+            if group.model != "mute":
+                value = self.values[group.model]
+                for a in ("later", "earlier"):
+                    p = min(1.0, 0.01 / (1 + value))
+                    yield Comparison(
+                        "own", "m", a, "none", dataset="d", source="s", model=group.model, value=value, p=p
+                    )
+
+    def tests(self, kept: Kept | None) -> pl.DataFrame:
+        contrast = Contrast("own", self.each, within=("measure",), by_model=True)
+        bench: Any = SimpleNamespace(name="bench", contrasts=(contrast,), questions=())
+        groups: Any = [SimpleNamespace(model=name, dataset="d", source="s") for name in self.values]
+        self.asked.clear()
+        return comparing.comparisons(bench, groups, kept)
+
+
+def test_rows_of_one_model_are_kept_by_model_and_corrected_over_all(tmp_path: Path) -> None:
+    study = Alone(tmp_path, one=0.5, two=1.5, mute=2.0)
+    first = study.tests(study.kept())
+    assert study.asked == [("one",), ("two",), ("mute",)]
+    study.values["three"] = 0.7
+    found = study.tests(study.kept())
+    assert study.asked == [("three",)]
+    assert written(found) == written(study.tests(None)) and found["n_tests"].unique().to_list() == [6]
+    assert found["p_adjusted"][0] > first["p_adjusted"][0]
+    study.values["two"] = 9.0
+    assert written(study.tests(study.kept())) == written(study.tests(None))
+    study.tests(study.kept())
+    assert not study.asked
+
+
+def test_a_model_whose_own_rows_fail_leaves_a_row_with_its_name_and_is_tried_again(tmp_path: Path) -> None:
+    study = Alone(tmp_path, one=0.5, two=1.5)
+    study.failing = {"two"}
+    found = study.tests(study.kept())
+    assert found.filter(model="one").height == 2
+    (status,) = found.filter(model="two")["status"].to_list()
+    assert status.startswith("failed: ZeroDivisionError")
+    study.failing = set()
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and not kept.computed
+
+
+def test_a_file_whose_numbers_were_changed_by_hand_is_computed_anew(tmp_path: Path) -> None:
+    study = Alone(tmp_path, one=0.5, two=1.5)
+    whole = study.tests(study.kept())
+    path = tmp_path / "bench" / "own.parquet"
+    mark = pl.read_parquet_metadata(path)
+    pl.read_parquet(path).with_columns(value=pl.col("value") + 1).write_parquet(path, metadata=mark)
+    assert written(study.tests(study.kept())) == written(whole) and len(study.asked) == 2

@@ -49,7 +49,7 @@ def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     own = [each for each in CONTRASTS if each.family in ("models_paired", "mcnemar")]
     with fewer(n_boot):
         return pl.concat(
-            [comparisons.adjusted(each, kept_pairs.of_pairs(bench, each, found, None)) for each in own]
+            [comparisons.adjusted(each, kept_pairs.rows_of(bench, each, found, None)) for each in own]
         )
 
 

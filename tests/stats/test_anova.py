@@ -201,3 +201,10 @@ def test_what_a_small_group_lacks_may_come_as_nan():
 def test_wrong_shapes_and_numbers_are_value_errors(call):
     with pytest.raises(ValueError, match=r"\w"):
         call()
+
+
+def test_tukeys_wanted_pairs_have_the_numbers_they_have_among_all() -> None:
+    result = anova([9, 0, 12, 7], [0.5, 0.0, 0.9, 0.7], [0.2, 0.0, 0.3, 0.2])
+    every = {(pair.first, pair.second): pair for pair in tukey_kramer(result)}
+    wanted = [(0, 2), (1, 2), (2, 3)]
+    assert list(tukey_kramer(result, wanted)) == [every[pair] for pair in wanted]

@@ -195,15 +195,15 @@ CONTRASTS = (
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(
-        "format", _formats, within=(*_WHERE, "b"),
+        "format", _formats, within=(*_WHERE, "b"), by_model=True,
         words="A tier in free text minus the same in JSON, same items and scorer; 1b by calibration error and share right.",
     ),
     Contrast(
-        "mcnemar", _mcnemar, within=(*_WHERE, "b"),
+        "mcnemar", _mcnemar, within=(*_WHERE, "b"), by_model=True,
         words="The same contrast in one run: exact test of the items that only one format passes.",
     ),
     Contrast(
-        "protocol", _protocols, within=_WHERE,
+        "protocol", _protocols, within=_WHERE, by_model=True,
         words="1b with the prediction asked beforehand minus 1b in one reply, same items.",
     ),
     Contrast(
@@ -215,7 +215,7 @@ CONTRASTS = (
         words="A tier at which every model is at 95 % or above: its grounded measure separates better.",
     ),
     Contrast(
-        "judge", _judges, within=(*_WHERE, "condition", "a"),
+        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True,
         words="Share passed by a judge minus share passed by the headline rule, over the same replies of a model.",
     ),
 )  # fmt: skip

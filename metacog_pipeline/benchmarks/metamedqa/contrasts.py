@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -55,7 +56,7 @@ _SHARE = resampling.ratio_statistic([1.0, 0.0], [0.0, 1.0])
 _RECALLS = ("missing_answer_recall", "unknown_recall")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compared:
     """Responses whose groups are compared, one row per group and item.
 
@@ -69,6 +70,28 @@ class Compared:
     groups: tuple[str, ...]
     base: Comparison
 
+    @cached_property
+    def summary(self) -> dict[str, tuple[object, ...]]:
+        """By group: how many items count, their mean and their standard deviation, of each measure in turn."""
+        found = []
+        for measure in _MEASURES:
+            value, number = pl.col(f"{measure}.sum"), pl.col(f"{measure}.n")
+            mean = (value / number).filter(number > 0)
+            found += [
+                mean.len().alias(f"{measure}.len"),
+                mean.mean().alias(measure),
+                mean.std().alias(f"{measure}.sd"),
+            ]
+        rows = self.frame.group_by("group").agg(found).select("group", pl.exclude("group"))
+        return {row[0]: row[1:] for row in rows.iter_rows()}
+
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """Of each row: the place of its group, and the number of its item."""
+        place = {name: number for number, name in enumerate(self.groups)}
+        group = self.frame["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+        return group, self.frame["item"].to_numpy().astype(np.int64)
+
     def row(
         self, family: str, measure: str, a: str | None = None, b: str | None = None, **values: Any
     ) -> Comparison:
@@ -81,14 +104,15 @@ def _contrast(
     family: str,
     test: Callable[[Compared, int], Iterable[Comparison]],
     words: str,
+    what: Literal["models", "conditions"] = "models",
     *,
     whole: bool = True,
     unit: Literal["items", "models"] = "items",
 ) -> Contrast:
-    """Return the family over all sets of models under one condition and of conditions of one model."""
+    """Return the family over all sets of models under one condition, or of conditions of one model."""
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for compared in compared_sets(groups, whole=whole):
+        for compared in compared_sets(groups, what, whole=whole):
             yield from test(compared, benchmark.context.seed)
 
     return Contrast(
@@ -99,26 +123,35 @@ def _contrast(
         paper="Statistical analysis",
         words=words,
         unit=unit,
+        by_model=what == "conditions",
     )
 
 
-def compared_sets(groups: Sequence[Group], *, whole: bool = True) -> Iterator[Compared]:
-    """Yield what is compared: models under each condition, then conditions of each model; ``whole``: finished ones."""
-    complete = [group for group in groups if not group.n_failed or (not whole and group.rows.height)]
-    if not complete:
-        return
+def compared_sets(groups: Sequence[Group], what: str, *, whole: bool = True) -> Sequence[Compared]:
+    """Return what is compared: ``models`` under each condition, or ``conditions`` of each model; ``whole``: finished."""
+    kept = [group for group in groups if not group.n_failed or (not whole and group.rows.height)]
+    return _sets(tuple(kept), what, whole or not any(group.n_failed for group in kept))
+
+
+# All families of models are of the same sets; those of conditions are computed for models that are new.
+@lru_cache(maxsize=2)
+def _sets(groups: tuple[Group, ...], what: str, whole: bool) -> tuple[Compared, ...]:
+    if not groups:
+        return ()
+    column, held = ("model", "condition") if what == "models" else ("condition", "model")
     named = [
-        (group.frame if whole else group.rows).with_columns(source=pl.lit(group.source)) for group in complete
+        (group.frame if whole else group.rows).with_columns(source=pl.lit(group.source)) for group in groups
     ]
     ready = _per_item(pl.concat(named, how="diagonal_relaxed"))
-    for what, column, held in (("models", "model", "condition"), ("conditions", "condition", "model")):
-        for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
-            found = part.rename({column: "group"})
-            names = found["group"].unique().sort().to_list()
-            if BASELINE in names:
-                names = [BASELINE, *(name for name in names if name != BASELINE)]
-            base = Comparison("", "", dataset=key[0], source=key[1], **{held: key[2]})
-            yield Compared(what, found, tuple(names), base)
+    found = []
+    for key, part in ready.partition_by("dataset", "source", held, as_dict=True).items():
+        own = part.rename({column: "group"})
+        names = own["group"].unique().sort().to_list()
+        if BASELINE in names:
+            names = [BASELINE, *(name for name in names if name != BASELINE)]
+        base = Comparison("", "", dataset=key[0], source=key[1], **{held: key[2]})
+        found.append(Compared(what, own, tuple(names), base))
+    return tuple(found)
 
 
 def _per_item(responses: pl.DataFrame) -> pl.DataFrame:
@@ -177,24 +210,19 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
 
 
 def _anova(compared: Compared, measure: str) -> tuple[Anova, list[int], list[float], list[float]]:
-    value, number = pl.col(f"{measure}.sum"), pl.col(f"{measure}.n")
-    mean = value / number
-    summary = (
-        compared.frame.filter(number > 0).group_by("group").agg(n=pl.len(), mean=mean.mean(), sd=mean.std())
-    )
-    found = {row[0]: row[1:] for row in summary.iter_rows()}
-    rows = [found.get(name, (0, None, None)) for name in compared.groups]
+    first = 3 * list(_MEASURES).index(measure)
+    rows: list[Any] = [compared.summary[name][first : first + 3] for name in compared.groups]
     n, means, sds = ([row[place] or 0 for row in rows] for place in range(3))
     return anova(n, means, sds), n, means, sds
 
 
 def _tukey_pairs(result: Anova) -> list[Pair]:
     """Return all pairs, or those with the best model where there are many; p stays family-wise over all pairs."""
-    pairs = tukey_kramer(result)
-    if len(result.groups.n) <= MOST_PAIRED:
-        return list(pairs)
+    k = len(result.groups.n)
+    if k <= MOST_PAIRED:
+        return list(tukey_kramer(result))
     best = int(np.argmax(result.groups.mean))
-    return [pair for pair in pairs if best in (pair.first, pair.second)]
+    return list(tukey_kramer(result, [(min(best, i), max(best, i)) for i in range(k) if i != best]))
 
 
 def _against_baseline(result: Anova, groups: Sequence[str]) -> tuple[Pair, ...]:
@@ -244,7 +272,7 @@ def _line(compared: Compared, recall: str, line: Regression, p: float | None, no
 def shared_items(compared: Compared, seed: int) -> Iterator[Comparison]:
     """Yield tests over shared items: Cochran's Q of all models, and each condition with the baseline."""
     for measure in _PAIRED if len(compared.groups) > 1 else ():
-        hits, asked = answers(compared.frame, measure, compared.groups)
+        hits, asked = answers(compared, measure)
         if not len(hits):
             continue
         if int(asked.max()) == 1:
@@ -264,27 +292,24 @@ def between_models(
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models under every condition, on the items both answered."""
     seed = benchmark.context.seed
-    for compared in compared_sets(groups, whole=False):
-        if compared.what == "models":
-            place = {name: number for number, name in enumerate(compared.groups)}
-            pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
-            for measure in _PAIRED if pairs else ():
-                hits, asked = answers(compared.frame, measure, compared.groups)
-                yield from rows_of_pairs(compared, measure, hits, asked, pairs, seed)
+    for compared in compared_sets(groups, "models", whole=False):
+        place = {name: number for number, name in enumerate(compared.groups)}
+        pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
+        for measure in _PAIRED if pairs else ():
+            hits, asked = answers(compared, measure)
+            yield from rows_of_pairs(compared, measure, hits, asked, pairs, seed)
 
 
-def answers(frame: pl.DataFrame, measure: str, groups: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return right answers and answers asked, both items × groups."""
-    asked_of = pl.col(f"{measure}.n")
-    table = frame.filter(asked_of > 0).select("group", "item", hits=f"{measure}.sum", asked=asked_of)
-    names, items = np.unique(table["item"].to_numpy(), return_inverse=True)
-    place = {name: number for number, name in enumerate(groups)}
-    group = table["group"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-    size = (len(names), len(groups))
+def answers(compared: Compared, measure: str) -> tuple[Ints, Ints]:
+    """Return right answers and answers asked, both items × groups; items that nobody was asked are left out."""
+    group, item = compared.places
+    numbers = compared.frame[f"{measure}.n"].to_numpy().astype(np.int64)
+    size = (int(item.max(initial=-1)) + 1, len(compared.groups))
     hits, asked = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    hits[items, group] = table["hits"].to_numpy().astype(np.int64)
-    asked[items, group] = table["asked"].to_numpy()
-    return hits, asked
+    hits[item, group] = compared.frame[f"{measure}.sum"].to_numpy().astype(np.int64)
+    asked[item, group] = numbers
+    here = (asked > 0).any(axis=1)
+    return hits[here], asked[here]
 
 
 def rows_of_pairs(
@@ -354,12 +379,11 @@ def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:
     return exact.paired_p(one, other, lambda each: each[:, :, 0].sum(axis=1) / each[:, :, 1].sum(axis=1))
 
 
+_ANOVA = "Do the groups differ? Which pairs do (Tukey-Kramer), or which from the baseline (LSD)?"
+_LINE = "Do those with more accuracy recall more of what has no answer?"
 CONTRASTS = (
-    _contrast(
-        "anova",
-        variance,
-        "Do the groups differ? Which pairs do (Tukey-Kramer), or which from the baseline (LSD)?",
-    ),
+    _contrast("anova", variance, _ANOVA),
+    _contrast("anova_conditions", variance, _ANOVA, "conditions"),
     Contrast(
         "paired_models",
         between_models,
@@ -369,16 +393,14 @@ CONTRASTS = (
         between_models=True,
         pairs=True,
     ),
+    _contrast("cochran", shared_items, "All models on shared items: Cochran's Q.", whole=False),
     _contrast(
-        "paired",
+        "paired_conditions",
         shared_items,
-        "Conditions on shared items: item bootstrap, McNemar; Cochran's Q of all models or conditions.",
+        "Conditions on shared items: item bootstrap, McNemar; Cochran's Q of all conditions.",
+        "conditions",
         whole=False,
     ),
-    _contrast(
-        "correlation",
-        regression,
-        "Do those with more accuracy recall more of what has no answer?",
-        unit="models",
-    ),
+    _contrast("correlation", regression, _LINE, unit="models"),
+    _contrast("correlation_conditions", regression, _LINE, "conditions", unit="models"),
 )

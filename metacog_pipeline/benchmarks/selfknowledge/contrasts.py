@@ -108,7 +108,9 @@ def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) ->
         if family == "languages_paired"
         else (*held, "family", "measure")
     )
-    return Contrast(family, compute, "holm", within, words=words, between_models=models, pairs=models)
+    return Contrast(
+        family, compute, "holm", within, words=words, between_models=models, pairs=models, by_model=not models
+    )
 
 
 def _apart(pairs: Pairs) -> Iterator[tuple[Comparison, Group, Group, None]]:

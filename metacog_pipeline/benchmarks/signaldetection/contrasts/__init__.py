@@ -17,7 +17,7 @@ _ROPES = {"m_ratio": efficiency.ROPE_M_RATIO, "d": efficiency.ROPE_D, "c": crite
 _TOGETHER = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "bayes_optimality", efficiency.over_posteriors(efficiency.optimality), None, _TOGETHER,
+        "bayes_optimality", efficiency.over_posteriors(efficiency.optimality), None, _TOGETHER, by_model=True,
         words="M-ratio of each model and task with 1, by its posterior.",
     ),
     Contrast(
@@ -25,7 +25,7 @@ CONTRASTS = (
         words="Posteriors of two models on one task.",
     ),
     Contrast(
-        "bayes_tasks", efficiency.over_posteriors(efficiency.between_tasks), None, _TOGETHER,
+        "bayes_tasks", efficiency.over_posteriors(efficiency.between_tasks), None, _TOGETHER, by_model=True,
         words="Posteriors of one model on two tasks.",
     ),
     Contrast(
