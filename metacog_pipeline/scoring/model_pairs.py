@@ -1,20 +1,25 @@
 """Two models on the items both answered: is one better, and by how much.
 
-Items are the unit: one is drawn with all its runs under both models, so what makes an item hard for everybody cancels.
-P values are those of the bootstrap (twice the smaller share of resampled differences beyond zero, one draw added; never
-below 2 / (draws + 1)), and up to 12 items those of all exchanges; Holm's correction is over all rows of one comparison. No
-model is better on fewer than 6 items.
+Items are the unit: one counts with all its runs under both models, so what makes an item hard for everybody cancels.
+Differences of accuracy and AUROC2 have the interval and the p of their two score intervals and what the items make of both
+(`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap (p twice the
+smaller share of resampled differences beyond zero, one draw added; never below 2 / (draws + 1)). Up to 12 items every p is
+that of all exchanges. Holm's correction is over all rows of one comparison. No model is better on fewer than 6 items.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
-from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
+from metacog_pipeline.stats import exact, resampling, two_intervals
+from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.multiple import holm
+from metacog_pipeline.stats.resampling import Patterns
 
 N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
@@ -97,7 +102,10 @@ def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.P
         undefined = "undefined: all correct or all wrong" if name == "auroc2" else "undefined"
         return _empty(name, undefined)
     spread = statistic(drawn[:, :CELLS]) - statistic(drawn[:, CELLS:])
-    low, high = resampling.interval(spread)
+    if name in _BY_SCORE:
+        (low, high, p), why = _by_score(name, patterns)
+    else:
+        (low, high), p, why = resampling.interval(spread), resampling.p_value(spread), OFTEN_UNDEFINED
     found: dict[str, object] = {
         "measure": name,
         "value_a": value_a,
@@ -105,22 +113,52 @@ def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.P
         "difference": value_a - value_b,
         "low": low,
         "high": high,
-        "p": None,
+        "p": p,
         "status": "ok",
     }
     if n_items < 2 or low is None:
-        why = OFTEN_UNDEFINED if n_items > 1 else f"too few items for an interval: {n_items}"
-        return {**found, "low": None, "high": None, "status": why}
+        few = why if n_items > 1 else f"too few items for an interval: {n_items}"
+        return {**found, "low": None, "high": None, "p": None, "status": few}
     if n_items <= exact.MOST_SWAPPED:
         items = np.repeat(patterns.counts, patterns.weights, axis=0).astype(np.float64)
         found["p"] = exact.paired_p(
             items[:, :CELLS], items[:, CELLS:], lambda each: statistic(each.sum(axis=1))
         )
-    else:
-        found["p"] = resampling.p_value(spread)
     if n_items < FEW_ITEMS:
         found["status"] = exact.few_items(n_items) or f"few items: {n_items}"
     return found
+
+
+def _by_score(name: str, patterns: Patterns) -> tuple[tuple[float | None, float | None, float | None], str]:
+    """Return the interval and the p that follow from the score intervals of the two models, or why there are none."""
+    sides = [Patterns(patterns.counts[:, at : at + CELLS], patterns.weights) for at in (0, CELLS)]
+    estimate, influence = _BY_SCORE[name]
+    first, second = (influence(each) for each in sides)
+    weights = patterns.weights.astype(np.float64)
+    spread = float(np.sqrt((weights @ first**2) * (weights @ second**2)))
+    correlation = float(weights @ (first * second)) / spread if spread > 0 else 0.0
+    of_a, of_b = (estimate(each) for each in sides)
+    why = of_b.status if of_a.low is not None else of_a.status
+    return two_intervals.difference(of_a, of_b, correlation), why
+
+
+def _share(patterns: Patterns) -> Estimate:
+    return resampling.ratio(patterns, _RIGHT, np.ones(CELLS))
+
+
+def _of_share(patterns: Patterns) -> Floats:
+    """Return how far each pattern moves the share of right answers, but for a factor."""
+    right, answers = patterns.by_pattern(_RIGHT), patterns.by_pattern(np.ones(CELLS))
+    moved: Floats = right - answers * float(patterns.weights @ right) / float(patterns.weights @ answers)
+    return moved
+
+
+_RIGHT = np.tile([0.0, 1.0], CELLS // 2)
+#: Measures with a score interval of their own: the estimate of one model, and how far each pattern of items moves it.
+_BY_SCORE: Mapping[str, tuple[Callable[[Patterns], Estimate], Callable[[Patterns], Floats]]] = {
+    "accuracy": (_share, _of_share),
+    "auroc2": (auroc_from_patterns, lambda patterns: influences(patterns.counts, patterns.totals)),
+}
 
 
 def _empty(name: str, status: str) -> dict[str, object]:

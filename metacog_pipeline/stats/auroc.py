@@ -112,6 +112,36 @@ def score_interval(
     return ends[0], ends[1]
 
 
+def influences(counts: Ints, totals: Ints) -> Floats:
+    """Return how far each cluster of ``counts`` ``(clusters, 2 L)`` moves the area of ``totals`` ``(2 L,)``.
+
+    Sums of their products over clusters are DeLong's variance of an area and covariance of two areas, but for factors
+    n / (n - 1). Zeros where one kind of answer lacks.
+
+    >>> counts = np.eye(4, dtype=int)[[0, 0, 0, 1, 2, 3, 3, 3]]
+    >>> moved = influences(counts, counts.sum(axis=0))
+    >>> moved.round(3).tolist(), round(float(moved @ moved), 3)
+    ([0.031, 0.031, 0.031, -0.094, -0.094, 0.031, 0.031, 0.031], 0.023)
+    """
+    wrong, right = totals[0::2].astype(np.float64), totals[1::2].astype(np.float64)
+    n_wrong, n_right = float(wrong.sum()), float(right.sum())
+    if not n_wrong or not n_right:
+        return np.zeros(len(counts))
+    placement = _placements(wrong, right)
+    value = float(right @ placement[1::2]) / n_right
+    excess = counts * (placement - value)
+    found: Floats = excess[:, 1::2].sum(axis=1) / n_right + excess[:, 0::2].sum(axis=1) / n_wrong
+    return found
+
+
+def _placements(wrong: Floats, right: Floats) -> Floats:
+    """Return of each cell the share of wrong answers a right one beats, and of right ones that beat a wrong one."""
+    placement = np.empty(2 * len(wrong))
+    placement[1::2] = (np.cumsum(wrong) - wrong / 2) / wrong.sum()
+    placement[0::2] = (right.sum() - np.cumsum(right) + right / 2) / right.sum()
+    return placement
+
+
 def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = None) -> Estimate:
     """Return the area with its interval from confidences on any scale.
 
@@ -191,10 +221,7 @@ def _with_interval(
     """Estimate from long-form clusters: ``number`` observations in ``cell`` of ``cluster``, ``weights`` times."""
     wrong, right = table[0::2].astype(np.float64), table[1::2].astype(np.float64)
     n_wrong, n_right = float(wrong.sum()), float(right.sum())
-    # Placement of a correct answer: the share of wrong ones it beats; of a wrong one: the share that beats it.
-    placement = np.empty(len(table))
-    placement[1::2] = (np.cumsum(wrong) - wrong / 2) / n_wrong
-    placement[0::2] = (n_right - np.cumsum(right) + right / 2) / n_right
+    placement = _placements(wrong, right)
     value = min(1.0, float(right @ placement[1::2]) / n_right)
     size = int(cluster.max()) + 1
     weight = np.ones(size) if weights is None else weights.astype(np.float64)

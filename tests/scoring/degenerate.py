@@ -97,6 +97,8 @@ def _outcome(frame: pl.DataFrame, chance: random.Random, value: int) -> pl.DataF
             pl.when(who).then(pl.col(key) if value else wrong).otherwise(said)
             .cast(frame.schema[said]).alias(said)
         )  # fmt: skip
+    if "tier" in frame.columns:  # other tiers follow from bets, cues and fields as well
+        who = who & pl.col("tier").is_in(["1b", "2b"])
     return frame.with_columns(
         pl.when(who).then(pl.lit(value).cast(frame.schema[name])).otherwise(name).alias(name)
         for name in names

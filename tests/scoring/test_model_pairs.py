@@ -66,7 +66,7 @@ def test_only_items_both_answered_count():
 
 
 def test_equal_models_are_not_told_apart_and_holm_counts_all_rows():
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(5)
     frames = [
         of(model, rng.random(120) < 0.6, list(rng.random(120)), condition=f"c{number}")
         for number in range(6)
@@ -93,3 +93,26 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_nobody_is_better(n)
     assert found["p"] == found["p_holm"] == pytest.approx(2 / 2**n)
     assert found["better"] == (None if n < 6 else "a")
     assert ("no verdict" in found["status"]) == (n < 6)
+
+
+def test_a_p_of_two_score_intervals_is_small_as_rarely_as_it_says_and_agrees_with_its_interval():
+    rng, small = np.random.default_rng(11), {"accuracy": 0, "auroc2": 0}
+    for _ in range(60):
+        both = pl.concat([of(model, rng.random(100) < 0.9, list(rng.random(100))) for model in "ab"])
+        found = paired(both, "a", "b", seed=1, n_boot=2)
+        for measure in small:
+            told = row(found, measure)
+            small[measure] += told["p"] < 0.05
+            assert (told["p"] < 0.05) == (told["low"] > 0 or told["high"] < 0)
+    assert max(small.values()) <= 8  # 3 are expected; 9 have a chance of 0.3 %
+
+
+def test_areas_of_few_errors_have_an_interval_where_resamples_have_none():
+    rng = np.random.default_rng(3)
+    right = np.ones((2, 100), dtype=bool)
+    right[0, :2] = right[1, 1:4] = False
+    both = pl.concat(
+        [of(model, each, list(rng.random(100))) for model, each in zip("ab", right, strict=True)]
+    )
+    told = row(paired(both, "a", "b", seed=1, n_boot=200), "auroc2")
+    assert told["status"] == "ok" and -1 <= told["low"] < told["difference"] < told["high"] <= 1

@@ -30,7 +30,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, los
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
-from metacog_pipeline.stats import exact, resampling
+from metacog_pipeline.stats import exact, resampling, two_intervals
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.resampling.products import Pair as SharedPair
@@ -109,8 +109,9 @@ def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) ->
         else (*held, "family", "measure")
     )
     return Contrast(
-        family, compute, "holm", within, words=words, between_models=models, pairs=models, by_model=not models
-    )
+        family, compute, "holm", within, words=words, between_models=models, pairs=models, by_model=not models,
+        version="2",
+    )  # fmt: skip
 
 
 def _apart(pairs: Pairs) -> Iterator[tuple[Comparison, Group, Group, None]]:
@@ -279,7 +280,7 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
         )
     found = area_difference(graded[0], graded[1])
     row = replace(base, measure="auroc2", n=pair.n_items, note=found.method, value=found.value)
-    if found.value is None or found.sem is None:
+    if found.value is None or found.sem is None or found.low is None or found.high is None:
         return replace(row, status=found.status)
     z = found.value / found.sem
     ends: dict[str, Any] = {
@@ -287,9 +288,9 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
         "low": found.low,
         "high": found.high,
         "statistic": z,
-        "p": resampling.wald_p(z),
+        "p": two_intervals.p_of(found.value, found.low, found.high),
     }
-    return replace(row, **ends, note=f"{found.method}; Wald p")
+    return replace(row, **ends, note=f"{found.method}; p of the interval")
 
 
 def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
