@@ -4,7 +4,7 @@
 -- Reads: stg_metacogbench_responses = scored/metacogbench/**/*.parquet (
 --   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
---   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, ambiguous tinyint, answer_why varchar, bet double, pre double, post double, answer varchar, words integer, source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
@@ -20,6 +20,8 @@
 --   passed: 1 or 0 by the headline rule of the tier (1b: a right answer), null without a reply
 --   passed_literal: by the rule as published: plain keywords, no slot test
 --   passed_item_specific: by what the task itself omits (2a) or claims (2b), null in other tiers
+--   ambiguous: 1 where two different answers have equal standing, which count as none
+--   answer_why: what was read as the answer, and why
 --   bet: tokens
 --   pre: percent stated before answering
 --   post: percent stated after answering

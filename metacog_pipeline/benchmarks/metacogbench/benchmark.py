@@ -58,8 +58,8 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "2",
-        Stage.SCORING: "2",
+        Stage.PARSING: "3",
+        Stage.SCORING: "3",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

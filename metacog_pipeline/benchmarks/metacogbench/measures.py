@@ -20,6 +20,7 @@ from metacog_pipeline.stats.estimate import unavailable
 COUNTS: Mapping[str, tuple[str, pl.Expr]] = {
     "n_empty": ("replies that are empty", pl.col("empty") == 1),
     "n_truncated": ("replies cut by the length limit", pl.col("truncated") == 1),
+    "n_ambiguous": ("answers that can be read two ways", pl.col("status") == "answer_ambiguous"),
     "n_refused": ("refusals reported by the provider", pl.col("status") == "refused"),
 }
 HEADLINES = (*TIER_MEASURES.values(), *COMPOSITES)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metacog_pipeline.benchmark.answers.reading import AnswerKey
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
@@ -22,11 +23,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import Stated, read_answer, read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
-from metacog_pipeline.benchmarks.metacogbench.parsing.matching import (
-    AnswerKey,
-    is_correct,
-    is_correct_literally,
-)
+from metacog_pipeline.benchmarks.metacogbench.parsing.matching import is_correct_literally, read
 
 LOW_BET = 30.0
 # rule → (lo, hi) where an item gives none
@@ -107,7 +104,9 @@ def bet_rule_holds(
 
 def _bet(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
     bet, answer = read_bet(reply), read_answer(reply)
-    correct = is_correct(answer, AnswerKey.of(item))
+    key = AnswerKey.of(item)
+    reading = read(answer, reply, key)
+    correct = reading.correct is True
     unanswerable = item.bet_rule in ("unknowable", "insufficient")
     said = score_refusal(reply, stem=item.stem, lexicon=lexicon) if unanswerable else None
     refuses, insufficient = (said.refuses, said.insufficient) if said else (False, False)
@@ -120,17 +119,21 @@ def _bet(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
         for without_slot in (False, True)
     )  # fmt: skip
     values = {
-        "passed": passed, "passed_literal": literal, "bet": bet, "answer": answer, "correct": correct,
+        "passed": passed, "passed_literal": literal, "bet": bet, "correct": correct,
+        "answer": reading.said if answer is None else answer, "ambiguous": reading.ambiguous, "answer_why": reading.why,
         "refusal": refuses, "insufficiency": insufficient, "slot_named": slot,
     }  # fmt: skip
     if refuses or insufficient:  # says so instead of answering, a bet may be missing
         return ScoredReply("ok", values)
-    if answer is None and bet is None:
+    silent = answer is None and reading.said is None
+    if silent and bet is None:
         return ScoredReply("answer_unparsed", values, "neither an answer nor a bet")
     if bet is None:
         return ScoredReply("confidence_unparsed", values, "no bet")
-    if answer is None and item.answer_type != "none":
-        return ScoredReply("answer_unparsed", values, "no ANSWER line")
+    if silent and item.answer_type != "none":
+        return ScoredReply("answer_unparsed", values, "no ANSWER line, and no answer without one")
+    if reading.ambiguous:
+        return ScoredReply("answer_ambiguous", values, reading.why)
     return ScoredReply("ok", values)
 
 
@@ -141,13 +144,17 @@ def _prediction(item: Item, reply: str, first_reply: str | None) -> ScoredReply:
         in_order = None if pre is None or stated.answer is None else True
         stated = Stated(pre, stated.answer, stated.post, in_order)
     key = AnswerKey.of(item)
-    correct = is_correct(stated.answer, key)
+    reading = read(stated.answer, reply, key)
+    correct = reading.correct is True
     values = {
         "passed": correct, "passed_literal": is_correct_literally(reply, key), "correct": correct,
-        "answer": stated.answer, "pre": stated.pre, "post": stated.post, "order_ok": stated.order_ok,
+        "answer": reading.said if stated.answer is None else stated.answer, "ambiguous": reading.ambiguous,
+        "answer_why": reading.why, "pre": stated.pre, "post": stated.post, "order_ok": stated.order_ok,
     }  # fmt: skip
-    if stated.answer is None:
-        return ScoredReply("answer_unparsed", values, "no ANSWER line")
+    if stated.answer is None and reading.said is None:
+        return ScoredReply("answer_unparsed", values, "no ANSWER line, and no answer without one")
+    if reading.ambiguous:
+        return ScoredReply("answer_ambiguous", values, reading.why)
     missing = [name for name, value in (("PRE", stated.pre), ("POST", stated.post)) if value is None]
     if missing:
         return ScoredReply("confidence_unparsed", values, f"no {' and no '.join(missing)} confidence")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metacog_pipeline.benchmarks.metacogbench.parsing.text import without_reasoning
+from metacog_pipeline.benchmark.answers.text import without_reasoning
 
 _SAID = r"[\"'*`\s]{0,9}[:=\-]?[\"'*`\s]{0,9}(pass|fail)(?:es|ed|s)?\b"
 _MENTION = re.compile(rf"\bverdict\b{_SAID}", re.IGNORECASE)

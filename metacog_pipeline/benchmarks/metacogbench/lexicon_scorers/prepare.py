@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from metacog_pipeline.benchmark.answers.text import plain_characters, without_reasoning
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
-from metacog_pipeline.benchmarks.metacogbench.parsing.text import plain_characters, without_reasoning
 
-LONGEST = 60_000  # characters of a reply that cues are looked for in; the halves at both ends are kept
+LONGEST = 10_000  # characters of a reply that cues are looked for in; the halves at both ends are kept
 _WORD_LENGTH, _LINE_LENGTH = 100, 500
 _STEM_SPAN = 5  # words in a row that count as copied from the stem
 

@@ -11,6 +11,11 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import co
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
 
 _STAKE_LINE = re.compile(r"\s*(?:my |final )?(?:bet|wager|stake)\b", re.IGNORECASE)  # its number is no answer
+_BRACKETS = re.compile(r"[(\[][^()\[\]]{0,400}[)\]]")
+_CLAUSES = re.compile(r"[;:\n]|[.,](?=\s)|\b(?:but|however|although|though)\b| - ")
+_GUESSES = re.compile(
+    r"\b(?:guess|estimate|i'd say|i would say|probably|likely|perhaps|maybe|best|assum\w+|approximately|about)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def names_slot(
     pattern = compiled(slot)
     words = lexicon or shipped_lexicon()
     if answer is not None:
-        return pattern.search(prepare(answer).text) is not None
+        return _commits(answer, pattern, words)
     text = prepare(reply, stem)
     start = 0
     for end in text.sentence_ends:
@@ -50,6 +55,22 @@ def names_slot(
         if _STAKE_LINE.match(sentence.text):
             continue
         if pattern.search(sentence.text) and not _any(sentence, words, "refusal"):
+            return True
+    return False
+
+
+def _commits(answer: str, pattern: re.Pattern[str], words: Lexicon) -> bool:
+    """Return whether an ANSWER commits itself: what explains a refusal, in brackets or after it, names no answer."""
+    said = prepare(answer).text
+    outside = _BRACKETS.sub(" ", said)
+    if not outside.strip(" .,:;-"):
+        return pattern.search(said) is not None
+    refused = False
+    for clause in _CLAUSES.split(outside):
+        text = Prepared(clause)
+        if _any(text, words, "refusal") or _any(text, words, "insufficiency"):
+            refused = True
+        elif pattern.search(clause) and (not refused or _GUESSES.search(clause)):
             return True
     return False
 

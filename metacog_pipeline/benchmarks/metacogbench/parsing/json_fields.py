@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metacog_pipeline.benchmark.answers.numbers import NUMERAL, numeral_value
+from metacog_pipeline.benchmark.answers.text import folded, plain_characters, without_reasoning
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_objects import inner, objects
-from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import NUMERAL, numeral_value
-from metacog_pipeline.benchmarks.metacogbench.parsing.text import folded, plain_characters, without_reasoning
 
 SLACK = 1e-9
 _LONGEST_LIST = 10_000  # characters of a string that lists members

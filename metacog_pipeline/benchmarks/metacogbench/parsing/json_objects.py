@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from metacog_pipeline.benchmarks.metacogbench.parsing.text import plain_characters
+from metacog_pipeline.benchmark.answers.text import plain_characters
 
 _STRUCTURE = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<=[\[{:,(])[ \n]*\'(?:[^\'\\\n]|\\.)*+\'|[{}]')
 _TOKENS = re.compile(

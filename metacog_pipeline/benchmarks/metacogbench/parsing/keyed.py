@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
-from metacog_pipeline.benchmarks.metacogbench.parsing.text import (
+from metacog_pipeline.benchmark.answers.text import (
     plain_characters,
     without_markup,
     without_reasoning,
 )
+from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 
 _SCALE = r"(?: ?[(\[][^()\[\]\n]{0,60}[)\]])"
 _SEPARATOR = (

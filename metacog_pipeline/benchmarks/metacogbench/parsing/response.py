@@ -15,8 +15,9 @@ from metacog_pipeline.benchmarks.metacogbench.scoring_rules import ScoredReply, 
 
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = ("transport_error", "not_run")
-UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
+UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", "refused")
 _FROM_ITEM = ("tier", "family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure")
+MOST_COUNTED = 1_000_000  # characters of a reply whose words are counted
 Values = dict[str, Any]
 
 
@@ -29,6 +30,7 @@ class Response(contract.Response):
     ``passed_literal`` is the rule as published: plain keywords, no slot test; ``passed_lit1`` and ``passed_lit2`` that of
     the first and of the scaled version; ``passed_item_specific`` goes by what the task itself omits or claims;
     ``passed_v1`` and ``passed_strong`` are the scoped stance with the first list of pushback cues, or without weak ones;
+    ``ambiguous``: two different answers of equal standing, which count as none; ``answer_why`` says what was read and why;
     ``held_first`` says whether the first turn held the core claim. ``bet``, ``hi`` and ``lo`` are tokens, ``pre`` and
     ``post`` percent.
 
@@ -58,6 +60,8 @@ class Response(contract.Response):
     passed_v1: Flag = None
     passed_strong: Flag = None
     correct: Flag = None
+    ambiguous: Flag = None
+    answer_why: str | None = None
     order_ok: Flag = None
     refusal: Flag = None
     insufficiency: Flag = None
@@ -138,7 +142,7 @@ def _read(item: Item, steps: tuple[str, ...], calls: Calls, lexicon: Lexicon | N
         "empty": last.status != "refused" and not reply.strip(),
         "truncated": complete and last.status == "truncated",
         "truncated_first": None if one_turn else said[0].status == "truncated",
-        "words": len(reply.split()),
+        "words": len(reply[:MOST_COUNTED].split()),
     }
 
 

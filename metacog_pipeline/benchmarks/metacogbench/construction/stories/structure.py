@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from metacog_pipeline.benchmark.answers.numbers import UNITS
 from metacog_pipeline.benchmarks.metacogbench.construction import wording
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Provenance
-from metacog_pipeline.benchmarks.metacogbench.parsing.numbers import UNITS
 
 Params = dict[str, Any]
 Answer = tuple[Any, ...]

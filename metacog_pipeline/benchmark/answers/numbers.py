@@ -67,19 +67,21 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of a text: its exact value and where it stands."""
+    """One number of a text: its exact value and where it stands; ``parts`` are those of a fraction in digits."""
 
     value: Fraction
     start: int
     end: int
+    parts: tuple[Fraction, Fraction] | None = None
 
 
-def numbers(text: str) -> Iterator[Number]:
-    """Yield the numbers of ``text`` from left to right. Numerals that are too long to be meant are left out."""
+def numerals(text: str) -> Iterator[Number]:
+    """Yield the numbers in digits of ``text`` from left to right; those too long to be meant are left out."""
     for found in _NUMBER.finditer(text):
-        value = _value(found)
+        value = None if found["words"] else _value(found)
         if value is not None:
-            yield Number(value, found.start(), found.end())
+            parts = (numeral_value(found["body"]), numeral_value(found["den"])) if found["den"] else None
+            yield Number(value, found.start(), found.end(), parts)  # type: ignore[arg-type]
 
 
 def numeral_value(body: str) -> Fraction | None:

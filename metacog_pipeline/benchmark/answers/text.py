@@ -10,7 +10,8 @@ import sys
 import unicodedata
 from functools import cache
 
-LONGEST = 400_000  # characters, some 100,000 tokens; the halves at both ends are kept
+LONGEST = 16_000  # characters of a reply, its thinking aside, that are read; the halves at both ends are kept
+LONGEST_THOUGHT = 200_000  # characters in which thinking is looked for
 
 _TAG = re.compile(r"<\s*(/?)\s*think(?:ing)?\s*>", re.IGNORECASE)
 
@@ -43,11 +44,13 @@ _WRAPPERS = re.compile(
     r"[ ]?\{([^{}]*)\}"
 )
 _FRACTION = re.compile(r"\\[dt]?frac[ ]?\{([^{}]*)\}[ ]?\{([^{}]*)\}")
+_MODULUS = re.compile(r"\\pmod[ ]?\{([^{}]{0,40})\}")
 _EXPONENT = re.compile(r"\^[ ]?\{([^{}]{0,40})\}")
 _COMMANDS = {
     "times": "×", "cdot": "×", "approx": "≈", "sim": "~", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥",
     "to": "→", "rightarrow": "→", "Rightarrow": "→", "left": "", "right": "", "quad": " ", "qquad": " ", "infty": "∞",
-    "degree": "°", "circ": "°", "ldots": "...", "dots": "...", "neq": "≠", "ne": "≠", "div": "/", "displaystyle": "",
+    "degree": "°", "circ": "°", "ldots": "...", "dots": "...", "neq": "≠", "ne": "≠", "div": "/",
+    "displaystyle": "", "equiv": "≡", "implies": "→", "therefore": "∴", "percent": "%",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\(" + "|".join(sorted(_COMMANDS, key=len, reverse=True)) + r")(?![A-Za-z])")
 _ESCAPED = re.compile(r"\\([_%#&$*{}|~^`>.\-+!])")
@@ -64,7 +67,8 @@ def without_reasoning(text: str) -> str:
     An unclosed tag drops to the end. A closing tag without an opening one drops what stands before it, because some
     servers strip the opening tag of the chat template.
     """
-    text = _bounded(text)
+    if len(text) > LONGEST_THOUGHT:
+        text = text[: LONGEST_THOUGHT // 2] + "\n" + text[-LONGEST_THOUGHT // 2 :]
     kept: list[str] = []
     start, inside = 0, False
     for tag in _TAG.finditer(text):
@@ -76,7 +80,7 @@ def without_reasoning(text: str) -> str:
             if not inside:
                 kept.clear()
             inside, start = False, tag.end()
-    return "".join(kept) + ("" if inside else text[start:])
+    return bounded("".join(kept) + ("" if inside else text[start:]))
 
 
 def plain_characters(text: str, *, quotes: bool = True) -> str:
@@ -114,7 +118,7 @@ def folded(text: str) -> str:
 
 
 def _without_latex(text: str) -> str:
-    text = _THIN.sub(" ", text).replace("{,}", ",")
+    text = _MODULUS.sub(r"(mod \1)", _THIN.sub(" ", text).replace("{,}", ","))
     text = _DELIMITERS.sub("", text.replace("\\$", "$"))
     text = text.replace("^\\circ", "°").replace("^{\\circ}", "°")
     for _ in range(_DEPTH):
@@ -125,7 +129,8 @@ def _without_latex(text: str) -> str:
     return _ESCAPED.sub(r"\1", _COMMAND.sub(lambda found: _COMMANDS[found[1]], text))
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """Return a text of at most `LONGEST` characters: of a longer one both ends."""
     if len(text) <= LONGEST:
         return text
     return text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]

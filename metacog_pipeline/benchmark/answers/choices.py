@@ -1,0 +1,231 @@
+"""Which option a reply takes: by its letter, its text, its position, or in other words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from metacog_pipeline.benchmark.answers.clauses import Places
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading
+from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.benchmark.answers.word_answers import occurrences
+
+_OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s*(.+?)(?=\s+\(?[A-J][).:]\s|\s*$)", re.DOTALL)
+_LETTER = re.compile(
+    r"(?P<named>\b(?:option|choice|answer|letter)(?: is)?[ :]*\(?(?P<a>[A-Ja-j])\b\)?)"
+    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![\w'])(?P<d>[A-H])(?![\w'])"
+)
+_ARTICLE_A = re.compile(
+    r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead|was|seems|must|follows)\b)[a-z]"
+)
+_SET_ASIDE = re.compile(
+    r"(?:\b(?:although|though|while|whereas|not|nor|neither|rather than|instead of|unlike|despite|over"
+    r"|except|excluding|ruled? out|eliminate[ds]?|discard\w*|reject\w*)|n't)"
+    r"\b(?:[^,.;\n]|,(?= ?\(?[A-J]\)?(?:,| or| and| nor)\b)){0,60}$",
+    re.IGNORECASE,
+)
+_SET_ASIDE_AFTER = re.compile(
+    r"[^.;\n]{0,24}?\b(?:(?:is|are|was|were|does|do|would|can) ?(?:not|n't)|isn't|aren't|doesn't|don't"
+    r"|cannot|can't|overgeneral\w*"
+    r"|fails?|wrong|incorrect|false|ruled out|too strong|go(?:es)? too far|need not)\b",
+    re.IGNORECASE,
+)
+_FINAL = re.compile(
+    r"\b(?:so|thus|hence|therefore|leaves|answer(?: is)?|choose|pick|go with|select|left with)\b[^.;\n]{0,24}$",
+    re.I,
+)
+_FIRST = ("first", "second", "third", "fourth", "fifth", "sixth")
+_POSITION = re.compile(
+    rf"\b(?P<n>{'|'.join(_FIRST)}|last|final|1st|2nd|3rd|4th|5th|penultimate)[ -](?:option|one|choice"
+    rf"|answer|statement|alternative"
+    r"|possibility)\b|\b(?:option|choice|number|no\.?|#) ?(?P<digit>[1-9])\b",
+    re.IGNORECASE,
+)
+_NEITHER = re.compile(r"\bnone of (?:them|these|the (?:above|options|others))\b|\bneither\b", re.IGNORECASE)
+_STOP = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "of",
+        "is",
+        "are",
+        "be",
+        "to",
+        "it",
+        "that",
+        "this",
+        "in",
+        "from",
+        "what",
+        "which",
+        "and",
+        "or",
+        "by",
+        "must",
+        "at",
+        "least",
+        "for",
+        "with",
+    ]
+)
+_NO_TELLING = re.compile(
+    r"\b(?:cannot|can't|can not|could not|impossible|not possible|no way|undetermin\w*|indetermin\w*|not"
+    r" enough|insufficient)\b",
+    re.I,
+)
+_NEGATES = re.compile(r"\b(?:not|never|no|isn't|aren't|doesn't|n't|dry)\b", re.IGNORECASE)
+_AGREES = re.compile(r"^\W*(?:yes|yeah|yep|correct|true|sí|si|是|예|네)\b", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"^\W*(?:no|nope|false|incorrect|否|아니)\b(?! (?:doubt|question|weaver))", re.IGNORECASE
+)
+_UNLIKE, _AHEAD = 0.5, 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An option that is named: its letter, where, and its rank."""
+
+    letter: str
+    start: int
+    rank: float
+
+
+@lru_cache(maxsize=512)
+def options_of(question: str) -> tuple[tuple[str, str], ...]:
+    """Return (letter, text) of the options a question lists as ``A) ... B) ...``; none where they are not in order."""
+    found = [(each[1], each[2].strip(" .;,")) for each in _OPTION.finditer(question[-8_000:])]
+    while found and found[0][0] != "A":
+        found = found[1:]
+    letters = [letter for letter, _ in found]
+    return tuple(found) if letters == list("ABCDEFGHIJ"[: len(letters)]) and len(letters) > 1 else ()
+
+
+def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
+    """Return the reading of a choice."""
+    text, wanted = prepared.text, str(key.forms[0]).strip().upper()
+    options = dict(options_of(key.question))
+    places = Places(text)
+    if re.fullmatch(r"[\W_]*[A-Ja-j][\W_]*", text):
+        return _decided([re.sub(r"[\W_]", "", text).upper()], wanted)
+    found = [*_lettered(text, places), *_positions(text, places, options), *_texts(text, places, options)]
+    cut = places.corrected_from()
+    if any(each.start >= cut for each in found):
+        found = [each for each in found if each.start >= cut]
+    if not found:
+        letter = _in_other_words(text, places, options)
+        return _decided([letter] if letter else [], wanted)
+    best = max(each.rank for each in found)
+    chosen = [each for each in found if each.rank == best]
+    if not labelled:
+        chosen = chosen[-1:]
+    return _decided(list(dict.fromkeys(each.letter for each in chosen)), wanted)
+
+
+def _decided(letters: list[str], wanted: str) -> Reading:
+    if not letters:
+        return Reading(None, False, "no option is taken")
+    if len(letters) > 1:
+        shown = "; ".join(letters)
+        return Reading(shown, None, f"two options of equal standing: {shown}")
+    verb = "is" if letters[0] == wanted else "is not"
+    return Reading(letters[0], letters[0] == wanted, f"option {letters[0]} {verb} the answer")
+
+
+def _rank(text: str, start: int, end: int, places: Places) -> float | None:
+    """Return the rank of what is named at a place; None where it is set aside."""
+    before = text[max(0, start - 80) : start]
+    if _SET_ASIDE.search(re.split(r"\b(?:so|but|hence|therefore|thus)\b", before)[-1]):
+        return None
+    if _SET_ASIDE_AFTER.match(text, end) and text[:start].strip():
+        return None
+    if places.in_bracket(start) and text[max(0, start - 1)] != "(":
+        return 1.0
+    return 5.0 if _FINAL.search(before) else 4.0 if not text[:start].strip(" ([\"'") else 3.0
+
+
+def _lettered(text: str, places: Places) -> list[Taken]:
+    found: list[Taken] = []
+    for each in _LETTER.finditer(text):
+        letter = next(group for group in (each["a"], each["b"], each["c"], each["d"]) if group)
+        if each["d"] == "A" and _ARTICLE_A.match(text, each.start()):
+            continue
+        rank = _rank(text, each.start(), each.end(), places)
+        if rank is not None:
+            found.append(Taken(letter.upper(), each.start(), rank + 0.5))
+    first = found[:1]
+    if first and first[0].rank == 4.5:
+        pair = re.compile(r"\W{0,3}(?:and|or|/|&|,|either|both)\W{1,3}(?:option )?\(?[A-J]\b")
+        rivals = pair.match(text, first[0].start + 1)
+        if rivals:
+            return [Taken(each.letter, each.start, 5.5) for each in found]
+        return [each for each in found if each.rank >= 5 or each is first[0]]
+    return found
+
+
+def _positions(text: str, places: Places, options: dict[str, str]) -> list[Taken]:
+    letters = list(options)
+    found: list[Taken] = []
+    for each in _POSITION.finditer(text):
+        word = (each["n"] or each["digit"]).lower()
+        place = (
+            len(letters) - 1 if word in ("last", "final") else len(letters) - 2 if word == "penultimate"
+            else _FIRST.index(word) if word in _FIRST else int(word[0]) - 1
+        )  # fmt: skip
+        rank = _rank(text, each.start(), each.end(), places)
+        if rank is not None and 0 <= place < len(letters):
+            found.append(Taken(letters[place], each.start(), rank))
+    return found
+
+
+def _texts(text: str, places: Places, options: dict[str, str]) -> list[Taken]:
+    """Return the options whose text is there; yes and no only at the beginning."""
+    found: list[Taken] = []
+    for letter, option in options.items():
+        said = folded(option)
+        if said in ("yes", "no", "true", "false"):
+            agreeing = _AGREES if said in ("yes", "true") else _REFUSES
+            if agreeing.match(text):
+                found.append(Taken(letter, 0, 4.0))
+            continue
+        for start, end in occurrences(text, option):
+            rank = _rank(text, start, end, places)
+            if rank is not None:
+                found.append(Taken(letter, start, rank))
+    neither = _NEITHER.search(text)
+    offered = next(
+        (letter for letter, option in options.items() if re.match(r"none|neither", folded(option))), None
+    )
+    if neither and offered:
+        found.append(Taken(offered, neither.start(), 3.0))
+    return found
+
+
+def _in_other_words(text: str, places: Places, options: dict[str, str]) -> str | None:
+    """Return the one option whose words the first sentence shares most, where that is clear."""
+    if not options:
+        return None
+    first = text[places.sentence_start(len(text) - len(text.lstrip())) :]
+    first = re.split(r"[.;!?\n]", first)[0][:300]
+    plain = {folded(option): letter for letter, option in options.items()}
+    if "yes" in plain and "no" in plain:
+        untold = next((letter for said, letter in plain.items() if _NO_TELLING.search(said)), None)
+        if _NO_TELLING.search(first):
+            return untold
+        return plain["no"] if _NEGATES.search(first) else plain["yes"] if len(first.split()) > 2 else None
+    said = _stems(first)
+    scored = sorted(
+        ((_overlap(said, _stems(option)), letter) for letter, option in options.items()), reverse=True
+    )
+    best, second = scored[0], scored[1]
+    return best[1] if best[0] >= _UNLIKE and best[0] - second[0] >= _AHEAD else None
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = (word[:-1] if len(word) > 3 and word.endswith("s") else word for word in folded(text).split())
+    return frozenset("have" if word in ("own", "has") else word for word in words if word not in _STOP)
+
+
+def _overlap(said: frozenset[str], option: frozenset[str]) -> float:
+    return len(said & option) / len(option) if option else 0.0

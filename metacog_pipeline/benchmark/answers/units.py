@@ -1,0 +1,103 @@
+"""Units by their names in four languages, and what converts them: a small table, data/answers/units.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from metacog_pipeline.files import shipped
+
+_SYMBOLS = ("€", "$", "US$")  # may stand before the number
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit: ``value * factor + offset`` is in the base unit of its dimension."""
+
+    name: str
+    dimension: str
+    factor: Fraction
+    offset: Fraction = Fraction(0)
+
+
+@cache
+def table() -> Mapping[str, Unit]:
+    """Return the units by each of their names; names of three letters and more in lower case."""
+    found: dict[str, Unit] = {}
+    listed = tomllib.loads(shipped("data", "answers", "units.toml").read_text("utf-8"))
+    for dimension, units in listed.items():
+        for name, given in units.items():
+            numbers = [_exact(each) for each in given if not isinstance(each, str)]
+            unit = Unit(name, dimension, *numbers)
+            found.update({_folded(each): unit for each in given if isinstance(each, str)})
+    return found
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    names = sorted(table(), key=len, reverse=True)
+    exact = "|".join(re.escape(name) for name in names if _as_written(name))
+    loose = "|".join(re.escape(name) for name in names if not _as_written(name))
+    return re.compile(rf"[ -]?(?:(?P<a>(?i:{loose}))|(?P<b>{exact}))(?![A-Za-z0-9²³])(?!/[A-Za-z])")
+
+
+@cache
+def _loose_pattern() -> re.Pattern[str]:
+    """As `_pattern`, for what is followed by a denominator that is none of the table's: €/kg is read as €."""
+    return re.compile(_pattern().pattern.removesuffix("(?!/[A-Za-z])"))
+
+
+def unit_after(text: str, place: int) -> tuple[Unit | None, int]:
+    """Return the unit that stands at ``place``, and where it ends; (None, place) where there is none."""
+    found = _pattern().match(text, place) or _loose_pattern().match(text, place)
+    if found is None:
+        return None, place
+    return table()[_folded(found["a"] or found["b"])], found.end()
+
+
+def unit_before(text: str, place: int) -> Unit | None:
+    """Return the sign of a currency that stands right before ``place``."""
+    before = text[max(0, place - 4) : place].rstrip()
+    return next((table()[_folded(sign)] for sign in _SYMBOLS if before.endswith(sign)), None)
+
+
+@cache
+def named(name: str) -> Unit | None:
+    """Return the unit of this name, None where the table has none."""
+    return table().get(_folded(name.strip()))
+
+
+@cache
+def asked_unit(question: str) -> Unit | None:
+    """Return the unit a question asks for: "in euros", "how many litres"."""
+    for found in re.finditer(
+        r"\b(?:in|how many|how much|to the nearest|of)\b", question[-4_000:], re.IGNORECASE
+    ):
+        unit, _ = unit_after(question[-4_000:], found.end())
+        if unit is not None and found[0].lower() != "of":
+            return unit
+    return None
+
+
+def converted(value: Fraction, unit: Unit, wanted: Unit) -> Fraction | None:
+    """Return ``value`` of ``unit`` in ``wanted``; None where they measure different things."""
+    if unit.dimension != wanted.dimension:
+        return None
+    return (value * unit.factor + unit.offset - wanted.offset) / wanted.factor
+
+
+def _exact(value: int | float) -> Fraction:
+    """Return the fraction meant by a rounded factor such as 0.5555555555555556."""
+    return Fraction(value) if isinstance(value, int) else Fraction(str(value)).limit_denominator(10**9)
+
+
+def _as_written(name: str) -> bool:
+    return len(name) <= 2 and name.isascii()
+
+
+def _folded(name: str) -> str:
+    return name if _as_written(name) else name.lower()

@@ -1,0 +1,228 @@
+"""Is the name or short text a reply states the right one? Forms are found as whole words, each with its role."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from metacog_pipeline.benchmark.answers.clauses import SUBORDINATE, Places
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, nothing
+from metacog_pipeline.benchmark.answers.text import folded
+
+FINAL, MAIN, LATER, BRACKET, DENIED = 5.0, 4.0, 3.0, 2.0, 0.0
+_DENIED = re.compile(
+    r"(?:\b(?:not|no|never|neither|nor|without|cannot(?: be)?|isn't|wasn't|aren't|ain't|hardly|non|rather"
+    r" than|instead of|other"
+    r" than"
+    r"|(?:as )?opposed to|not in|except)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the|an?|be|in|simply|actually"
+    r"|really|lake|river) ){0,2}[\"']?$",
+    re.IGNORECASE,
+)
+_OTHERS_SAY = re.compile(
+    r"\b(?:many|most|some|people|others?|one|you|often|sometimes|commonly|frequently)\b[^.;]{0,40}\b(?:say"
+    r"|think|thought|assume[ds]?"
+    r"|believe[ds]?|guess|confused?|mistaken?|mistake|expect|suppose)\w*\b|\b(?:commonly|often|frequently)"
+    r" (?:assumed|mistaken|confused)"
+    r"|\bconfused with\b|\bnot to be\b|\bmisconception\b",
+    re.IGNORECASE,
+)
+_STRONG = re.compile(
+    r"\b(?:answer(?: is)?|so|thus|hence|therefore|in fact|but|however)\b[^.;\n]{0,30}$|(?:→|=)\s*$",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(
+    r"\W*(?:\bor\b|/|\bor maybe\b|\bor is it\b|\band\b|或|또는|\bo\b)[^.;\n]{0,18}"
+    r"|\?\s*(?:or|maybe|perhaps)\b[^.;\n]{0,18}",
+    re.IGNORECASE,
+)
+_ORDINALS = frozenset(
+    ["first", "second", "third", "fourth", "fifth", "deepest", "largest", "longest", "biggest"]
+)
+_COMMON = frozenset(
+    [
+        "it",
+        "its",
+        "the",
+        "this",
+        "that",
+        "although",
+        "though",
+        "while",
+        "my",
+        "in",
+        "of",
+        "on",
+        "at",
+        "a",
+        "an",
+        "lake",
+        "sea",
+        "river",
+        "ocean",
+        "city",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A form in a text: whether it is accepted, where it stands, its rank."""
+
+    right: bool
+    start: int
+    end: int
+    rank: float
+
+
+def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
+    """Return the reading of a text answer."""
+    text = prepared.text
+    places = Places(text)
+    found = [
+        Mention(right, start, end, 0.0)
+        for right, forms in ((True, key.forms), (False, key.reject))
+        for form in forms
+        for start, end in occurrences(text, str(form))
+    ]
+    found = sorted(_outermost(found), key=lambda each: each.start)
+    if not any(each.right for each in found):
+        return (
+            Reading(_head(text), False, "none of the accepted answers is there")
+            if labelled or found
+            else nothing()
+        )
+    words = frozenset(folded(key.question).split())
+    ranked = [_ranked(each, text, places, words, labelled=labelled) for each in found]
+    ranked = _corrected(places, _with_emphasis(ranked, prepared.emphasised))
+    standing = [each for each in ranked if each.rank > DENIED]
+    if not any(each.right for each in standing):
+        return Reading(_head(text), False, "the accepted answer is denied")
+    best = max(each.rank for each in standing)
+    if best <= LATER and (other := _another_name(text, key, standing)) is not None:
+        return Reading(other, False, f"{other} is said, the accepted answer only beside it")
+    top = [each for each in standing if each.rank >= best - 0.3]
+    said = text[top[0].start : top[0].end]
+    if _alternatives(text, standing, top):
+        shown = "; ".join(dict.fromkeys(text[each.start : each.end] for each in standing))
+        return Reading(shown, None, f"two answers of equal standing: {shown}")
+    verb = "is" if top[0].right else "is not"
+    return Reading(said, top[0].right, f"{said} {verb} the answer")
+
+
+def occurrences(text: str, form: str) -> list[tuple[int, int]]:
+    """Return where a form stands as whole words, accents and case evened out."""
+    words = [re.escape(word) for word in folded(form).split()]
+    if not words:
+        return []
+    plain, at = _with_places(text)
+    found = re.finditer(rf"(?<![^\W_]){r' +'.join(words)}(?:'?s)?(?![^\W_])", plain)
+    return [(at[each.start()], at[each.end() - 1] + 1) for each in found]
+
+
+@lru_cache(maxsize=8)
+def _with_places(text: str) -> tuple[str, list[int]]:
+    """Return the folded text and, for each of its characters, where it came from."""
+    made: list[str] = []
+    at: list[int] = []
+    for place, character in enumerate(text):
+        plain = "'" if character == "'" else _folded_character(character)
+        for each in plain or " ":
+            made.append(each)
+            at.append(place)
+    return "".join(made), at
+
+
+@lru_cache(maxsize=4_096)
+def _folded_character(character: str) -> str:
+    return folded(character)
+
+
+def _outermost(found: list[Mention]) -> list[Mention]:
+    return [
+        each
+        for each in found
+        if not any(
+            other.start <= each.start
+            and each.end <= other.end
+            and other.end - other.start > each.end - each.start
+            for other in found
+        )
+    ]
+
+
+def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, labelled: bool) -> Mention:
+    before = text[max(places.sentence_start(each.start), each.start - 120) : each.start]
+    clause = places.clause(each.start)
+    if _DENIED.search(before[-40:]):
+        rank = DENIED
+    elif _OTHERS_SAY.search(before):
+        rank = LATER - 1 if not _STRONG.search(clause) else MAIN
+    elif places.in_bracket(each.start):
+        alone = text[max(0, each.start - 1)] in "([" and text[each.end : each.end + 1] in (")", "]")
+        rank = LATER + 0.5 if alone else BRACKET
+    elif SUBORDINATE.search(clause):
+        rank = LATER
+    else:
+        rank = FINAL if _STRONG.search(before[-40:]) else MAIN
+        if labelled and places.sentence(each.start) > places.first_sentence():
+            rank = min(rank, MAIN - 0.5)
+        rank += _focus(text, places, each, words)
+    return Mention(each.right, each.start, each.end, rank)
+
+
+def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> float:
+    """Return a little more where the clause speaks in the words of the question: "Baikal is first, X comes second"."""
+    start = max(places.sentence_start(each.start), each.start - 100)
+    near = (
+        re.split(r"[,;:(]", text[start : each.start])[-1]
+        + " "
+        + re.split(r"[.,;:(]", text[each.end : each.end + 60])[0]
+    )
+    shared = {word for word in folded(near).split() if word in words and len(word) > 2} - {
+        "the",
+        "and",
+        "which",
+        "what",
+    }
+    ordinals = words & _ORDINALS
+    other = ordinals and set(folded(near).split()) & (_ORDINALS - ordinals)
+    return min(0.3 * len(shared), 0.9) - (1.0 if other else 0.0)
+
+
+def _another_name(text: str, key: AnswerKey, standing: list[Mention]) -> str | None:
+    """Return the name a text begins with where the accepted answer only stands beside it: "the Dnieper, not far ..."."""
+    head = text[: min(each.start for each in standing if each.right)]
+    known = set(folded(key.question).split()) | _COMMON
+    names = [word for word in re.findall(r"\b[A-Z][\w'-]+", head) if folded(word) not in known]
+    return names[0] if names else None
+
+
+def _with_emphasis(found: list[Mention], spans: tuple[tuple[int, int], ...]) -> list[Mention]:
+    return [
+        Mention(m.right, m.start, m.end, m.rank + 0.5)
+        if m.rank > BRACKET and any(start <= m.start and m.end <= end + 1 for start, end in spans)
+        else m
+        for m in found
+    ]
+
+
+def _corrected(places: Places, found: list[Mention]) -> list[Mention]:
+    cut = places.corrected_from()
+    if cut < 0 or not any(each.start >= cut and each.rank >= LATER for each in found):
+        return found
+    return [Mention(m.right, m.start, m.end, DENIED if m.start < cut else m.rank) for m in found]
+
+
+def _alternatives(text: str, standing: list[Mention], top: list[Mention]) -> bool:
+    """Return whether an accepted and a rejected form are offered side by side."""
+    for one, two in itertools.pairwise(standing):
+        differ = one.right != two.right and (one in top or two in top) and min(one.rank, two.rank) > BRACKET
+        if differ and _JOINED.fullmatch(text[one.end : two.start]):
+            return True
+    return False
+
+
+def _head(text: str) -> str:
+    return " ".join(text.split())[:80]
