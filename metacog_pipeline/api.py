@@ -53,18 +53,7 @@ class OpenStudy:
 
         from metacog_pipeline.asking.planning import plan_study
 
-        rows = [
-            {
-                **{name: getattr(row, name) for name in _PLANNED},
-                **{
-                    f"{lane}_{name}_usd": getattr(price, name, None)
-                    for lane, price in (("online", row.online), ("batch", row.batch))
-                    for name in ("expected", "at_most")
-                },
-            }
-            for row in plan_study(self.study).rows
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return pl.DataFrame([row.as_data() for row in plan_study(self.study).rows], infer_schema_length=None)
 
     def run(
         self,
@@ -179,9 +168,3 @@ class OpenStudy:
             raise StudyError(
                 f'"{benchmark}": no benchmark of this study{suggestion(benchmark, known)}; it runs: {", ".join(known)}'
             )
-
-
-_PLANNED = (
-    *("model", "benchmark", "runs", "calls", "answered", "to_ask", "tokens_in", "tokens_out", "lane"),
-    *("tokens_repeated", "cache_saves"),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from metacog_pipeline.asking import before_spending, construction, judging, roles, tasks
@@ -48,6 +48,17 @@ class PlanRow:
     batch: Price | None
     tokens_repeated: int
     cache_saves: float | None
+
+    def as_data(self) -> dict[str, object]:
+        """Return the row as plain values; dollars are None without a price."""
+        lanes = {"online": self.online, "batch": self.batch}
+        dollars = {
+            f"{lane}_{name}_usd": getattr(price, name, None)
+            for lane, price in lanes.items()
+            for name in ("expected", "at_most")
+        }
+        kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in lanes}
+        return kept | dollars
 
     @property
     def price(self) -> Price | None:

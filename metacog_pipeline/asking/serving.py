@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from metacog_pipeline.asking import construction, judging, roles
@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.server import profile as profiles
+from metacog_pipeline.llm.server.running import print_at_once
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
@@ -111,6 +112,7 @@ def serve_study(
     seed: int,
     profile: str | None = None,
     key: str | None = None,
+    announce: Callable[[str], None] = print_at_once,
 ) -> None:
     """Serve until interrupted. Builds the questions first where they can be built without asking anyone.
 
@@ -149,6 +151,6 @@ def serve_study(
         key=key,
     )
     try:
-        serve(provider, port=port, announce=lambda line: print(line, flush=True))
+        serve(provider, port=port, announce=announce)
     except OSError as error:
         raise StudyError(f"--port {port}: {error.strerror or error}; choose another") from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.study import load_study
 
@@ -26,16 +26,19 @@ def _checked(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @study_argument
 @click.argument("answer_id", callback=_checked)
 @click.option("--raw", is_flag=True, help="Write the reply's body as it came (keep_raw = true keeps it).")
+@printing.json_option
 def answer(study_file: Path, answer_id: str, raw: bool) -> None:
     """Print everything kept of one call, as JSON: request, reply, thoughts, tokens, prices, times.
 
     ANSWER_ID is the answer_id of `calls` in `metacog sql`, or how it begins. A call that failed, was asked again, or
-    served several items is printed once for each.
+    served several items is printed once for each; with --json they are one list.
     """
     from metacog_pipeline.transcripts import lookup
 
     records = lookup.records_of(load_study(study_file).home.transcripts, answer_id)
     if raw:
+        if printing.wanted():
+            raise click.UsageError("--raw and --json: give one of them")
         body = lookup.newest_body(records)
         if sys.stdout.isatty():
             raise click.UsageError(
@@ -43,5 +46,6 @@ def answer(study_file: Path, answer_id: str, raw: bool) -> None:
             )
         sys.stdout.buffer.write(body)
         return
-    for record in records:
-        click.echo(json.dumps(lookup.shown(record), indent=1))
+    shown = [lookup.shown(record) for record in records]
+    for each in [shown] if printing.wanted() else shown:
+        printing.value(each)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline import columns
-from metacog_pipeline.commands import rejected
+from metacog_pipeline.commands import printing, rejected
 from metacog_pipeline.commands.options import (
     FoldingCommand,
     quiet_option,
@@ -66,6 +66,7 @@ SOME_UNREADABLE = 8
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
 @quiet_option
+@printing.json_option
 def import_command(
     places: tuple[str, ...],
     study_file: Path,
@@ -103,7 +104,7 @@ def import_command(
         columns.Shape(wide, columns.parse_words(words)),
         tuple(_pair(each) for each in where),
         from_one,
-        None if quiet else lambda line: click.echo(f"{file.name}: {line}"),
+        None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line]),
     )
     into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
     assert into.importer is not None
@@ -171,10 +172,9 @@ def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -
             (("", "not readable", warning) for warning in done.warnings),
         ),
     )
-    if not quiet:
-        kept = f"{len(done.records)} answers kept for {model}, run {run}"
-        click.echo(
-            f"{file.name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable"
-        )
+    kept = f"{len(done.records)} answers kept for {model}, run {run}"
+    told = f"{file.name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable"
+    counts = {"kept": len(done.records), "not_taken": len(done.rejected), "not_readable": len(done.warnings)}
+    printing.say("" if quiet else told, model=model, run=run, **counts)
     if done.rejected or done.warnings:
         sys.exit(SOME_UNREADABLE)

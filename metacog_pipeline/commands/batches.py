@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.leaderboard.output import to_table
 from metacog_pipeline.leaderboard.read import Rows
@@ -37,17 +36,8 @@ HOUR_S, MINUTE_S = 3600.0, 60.0
 @click.option(
     "--give-up", metavar="BATCH", help="Forget this batch: ask again; its worst case counts as spent."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "json")),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
-def batches(
-    study_file: Path, cancel: str | None, give_up: str | None, form: Literal["table", "json"]
-) -> None:
+@printing.format_option("table", "json")
+def batches(study_file: Path, cancel: str | None, give_up: str | None, form: str) -> None:
     """List the batches a study has submitted: state, age, requests, cost.
 
     Dollars are what a batch has cost, or with "<=" the most it can cost, which is set aside. `metacog run` collects
@@ -62,7 +52,7 @@ def batches(
         listed.give_up(study, give_up)
     rows = listed.rows(study)
     if form == "json":
-        click.echo(json.dumps([asdict(row) for row in rows], indent=1))
+        printing.value([asdict(row) for row in rows])
         return
     if not rows:
         click.echo("no batches were submitted")

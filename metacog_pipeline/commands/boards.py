@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StudyError, suggestion
@@ -16,21 +17,12 @@ from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.study import load_study
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
-
 
 @click.command()
 @click.argument("benchmark", required=False)
 @study_option
 @click.option("--official", is_flag=True, help="The last board at a moment when nothing was missing.")
-@format_option
+@printing.format_option(*FORMATS)
 def board(benchmark: str | None, study_file: Path, official: bool, form: Format) -> None:
     """Print the leaderboard of all benchmarks, or of one.
 
@@ -47,7 +39,7 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 @click.command()
 @click.argument("query", required=False)
 @study_option
-@format_option
+@printing.format_option(*FORMATS)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
@@ -70,9 +62,12 @@ def sql(
     """
     home = load_study(study_file).home.path
     if dictionary:
-        from metacog_pipeline.leaderboard.dictionary import dictionary as data_dictionary
+        from metacog_pipeline.leaderboard import dictionary as said
 
-        click.echo(data_dictionary(home), nl=False)
+        if printing.wanted():
+            printing.value(said.tables(home))
+        else:
+            click.echo(said.dictionary(home), nl=False)
         return
     if saved is not None:
         from metacog_pipeline.leaderboard.dictionary import saved_queries
@@ -93,6 +88,7 @@ def sql(
     if output is not None:
         from metacog_pipeline.leaderboard.export import export_query
 
-        click.echo(f"{export_query(home, query, output)} rows: {output}")
+        rows = export_query(home, query, output)
+        printing.say(f"{rows} rows: {output}", rows=rows, wrote=[str(output)])
         return
     click.echo(render(run_query(home, query), form), nl=False)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from metacog_pipeline.commands.boards import format_option
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_option
-from metacog_pipeline.leaderboard.output import Format, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
 from metacog_pipeline.study import load_study
@@ -23,7 +23,7 @@ _SHOWN = (
 @click.argument("a")
 @click.argument("b")
 @study_option
-@format_option
+@printing.format_option(*FORMATS)
 def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     """Compare models A and B of a study on the items both answered: A minus B, paired.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.commands.running import launch, nothing_to_do
 from metacog_pipeline.errors import StudyError, one_line
@@ -39,6 +40,7 @@ order by shown.benchmark, shown.condition, measures.label, shown.rank nulls last
     help="Where the demo study is put.",
 )
 @quiet_option
+@printing.json_option
 def demo(folder: Path, quiet: bool) -> None:
     """Run the demo: simulated models answer sample questions, through Dagster, to a leaderboard.
 
@@ -57,7 +59,7 @@ def demo(folder: Path, quiet: bool) -> None:
     code = 0 if nothing_to_do(study, quiet) else launch(study, quiet=quiet)
     if code:
         sys.exit(code)
-    if quiet:
+    if quiet and not printing.wanted():
         return
     page = study.home.path / "report" / PAGE
     if not page.exists():  # the run has written it, unless nothing was to be done
@@ -65,17 +67,22 @@ def demo(folder: Path, quiet: bool) -> None:
 
         page = build_report(study.home.path, study.study.name)
     metacog = _own_name()
-    click.echo(
+    ranked = list(rankings(study.home.path))
+    printing.say(
         "This is the sample set with simulated respondents, not a result about any real model.\n\n"
         "Best first, with 95 % intervals:\n"
-        + "".join(f"  {line}\n" for line in rankings(study.home.path))
+        + "".join(f"  {line}\n" for line in ranked)
         + f"\nReport:       {page}\n"
         f"Study file:   {study_file}\n"
         f"DuckDB file:  {study.home.leaderboard}\n\n"
         "Three things to try:\n"
         f"  {metacog} board --study {study_file}\n"
         f"  {metacog} ui {study_file}\n"
-        f"  {metacog} sql --study {study_file} \"from leaderboard where measure = 'unknown_recall'\""
+        f"  {metacog} sql --study {study_file} \"from leaderboard where measure = 'unknown_recall'\"",
+        rankings=ranked,
+        report=str(page),
+        study=str(study_file),
+        duckdb=str(study.home.leaderboard),
     )
 
 

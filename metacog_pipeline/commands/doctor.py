@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Literal
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.study import load_study
 
@@ -19,15 +18,8 @@ from metacog_pipeline.study import load_study
 @click.option(
     "--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="Port the UI is wanted on."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("lines", "json")),
-    default="lines",
-    show_default=True,
-    help="How to print it.",
-)
-def doctor(study_file: Path, offline: bool, port: int, form: Literal["lines", "json"]) -> None:
+@printing.format_option("lines", "json")
+def doctor(study_file: Path, offline: bool, port: int, form: str) -> None:
     """Check that a run can start: keys, addresses, models, prices, data sets, disk, ports.
 
     Asks each model, judge and author at most two short calls, none where it is known already how it answers; they count
@@ -40,7 +32,7 @@ def doctor(study_file: Path, offline: bool, port: int, form: Literal["lines", "j
     code = exit_code(found)
     if form == "json":
         rows = [{"state": each.state, "subject": each.subject, "text": each.text} for each in found]
-        click.echo(json.dumps(rows, indent=1))
+        printing.value(rows)
         sys.exit(code)
     for each in found:
         click.echo(each.line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import load_study
@@ -34,7 +34,7 @@ LABEL = 12
     show_default=True,
     help="Samples to see how often the interval holds; 0: none.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@printing.json_option
 def explain(
     study_file: Path,
     benchmark: str,
@@ -43,7 +43,6 @@ def explain(
     measure: str,
     every_item: bool,
     samples: int,
-    as_json: bool,
 ) -> None:
     """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
 
@@ -51,11 +50,11 @@ def explain(
     where that gives another one than the board has, the exit code is 1.
     """
     from metacog_pipeline.leaderboard.explanation import explain as explained
-    from metacog_pipeline.leaderboard.output import plain, printable
+    from metacog_pipeline.leaderboard.output import printable
 
     found = explained(load_study(study_file), benchmark, condition, model, measure, samples)
-    if as_json:
-        click.echo(json.dumps(plain(found), indent=1, allow_nan=False))
+    if printing.wanted():
+        printing.value(found)
     else:
         for line in _lines(found, every_item):
             click.echo(printable(line))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.study import load_study
 
@@ -19,6 +20,7 @@ from metacog_pipeline.study import load_study
     type=click.IntRange(0, 65535),
     help="Port of the server; 0 takes the next free one from 3100 on.",
 )
+@printing.json_option
 def explore(study_file: Path, port: int) -> None:
     """Serve the explorer of items and answers on this machine; stop it with Ctrl-C.
 
@@ -33,7 +35,8 @@ def explore(study_file: Path, port: int) -> None:
     study = load_study(study_file)
     data.contents(study.home.path)  # says at once where there are no boards yet
     server = Explorer(study.home.path, study.study.name, port_for(HOST, port, first=PORT))
-    click.echo(f"Explorer of {study.study.name}: {server.address}")
+    printing.say(f"Explorer of {study.study.name}: {server.address}", address=server.address)
+    printing.flush()
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ import click
 import polars as pl
 
 from metacog_pipeline import columns as named
-from metacog_pipeline.commands import rejected
+from metacog_pipeline.commands import printing, rejected
 from metacog_pipeline.commands.options import FoldingCommand, quiet_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
@@ -77,14 +77,7 @@ ENDINGS: dict[str, Literal["csv", "json", "parquet"]] = {
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples and posterior."
 )
 @click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@printing.format_option(*FORMATS)
 @click.option(
     "--out",
     "--output",
@@ -122,7 +115,8 @@ def fit(
     if output is None:
         click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
     else:
-        _write(output, fitted, form)
+        _write(output, fitted, "table" if printing.wanted() else form)
+        printing.say(rows=len(fitted.rows), wrote=[str(output)])
     rejected.report(
         file,
         [f" {each.where}: not used: {each.reason}" for each in fitted.rejected],

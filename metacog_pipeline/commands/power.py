@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.output import Format, render
@@ -52,14 +53,7 @@ TARGET = 0.8
     help="Simulated experiments per number of trials.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@printing.format_option(*FORMATS)
 @quiet_option
 def power(
     d: float,

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.study import load_study
 
 
 @click.command()
 @study_argument
+@printing.json_option
 def report(study_file: Path) -> None:
     """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
@@ -20,4 +22,5 @@ def report(study_file: Path) -> None:
     from metacog_pipeline.report.page import build_report
 
     study = load_study(study_file)
-    click.echo(build_report(study.home.path, study.study.name))
+    page = build_report(study.home.path, study.study.name)
+    printing.say(str(page), report=str(page))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, port_for
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
@@ -30,6 +31,7 @@ SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 
 @click.command()
 @study_argument
+@printing.json_option
 def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
@@ -43,6 +45,11 @@ def plan(study_file: Path) -> None:
 
     study = load_study(study_file)
     result = plan_study(study)
+    if printing.wanted():
+        printing.value(
+            {"study": study.study.name, "rows": [row.as_data() for row in result.rows], "notes": result.notes}
+        )
+        return
     rows = tuple(
         (
             *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
@@ -81,6 +88,7 @@ def plan(study_file: Path) -> None:
     "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
 )
 @quiet_option
+@printing.json_option
 def run(
     study_file: Path,
     benchmarks: tuple[str, ...],
@@ -104,6 +112,7 @@ def run(
     refuse_unknown(study, benchmarks, models, runs)
     again = reask is not None
     if not (force or again) and nothing_to_do(study, quiet):
+        _say_state(study, 0)
         return
     from metacog_pipeline.asking.before_spending import unpriced
 
@@ -113,9 +122,19 @@ def run(
         os.environ[LANE] = lane
     if no_wait:
         os.environ[LEAVE_BATCHES] = "1"
-    sys.exit(
-        launch(study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet)
+    code = launch(
+        study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet
     )
+    _say_state(study, code)
+    sys.exit(code)
+
+
+def _say_state(study: Study, code: int) -> None:
+    """With --json, print how far the study is after a run."""
+    if printing.wanted():
+        from metacog_pipeline.commands.status import state_of
+
+        printing.value({"exit_code": code, **state_of(study)})
 
 
 @click.command()
@@ -128,6 +147,7 @@ def run(
     help="Port of the web server; 0 takes the next free one.",
 )
 @click.option("--host", default=UI_HOST, show_default=True, help="Address the web server listens on.")
+@printing.json_option
 def ui(study_file: Path, port: int, host: str) -> None:
     """Open the Dagster UI on a study; stop it with Ctrl-C."""
     study = load_study(study_file)
@@ -145,7 +165,9 @@ def ui(study_file: Path, port: int, host: str) -> None:
         "--host",
         host,
     ]
-    click.echo(f"Dagster UI of {study.study.name}: http://{host}:{port}")
+    address = f"http://{host}:{port}"
+    printing.say(f"Dagster UI of {study.study.name}: {address}", address=address)
+    printing.flush()
     sys.exit(_call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
 
 
@@ -161,6 +183,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
 @click.option("--seed", default=0, show_default=True, help="Decides which calls get a fault.")
 @click.option("--profile", help="Refuse and answer as this provider does, for example openai-reasoning.")
 @click.option("--key-env", help="Variable with the only key that a profile takes; any key where not given.")
+@printing.json_option
 def serve(
     study_file: Path,
     port: int,
@@ -193,7 +216,14 @@ def serve(
         seed=seed,
         profile=profile,
         key=key,
+        announce=_announce,
     )
+
+
+def _announce(line: str) -> None:
+    """Say where a server listens, at once."""
+    printing.say(line, address=line.rpartition(" ")[2])
+    printing.flush()
 
 
 def _dollars(price: Price | None, none: str) -> str:
@@ -276,7 +306,8 @@ def _call(command: list[str], study: Study, style: Style, *, whole_group: bool =
 
     before = {number: signal.signal(number, pass_on) for number in ENDINGS}
     try:
-        child = subprocess.Popen(command, env=environment, start_new_session=True)
+        out = sys.stderr.fileno() if printing.wanted() else None  # nothing beside the JSON on standard output
+        child = subprocess.Popen(command, env=environment, start_new_session=True, stdout=out)
         if pressed:
             interrupt(child)
         code = child.wait()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option, study_option
 from metacog_pipeline.errors import SourceError, suggestion
 from metacog_pipeline.progress import ProgressLine, style_for
@@ -19,6 +20,7 @@ from metacog_pipeline.study import load_study
     "--from", "folder", type=click.Path(path_type=Path), help="Take the files from this folder instead."
 )
 @quiet_option
+@printing.json_option
 def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: bool) -> None:
     """Fetch published data sets into the study's home.
 
@@ -38,7 +40,9 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
     sources = {source.name: source for each in enabled(study) for source in each.sources}
     wanted = names or tuple(name for each in enabled(study) for name in each.needed_sources())
     if not wanted:
-        click.echo("nothing to fetch: the study's data sets ship with the package, or are your own")
+        printing.say(
+            "nothing to fetch: the study's data sets ship with the package, or are your own", sources=[]
+        )
     for name in wanted:
         if name not in sources:
             raise SourceError(
@@ -46,4 +50,5 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
             )
     for name in wanted:
         found = sources[name].fetch(study.home.path, folder=folder, progress=show)
-        click.echo(f"{found.name}: {found.rows} rows from {found.origin}")
+        told = {"name": found.name, "rows": found.rows, "origin": str(found.origin)}
+        printing.say(f"{found.name}: {found.rows} rows from {found.origin}", sources=[told])

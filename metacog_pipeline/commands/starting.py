@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from metacog_pipeline import registry
+from metacog_pipeline.commands import printing
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
@@ -88,6 +89,7 @@ class Row:
     help="Dollars per million tokens in and out, of every model.",
 )
 @click.option("--budget", type=click.FloatRange(min=0), help="The most the study may ever spend, in dollars.")
+@printing.json_option
 def init(
     study_file: Path,
     models: tuple[str, ...],
@@ -102,7 +104,7 @@ def init(
     """
     if study_file.exists():
         raise StudyError(f"{study_file}: is there already; give another name, or remove it")
-    asking = sys.stdin.isatty()
+    asking = sys.stdin.isatty() and not printing.wanted()
     if not models and asking:
         models = tuple(
             click.prompt("Which model? (provider:model, several with spaces)", default="simulated").split()
@@ -134,9 +136,8 @@ def init(
     except StudyError:
         study_file.unlink()
         raise
-    click.echo(
-        f"Wrote {study_file}. Next: metacog doctor {study_file}, metacog plan {study_file}, metacog run {study_file}"
-    )
+    following = [f"metacog {each} {study_file}" for each in ("doctor", "plan", "run")]
+    printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
 
 
 def row_of(said: str, price: tuple[float, float] | None) -> Row:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
-from metacog_pipeline.study import load_study
+from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.leaderboard.status import PartitionState
@@ -23,15 +23,8 @@ SHOWN = 12  # lines; a screen holds them with the summary
 @click.command()
 @study_argument
 @click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("lines", "json")),
-    default="lines",
-    show_default=True,
-    help="How to print it.",
-)
-def status(study_file: Path, everything: bool, form: Literal["lines", "json"]) -> None:
+@printing.format_option("lines", "json")
+def status(study_file: Path, everything: bool, form: str) -> None:
     """Say how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
     Asks nobody and writes nothing.
@@ -44,15 +37,7 @@ def status(study_file: Path, everything: bool, form: Literal["lines", "json"]) -
     money = read_figures(study.home.path, study.study.budget_usd)
     current = board_current(study)
     if form == "json":
-        found = {
-            "study": study.study.name,
-            "home": str(study.home.path),
-            "board_current": current,
-            "spent_usd": money.spent,
-            "budget_usd": money.cap,
-            "partitions": [asdict(state) for state in states],
-        }
-        click.echo(json.dumps(found, indent=1, default=str))
+        printing.value(state_of(study))
         return
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
@@ -78,6 +63,22 @@ def status(study_file: Path, everything: bool, form: Literal["lines", "json"]) -
             if current
             else "the boards are older than the answers: metacog run renews them"
         )
+
+
+def state_of(study: Study) -> dict[str, Any]:
+    """Return how far a study is, as data."""
+    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+    from metacog_pipeline.llm.budget import read_figures
+
+    money = read_figures(study.home.path, study.study.budget_usd)
+    return {
+        "study": study.study.name,
+        "home": str(study.home.path),
+        "board_current": board_current(study),
+        "spent_usd": money.spent,
+        "budget_usd": money.cap,
+        "partitions": [asdict(state) for state in [*partition_states(study), *helper_states(study)]],
+    }
 
 
 def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:

@@ -23,6 +23,21 @@ _MEASURES = (
 _TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
 
 
+def tables(home: Path) -> list[dict[str, object]]:
+    """Return every table of the leaderboard of ``home``: its name, what it says, and its columns, as data."""
+    connection = connect(home)
+    try:
+        found = connection.execute(
+            "select t.schema_name, t.table_name, t.comment, "
+            "list({'name': c.column_name, 'type': c.data_type, 'says': c.comment} order by c.column_index) "
+            "from duckdb_tables() t join duckdb_columns() c using (database_name, schema_name, table_name) "
+            "where t.database_name = 'leaderboard' group by all order by all"
+        ).fetchall()
+    finally:
+        connection.close()
+    return [dict(zip(("schema", "table", "says", "columns"), row, strict=True)) for row in found]
+
+
 def dictionary(home: Path) -> str:
     """Return every table of the leaderboard of ``home`` with its description and its columns.
 

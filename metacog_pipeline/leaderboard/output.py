@@ -51,13 +51,18 @@ def render(rows: Rows, form: Format, *, width: int | None = None) -> str:
     return to_table(rows, width=width) if form == "table" else writers[form](rows)
 
 
+def objects(rows: Rows) -> list[dict[str, object]]:
+    """Return one object per row, as JSON can hold it; NaN and infinities are None."""
+    names = _unique(rows.columns)
+    return [dict(zip(names, map(plain, row), strict=True)) for row in rows.rows]
+
+
 def to_json(rows: Rows) -> str:
     """Return a JSON list with one object per row; NaN, infinities and nulls are ``null``."""
-    names = _unique(rows.columns)
-    objects = [dict(zip(names, map(plain, row), strict=True)) for row in rows.rows]
-    if not objects:
+    found = objects(rows)
+    if not found:
         return "[]\n"
-    lines = ",\n".join(json.dumps(each, ensure_ascii=True, allow_nan=False) for each in objects)
+    lines = ",\n".join(json.dumps(each, ensure_ascii=True, allow_nan=False) for each in found)
     return f"[\n{lines}\n]\n"
 
 

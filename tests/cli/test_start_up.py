@@ -48,6 +48,7 @@ FOR_A_BOARD = (
         "commands.boards",
         "commands.mistakes",
         "commands.options",
+        "commands.printing",
         "commands.prompting",
         "errors",
         "files",

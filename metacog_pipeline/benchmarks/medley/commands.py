@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
 from metacog_pipeline.benchmarks.medley.construction.roles import VERIFIERS
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option, study_option
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.progress import ProgressLine, style_for
@@ -33,6 +35,7 @@ def medley() -> None:
 
 @medley.command()
 @study_option
+@printing.json_option
 def reproduce(study_file: Path) -> None:
     """Count which published values follow from the published data, and say why the others cannot.
 
@@ -42,12 +45,13 @@ def reproduce(study_file: Path) -> None:
     study.home.prepare()
     sources.fetch(study.home.path, [sources.PUBLISHED])
     for line in reproduction_report(read_set(sources.load_source(study.home.path))):
-        click.echo(line.render())
+        printing.say(line.render(), quantities=[asdict(line)])
 
 
 @medley.command()
 @study_option
 @quiet_option
+@printing.json_option
 def generate(study_file: Path, quiet: bool) -> None:
     """Make the study's new instances: ask designers, analysts and verifiers what they have not answered yet.
 
@@ -69,17 +73,20 @@ def generate(study_file: Path, quiet: bool) -> None:
             if INTERRUPTED.is_set():
                 raise click.Abort from None
             raise
-        click.echo(f"medley_{name}: {_listed(made.facts)}")
+        failed = [check for check, result in made.checks.items() if not result.passed]
+        told = {"step": name, "facts": dict(made.facts), "failed_checks": failed}
+        printing.say(f"medley_{name}: {_listed(made.facts)}", steps=[told])
         for check, result in made.checks.items():
             if not result.passed:
-                click.echo(f"  does not hold: {check} ({_listed(result.facts)})")
+                printing.say(f"  does not hold: {check} ({_listed(result.facts)})")
     if not todo:
-        click.echo("everything is made; nobody was asked")
+        printing.say("everything is made; nobody was asked", steps=[])
 
 
 @medley.command()
 @study_option
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@printing.json_option
 def export(study_file: Path, folder: Path) -> None:
     """Write the whole set the study made to FOLDER, in the layout of the published data, to be read, checked and shared."""
     bench = _made_here(study_file)
@@ -96,11 +103,12 @@ def export(study_file: Path, folder: Path) -> None:
         probes=draw_probes(instances, bench.context.seed),
         difficulty=dict(frames["drafts"].select("draft_id", "tier").iter_rows()),
     )
-    click.echo(f"{len(instances)} instances: {folder}")
+    printing.say(f"{len(instances)} instances: {folder}", instances=len(instances), wrote=[str(folder)])
 
 
 @medley.command()
 @study_option
+@printing.json_option
 def gates(study_file: Path) -> None:
     """Say which gates the study's set of instances passes, fails, or cannot be held to yet, and why.
 
@@ -109,9 +117,10 @@ def gates(study_file: Path) -> None:
     """
     found = _gates(Medley.of(load_study(study_file)))
     for gate in found:
-        click.echo(gate.render())
+        printing.say(gate.render(), gates=[asdict(gate)])
     stops = [gate.name for gate in found if gate.stops]
-    click.echo(f"not fit to be released: {', '.join(stops)}" if stops else "fit to be released")
+    verdict = f"not fit to be released: {', '.join(stops)}" if stops else "fit to be released"
+    printing.say(verdict, stopped_by=stops)
 
 
 @medley.command()
@@ -119,13 +128,15 @@ def gates(study_file: Path) -> None:
 @click.argument("name")
 @click.option("--model", required=True, help='A model of the study with provider = "replay".')
 @click.option("--run", type=click.IntRange(1, 99), default=1, show_default=True, help="Which run it becomes.")
+@printing.json_option
 def analyst(study_file: Path, name: str, model: str, run: int) -> None:
     """Keep what the analyst NAME of the instances wrote as a replayed model's answers to step A.
 
     NAME is a model, or "Analyst A" to "Analyst H" for whoever stands in that place.
     """
     done = importing.import_analyst(Medley.of(load_study(study_file)), name, model, run)
-    click.echo(f"{len(done.records)} answers kept for {model}, run {run}")
+    kept = len(done.records)
+    printing.say(f"{kept} answers kept for {model}, run {run}", kept=kept, model=model, run=run)
 
 
 def _gates(bench: Medley) -> tuple[Gate, ...]:

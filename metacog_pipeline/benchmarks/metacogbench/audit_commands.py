@@ -14,6 +14,7 @@ from metacog_pipeline.asking.judging import judgements_path, responses_path
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.metacogbench import audit as auditing
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
@@ -43,6 +44,7 @@ def audit() -> None:
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, help="CSV for the raters; must not exist yet."
 )
+@printing.json_option
 def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: Path) -> None:
     """Write a stratified sample of STUDY's replies without verdicts, and beside it the key with them."""
     study = load_study(study_file)
@@ -66,13 +68,17 @@ def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: 
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
     fewer = "" if drawn.height == n else f" (all there are, fewer than {n})"
-    click.echo(f"{output}: {drawn.height} replies{fewer}; write yes or no into the column label. Key: {key}")
+    printing.say(
+        f"{output}: {drawn.height} replies{fewer}; write yes or no into the column label. Key: {key}",
+        replies=drawn.height,
+        wrote=[str(output), str(key)],
+    )
 
 
 @audit.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--key", type=click.Path(path_type=Path), help="By default the key written beside FILE.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)
+@printing.format_option(*FORMATS)
 def score(file: Path, key: Path | None, form: Format) -> None:
     """Print precision, recall and agreement of the scorers with the labels in FILE."""
     found = auditing.figures(

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction import generators as 
 from metacog_pipeline.benchmarks.metacogbench.construction.generators import GENERATORS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, to_toml
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, item_record
+from metacog_pipeline.commands import printing
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.output import Format, render
@@ -45,13 +46,8 @@ metacogbench.add_command(audit)
     "--set", "item_set", type=click.Choice(SETS), default=SETS[0], show_default=True, help="Which set."
 )
 @click.option("--tier", type=click.Choice(TIERS), help="One tier only.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="text: to read; table and csv: a line per item; json and toml: everything.",
+@printing.format_option(
+    *FORMATS, text="text: to read; table and csv: a line per item; json and toml: everything."
 )
 def list_command(item_set: str, tier: str | None, form: str) -> None:
     """Print the items with their answers, for people who review them."""
@@ -66,14 +62,7 @@ def list_command(item_set: str, tier: str | None, form: str) -> None:
 @click.option(
     "--output", type=click.Path(path_type=Path), help="Write TOML to this file instead of printing."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="toml",
-    show_default=True,
-    help="How to print them.",
-)
+@printing.format_option(*FORMATS, default="toml", text="How to print them.")
 def generate(tier: str, seed: int, generators: tuple[str, ...], output: Path | None, form: str) -> None:
     """Make fresh items, one per generator: no model can have seen them.
 
@@ -93,7 +82,7 @@ def generate(tier: str, seed: int, generators: tuple[str, ...], output: Path | N
         raise StudyError(
             f"--output {output}: cannot be written ({error.strerror}); name another file"
         ) from None
-    click.echo(f"{output}: {len(items)} items")
+    printing.say(f"{output}: {len(items)} items", items=len(items), wrote=[str(output)])
 
 
 def _shown(items: list[Item], form: str) -> str:

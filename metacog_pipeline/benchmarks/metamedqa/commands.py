@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EDIT_KINDS
 from metacog_pipeline.benchmarks.metamedqa.construction.reports import Inputs, Report
 from metacog_pipeline.benchmarks.metamedqa.items import NAME
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
@@ -52,6 +53,7 @@ def metamedqa() -> None:
     "--fictional", type=click.IntRange(0), help="How many fictional questions to draw from the pool."
 )
 @click.option("--seed", type=click.IntRange(0), help="Seed of the draw; the study's own by default.")
+@printing.json_option
 def build(study_file: Path | None, output: Path | None, fictional: int | None, seed: int | None) -> None:
     """Build the study's question set and its manifest.
 
@@ -71,9 +73,8 @@ def build(study_file: Path | None, output: Path | None, fictional: int | None, s
             "metamedqa build: --seed and --fictional need --output; the study's items follow its file"
         )
     done = construction.build(loaded)
-    click.echo(
-        f"{items_path(loaded.context.home, NAME)}: {done.facts['rows']} items ({loaded.settings.dataset})"
-    )
+    path, rows, dataset = items_path(loaded.context.home, NAME), done.facts["rows"], loaded.settings.dataset
+    printing.say(f"{path}: {rows} items ({dataset})", items=rows, dataset=dataset, wrote=[str(path)])
 
 
 @metamedqa.command()
@@ -85,6 +86,7 @@ def build(study_file: Path | None, output: Path | None, fictional: int | None, s
 )
 @study
 @click.option("--paper-counts", is_flag=True, help="Print the paper's counts beside the file's.")
+@printing.json_option
 def check(
     files: tuple[Path, ...],
     parent: Path | None,
@@ -109,6 +111,7 @@ def check(
 
 @metamedqa.command()
 @click.argument("file", type=FILE)
+@printing.json_option
 def screen(file: Path) -> None:
     """Nominate malformed questions: pictures not shown, lost context, broken tables. A person decides."""
     _print(reports.screen_file(file))
@@ -126,6 +129,7 @@ def screen(file: Path) -> None:
 @click.option(
     "--quota", "quotas", multiple=True, metavar="KIND=N", help="How many of an edit kind (repeatable)."
 )
+@printing.json_option
 def sample(
     output: Path,
     study_file: Path | None,
@@ -165,6 +169,7 @@ def _decision(accept: bool) -> click.Command:
     @study
     @parent
     @edits
+    @printing.json_option
     def decide(
         file: Path,
         items: tuple[str, ...],
@@ -191,6 +196,7 @@ metamedqa.add_command(_decision(accept=False))
 @metamedqa.command()
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
+@printing.json_option
 def agreement(first: Path, second: Path) -> None:
     """Print Cohen's kappa of two auditors' copies of one edit table."""
     _print(reports.compare_auditors(first, second))
@@ -209,6 +215,7 @@ def agreement(first: Path, second: Path) -> None:
     show_default=True,
     help="records: JSON Lines, one object per item; samples, summary: the JSON files of the public runner.",
 )
+@printing.json_option
 def export_command(
     output: Path, study_file: Path, model: str, run: int, condition: str | None, layout: str
 ) -> None:
@@ -232,7 +239,8 @@ def export_command(
             write_text(output, json.dumps(export.summary(estimates), indent=1, sort_keys=True) + "\n")
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
-    click.echo(f"{output}: {layout} of {model}, run {run}: {found.height} observations")
+    said = f"{output}: {layout} of {model}, run {run}: {found.height} observations"
+    printing.say(said, observations=found.height, wrote=[str(output)])
 
 
 def _inputs(study_file: Path | None, parent: Path | None, edits: Path | None) -> Inputs:
@@ -275,7 +283,8 @@ def _quotas(words: tuple[str, ...]) -> dict[str, int]:
 
 def _print(report: Report) -> None:
     for line in report.lines:
-        click.echo(line)
+        printing.say(line)
+    printing.say(ok=report.ok, lines=report.lines, rows=report.rows)
     if not report.ok:
         sys.exit(1)
 

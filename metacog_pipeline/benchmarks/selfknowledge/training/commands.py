@@ -18,8 +18,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     questions_from,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.more_commands import evaluate, patch, sft, train_study
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
-from metacog_pipeline.leaderboard.output import render
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 
@@ -60,6 +60,7 @@ def train() -> None:
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
 @click.option("--resume", is_flag=True, help="Go on with what is in the folder.")
 @quiet_option
+@printing.json_option
 def toy(
     output: Path,
     seed: int,
@@ -101,9 +102,9 @@ def toy(
     finally:
         for line in lines.values():
             line.__exit__(None, None, None)
-    click.echo(render(made.board, "table"), nl=False)
+    printing.table("board", made.board)
     for path in (*made.figures, output / BOARD):
-        click.echo(f"wrote {path}")
+        printing.written(path)
 
 
 @train.command()
@@ -161,6 +162,7 @@ def toy(
     "--from-checkpoint", type=click.IntRange(0), help="Go on from this one although there are later ones."
 )
 @quiet_option
+@printing.json_option
 def esma(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> None:
     """Evolve a language model so that its yes and no go with what it knows.
 
@@ -197,8 +199,8 @@ def esma(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> No
     means = Means(**taken("workers", "engine", "master", "address", "gpus"))
     with ProgressLine("evolution", settings.generations, style_for(quiet), priced=False) as line:
         made = evolve(recipe, output.absolute(), means, done=line.update, **given)
-    click.echo(render(_before_and_after(made), "table"), nl=False)
-    click.echo(f"wrote {made.checkpoint}")
+    printing.table("measures", _before_and_after(made))
+    printing.written(made.checkpoint)
 
 
 def _before_and_after(made: Trained) -> Rows:

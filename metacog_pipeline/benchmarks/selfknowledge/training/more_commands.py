@@ -20,9 +20,9 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     questions_from,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
+from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.leaderboard.output import render
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.estimate import Estimate
@@ -49,6 +49,7 @@ from metacog_pipeline.stats.estimate import Estimate
 @click.option("--loss-on", type=click.Choice(("answer", "all")), default="answer", show_default=True)
 @click.option("--seed", type=int, default=42, show_default=True)
 @quiet_option
+@printing.json_option
 def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> None:
     """Train the supervised baseline on a language model."""
     need_torch()
@@ -68,8 +69,8 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
         tune(Interview(loaded, training, asking), tuning, line.update)
     save_model(loaded, output)
     after = measured(hear(loaded, held_out, asking, "dual"))
-    click.echo(render(_rows("model", {"base": before, "tuned": after}), "table"), nl=False)
-    click.echo(f"wrote {output}")
+    _print("model", {"base": before, "tuned": after})
+    printing.written(output)
 
 
 @click.command()
@@ -87,6 +88,7 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
 )
 @click.option("--output", type=FOLDER, help="New folder for the model patched with the last ratio.")
 @quiet_option
+@printing.json_option
 def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: Any) -> None:
     """Put only the largest (or smallest) changes into the base, and ask again."""
     need_torch()
@@ -106,10 +108,10 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
             name = f"{given['side']} {100 * ratio:g} % ({count:,} weights)"
             found[name] = measured(hear(patched, questions, asking, "dual"))
             line.update(len(found))
-    click.echo(render(_rows("weights changed", found), "table"), nl=False)
+    _print("weights changed", found)
     if output is not None:
         save_model(after, output)
-        click.echo(f"wrote {output}")
+        printing.written(output)
 
 
 @click.command()
@@ -128,6 +130,7 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
 )
 @click.option("--output", type=FOLDER, help="Folder for one TSV per setting, a row for each question.")
 @quiet_option
+@printing.json_option
 def evaluate(folder: Path, settings: tuple[Any, ...], output: Path | None, quiet: bool, **given: Any) -> None:
     """Ask a language model, and print what its yes and no are worth."""
     need_torch()
@@ -152,11 +155,12 @@ def evaluate(folder: Path, settings: tuple[Any, ...], output: Path | None, quiet
             if output is not None:
                 write_table(output / f"{setting}.tsv", table(questions, heard[setting]))
     found = {setting: measured(said) for setting, said in heard.items()}
-    click.echo(render(_rows("setting", found), "table"), nl=False)
+    _print("setting", found)
     if {"dual", "idk"} <= heard.keys():
-        click.echo(f"all alignment: {all_alignment(heard['dual'], heard['idk'])}")
+        share = str(all_alignment(heard["dual"], heard["idk"]))
+        printing.say(f"all alignment: {share}", all_alignment=share)
     if output is not None:
-        click.echo(f"wrote {output}")
+        printing.written(output)
 
 
 def use_threads(threads: int) -> None:
@@ -172,18 +176,26 @@ def refuse_existing(output: Path) -> None:
         raise StudyError(f"{output}: is there already; take another folder")
 
 
-def _rows(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> Rows:
+def _print(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> None:
+    """Print a line per label with each measure and its interval; as data a row per label and measure."""
     names = list(dict.fromkeys(name for each in found.values() for name in each))
-    rows = tuple(
+    lines = tuple(
         (label, max(e.n for e in each.values()), *(shown(each.get(name)) for name in names))
         for label, each in found.items()
     )
-    return Rows((first, "n", *names), rows)
+    data = tuple(
+        (label, name, e.value, e.low, e.high, e.n, e.status)
+        for label, each in found.items()
+        for name, e in each.items()
+    )
+    columns = (first, "measure", "estimate", "low", "high", "n", "status")
+    printing.table("measures", Rows(columns, data), Rows((first, "n", *names), lines))
 
 
 @click.command("study")
 @click.argument("study_file", metavar="STUDY", type=FOLDER)
 @quiet_option
+@printing.json_option
 def train_study(study_file: Path, quiet: bool) -> None:
     """Do what the study's [training] says: base, evolution, evaluation; what is done already is not done again."""
     need_torch()
@@ -201,5 +213,5 @@ def train_study(study_file: Path, quiet: bool) -> None:
     table = stage.make_evaluation(study).table
     assert table is not None
     columns = ("model", "measure", "estimate", "low", "high", "n")
-    click.echo(render(Rows(columns, tuple(table.select(columns).iter_rows())), "table"), nl=False)
-    click.echo(f"wrote {made.facts['checkpoint']}")
+    printing.table("measures", Rows(columns, tuple(table.select(columns).iter_rows())))
+    printing.written(Path(str(made.facts["checkpoint"])))

@@ -1,0 +1,123 @@
+"""What a command prints: lines for people, or with ``--json`` one JSON value and nothing else on standard output.
+
+Every command says a thing once, in words and as data; which of them is printed is decided here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from metacog_pipeline.leaderboard.read import Rows
+
+_FOUND = "metacog.json"  # in the context: what is printed when the command ends
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option ``--json``."""
+    add = click.option(
+        "--json",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_begin,
+        help="Print one JSON value and nothing else.",
+    )
+    return add(command)
+
+
+def format_option(
+    *forms: str, default: str | None = None, text: str = "How to print it."
+) -> Callable[..., Any]:
+    """Give a command ``--format``, the parameter ``form``, and ``--json``, which is short for one of its values."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        option = click.option(
+            "--format",
+            "form",
+            type=click.Choice(forms),
+            default=default or forms[0],
+            show_default=True,
+            callback=_chosen,
+            help=text,
+        )
+        return option(json_option(command))
+
+    return add
+
+
+def wanted() -> bool:
+    """Whether ``--json`` is given."""
+    return _found() is not None
+
+
+def say(line: str = "", **found: object) -> None:
+    """Print ``line``, nothing where it is empty; with ``--json`` keep ``found`` instead. Lists of one name are joined."""
+    kept = _found()
+    if kept is None:
+        if line:
+            click.echo(line)
+        return
+    for name, value in found.items():
+        earlier = kept.get(name)
+        if isinstance(earlier, list) and isinstance(value, list | tuple):
+            earlier.extend(value)
+        else:
+            kept[name] = list(value) if isinstance(value, tuple) else value
+
+
+def table(name: str, rows: Rows, shown: Rows | None = None) -> None:
+    """Print ``shown``, or ``rows``, as a table; with ``--json`` keep all rows as objects under ``name``."""
+    from metacog_pipeline.leaderboard.output import objects, render
+
+    if wanted():
+        say("", **{name: objects(rows)})
+    else:
+        click.echo(render(shown or rows, "table"), nl=False)
+
+
+def value(found: object) -> None:
+    """Print ``found`` as JSON at once."""
+    from metacog_pipeline.leaderboard.output import plain
+
+    if (kept := _found()) is not None:
+        kept.clear()
+    click.echo(json.dumps(plain(found), indent=1, allow_nan=False))
+
+
+def flush() -> None:
+    """Print what is kept now: the command goes on, and says no more."""
+    kept = _found()
+    if kept:
+        value(dict(kept))
+
+
+def written(path: Path, what: str = "wrote") -> None:
+    """Say that a file or folder was written."""
+    say(f"{what} {path}", wrote=[str(path)])
+
+
+def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
+    if given:
+        context.meta[_FOUND] = {}
+        context.call_on_close(flush)
+
+
+def _chosen(context: click.Context, param: click.Parameter, form: str) -> str:
+    if not wanted():
+        return form
+    source = context.get_parameter_source("form")
+    if source is click.core.ParameterSource.COMMANDLINE and form != "json":
+        raise click.BadParameter(f'"{form}" beside --json: give one of them')
+    return "json"
+
+
+def _found() -> dict[str, Any] | None:
+    context = click.get_current_context(silent=True)
+    found: dict[str, Any] | None = None if context is None else context.meta.get(_FOUND)
+    return found

@@ -1,0 +1,229 @@
+"""``--json``: every command prints one JSON value on standard output, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.cli import cli
+from metacog_pipeline.commands import printing, running
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring import cross_benchmark, files
+from metacog_pipeline.study import load_study
+from tests.asking_in_process import ask
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+
+[[models]]
+name = "careful"
+provider = "simulated"
+observer = { accuracy = 0.85, seed = 1 }
+
+[[models]]
+name = "hasty"
+provider = "simulated"
+observer = { accuracy = 0.55, seed = 2 }
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 10
+"""
+TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" for i in range(60))
+
+#: What is typed after ``metacog``, and names or columns that must be in the value.
+TYPED: list[tuple[str, set[str]]] = [
+    ("answer study.toml ID", {"model", "text"}),
+    ("batches study.toml", set()),
+    ("board --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
+    ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
+    ("compare careful hasty --study study.toml", {"benchmark", "measure", "difference", "p_holm"}),
+    ("doctor study.toml --offline", {"state", "subject", "text"}),
+    ("explain study.toml metamedqa baseline careful accuracy --samples 0", {"board", "recount", "sql"}),
+    ("fetch --study study.toml", {"sources"}),
+    ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
+    ("fit trials.csv --correct correct --confidence confidence --ratings 5 --out fitted.csv", {"rows", "wrote"}),
+    ("import metamedqa answers.csv --study study.toml --model theirs --run 1", {"kept", "not_taken", "understood"}),
+    ("init new.toml --model simulated", {"wrote", "next"}),
+    ("plan study.toml", {"study", "rows", "notes"}),
+    ("power --d 1.5 --mratio 0.8 --delta 0.5 --trials 100 --simulations 100", {"power", "power_low", "status"}),
+    ("report study.toml", {"report"}),
+    ("sql --study study.toml from+models", {"model", "provider"}),
+    ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
+    ("sql --study study.toml --dictionary", {"table", "says", "columns"}),
+    ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
+    ("metacogbench list --tier 1b", {"item_id", "stem"}),
+    ("metacogbench generate --tier 3 --seed 7", {"item_id", "stem"}),
+    ("metacogbench generate --tier 3 --seed 7 --output new.items.toml", {"items", "wrote"}),
+    ("metamedqa build --study study.toml", {"items", "dataset", "wrote"}),
+    ("metamedqa check items.jsonl", {"ok", "lines", "rows"}),
+    ("metamedqa screen items.jsonl", {"ok", "lines", "rows"}),
+    ("metamedqa export out.jsonl --study study.toml --model careful", {"observations", "wrote"}),
+]  # fmt: skip
+#: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
+BY_HAND = {
+    *("demo", "run", "ui", "serve", "explore"),
+    *("medley analyst", "medley export", "medley gates", "medley generate", "medley reproduce"),
+    *("metacogbench audit sample", "metacogbench audit score"),
+    *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
+    *(f"train {name}" for name in ("esma", "evaluate", "patch", "sft", "study", "toy")),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small study that was asked, scored and published."""
+    folder = tmp_path_factory.mktemp("printed")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "trials.csv").write_text(TRIALS, encoding="utf-8")
+    study = load_study(folder / "study.toml")
+    study.home.prepare()
+    benchmark = bound(study, "metamedqa")
+    construction.build(benchmark)
+    for partition in tasks.partitions(benchmark):
+        if partition.spec.provider == "simulated":
+            ask(benchmark, partition)
+            files.read(benchmark, partition)
+            files.score(benchmark, partition)
+    files.pool(benchmark)
+    cross_benchmark.publish(study)
+    write_status(study)
+    assert build(study.home.path).failures == ()
+    first = benchmark.items[0].item_id
+    (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")
+    item = {"question": "Which?", "options": {"A": "a", "B": "b"}, "answer_idx": "A"}
+    (folder / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    return folder
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield " ".join(path), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from leaves(found, (*path, name))
+
+
+def test_every_command_takes_it_and_is_run_here_or_named() -> None:
+    names = set()
+    for name, command in leaves(cli):
+        assert any("--json" in param.opts for param in command.params), name
+        names.add(name)
+    run = {name for name in names if any(typed.startswith(f"{name} ") for typed, _ in TYPED)}
+    assert not run & BY_HAND
+    assert run | BY_HAND == names
+
+
+@pytest.mark.parametrize(("typed", "parts"), TYPED, ids=[typed[:60] for typed, _ in TYPED])
+def test_it_is_one_value_and_nothing_else(
+    metacog, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, parts: set[str]
+) -> None:
+    folder = shutil.copytree(made, tmp_path / "own")
+    monkeypatch.chdir(folder)
+    if " ID" in typed:
+        found = json.loads(metacog("sql", "--study", "study.toml", "--json", "from calls limit 1").out)
+        typed = typed.replace("ID", found[0]["answer_id"])
+    extra = [] if "--format" in typed else ["--json"]
+    result = metacog(*(word.replace("+", " ") for word in typed.split()), *extra)
+    assert result.code in (0, 1, 8), result.err
+    value = json.loads(result.out)
+    first: Any = value[0] if isinstance(value, list) and value else value
+    assert parts <= set(first)
+
+
+@pytest.mark.parametrize("typed", ["run study.toml", "demo --folder demo"])
+def test_a_run_says_how_far_the_study_is(
+    metacog, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    folder = shutil.copytree(made, tmp_path / "own")
+    monkeypatch.chdir(folder)
+    shutil.copytree(folder / "home", folder / "demo" / "home")
+    shutil.copyfile(folder / "study.toml", folder / "demo" / "study.toml")
+
+    class Child(SimpleNamespace):
+        """A run that has found everything done, and printed where it should not."""
+
+        def __init__(self, command: list[str], *, stdout: int | None, **rest: object) -> None:
+            super().__init__()
+            assert stdout is not None
+
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(running.subprocess, "Popen", Child)
+    result = metacog(*typed.split(), "--json")
+    value = json.loads(result.out)
+    assert {"partitions", "exit_code"} <= set(value) or {"rankings", "report"} <= set(value)
+
+
+def test_a_server_says_its_address_before_it_serves(
+    metacog, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metacog_pipeline.asking import serving
+    from metacog_pipeline.report.explorer.server import Explorer
+
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(Explorer, "serve_forever", lambda self: None)
+    monkeypatch.setattr(running, "_call", lambda *given, **how: 0)
+    monkeypatch.setattr(serving, "serve", lambda *given, announce, **how: announce("listening on http://h:1"))
+    for typed in (
+        "explore study.toml --json",
+        "ui study.toml --port 0 --json",
+        "serve --study study.toml --json",
+    ):
+        assert json.loads(metacog(*typed.split()).out)["address"].startswith("http://")
+
+
+def test_a_mistake_prints_nothing_on_standard_output(metacog, made: Path) -> None:
+    result = metacog("board", "metamedq", "--study", made / "study.toml", "--json")
+    result.refused_in_one_line('"metamedq"')
+    assert result.out == ""
+
+
+def test_another_format_beside_it_is_refused(metacog, made: Path) -> None:
+    metacog("board", "--study", made / "study.toml", "--json", "--format", "csv").refused_in_one_line(
+        "--format", '"csv" beside --json', "give one of them"
+    )
+
+
+def test_what_is_said_is_words_or_data() -> None:
+    @click.command()
+    @printing.json_option
+    def command() -> None:
+        printing.say("one file", wrote=["a"])
+        printing.say("another", wrote=("b",), n=2)
+        printing.say("only words")
+        printing.table("rows", Rows(("x",), ((float("nan"),), (1.0,))))
+        printing.written(Path("c"))
+
+    from click.testing import CliRunner
+
+    run = CliRunner().invoke
+    assert json.loads(run(command, ["--json"]).output) == {
+        "wrote": ["a", "b", "c"],
+        "n": 2,
+        "rows": [{"x": None}, {"x": 1.0}],
+    }
+    lines = run(command, []).output.splitlines()
+    assert lines[:3] == ["one file", "another", "only words"]
+    assert lines[-1] == "wrote c"
