@@ -15,6 +15,7 @@ from dagster import DagsterInstance
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
+from metacog_assets.history import Events
 from metacog_assets.launch import STOPPED, Launcher, nothing_left
 from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
@@ -76,5 +77,9 @@ def _instance() -> Iterator[DagsterInstance]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         instance = DagsterInstance.get()
         fcntl.flock(lock, fcntl.LOCK_UN)
+    if isinstance(instance.event_log_storage, Events):
+        instance.event_log_storage.brief = (
+            True  # nobody but this process reads its runs while they are under way
+        )
     with instance:
         yield instance

@@ -137,10 +137,11 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def bench_on_disk(bench: Bench) -> Iterator[Bench]:
+def bench_on_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """The same with the instance that other processes see, as ``metacog run`` uses it."""
     current_study().home.prepare()
-    with DagsterInstance.from_config(str(bench.home / "dagster")) as bench.instance:
+    monkeypatch.setenv("DAGSTER_HOME", str(bench.home / "dagster"))
+    with DagsterInstance.get() as bench.instance:
         yield bench
 
 

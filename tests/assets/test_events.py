@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_RUNS, MOST_EVENTS = 10, 600
+MOST_RUNS, MOST_EVENTS = 8, 400
 
 
 def count(database: Path, table: str) -> int:

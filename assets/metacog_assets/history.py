@@ -1,0 +1,152 @@
+"""Dagster's own SQLite files, with connections that stay open, and fewer events of the runs of one command.
+
+Dagster opens a file anew for every event it stores and closes it again, which makes SQLite move its log into the file each
+time: a third of the processor time of a small study. The files are the same, and of the same form.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dagster import DagsterEventType, EventLogEntry
+from dagster._config import StringSource
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
+from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, SqliteStorageConfig
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine.interfaces import DBAPIConnection
+
+MOST_OPEN = 16  # files of single runs; the one used longest ago is closed
+#: Of a run in one process nobody reads them again: what was made is in the materialization, what failed in the failure.
+PASSING = frozenset(
+    {
+        DagsterEventType.STEP_OUTPUT,
+        DagsterEventType.RESOURCE_INIT_STARTED,
+        DagsterEventType.RESOURCE_INIT_SUCCESS,
+    }
+)
+
+
+class Events(SqliteEventLogStorage):
+    """Events of all runs.
+
+    ``brief`` leaves out those that only say what others say: of every output, of every resource, and that a check is
+    planned (its row among the checks is written).
+    """
+
+    def __init__(self, base_dir: str) -> None:
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self.brief = False
+        super().__init__(base_dir)
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        with self._db_lock:
+            engine = self._engine(shard)
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            with engine.connect() as connection, connection.begin():
+                yield connection
+
+    def _engine(self, shard: str) -> Engine:
+        found = self._engines.pop(shard, None)
+        if found is None:
+            found = _opened(self.conn_string_for_shard(shard))
+        self._engines[shard] = found
+        if len(self._engines) > MOST_OPEN:
+            self._engines.popitem(last=False)[1].dispose()
+        return found
+
+    def store_event(self, event: EventLogEntry) -> None:
+        """Store an event, unless it is one of those that are left out."""
+        kind = event.dagster_event_type if event.is_dagster_event else None
+        if self.brief and kind in PASSING:
+            return
+        if self.brief and kind == DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED:
+            self.store_asset_check_event(event, None)
+            return
+        super().store_event(event)
+
+    def wipe(self) -> None:
+        """Delete everything."""
+        self._close()
+        super().wipe()
+
+    def dispose(self) -> None:
+        """Close every file."""
+        self._close()
+        super().dispose()
+
+    def _close(self) -> None:
+        with self._db_lock:
+            while self._engines:
+                self._engines.popitem()[1].dispose()
+
+
+class Runs(SqliteRunStorage):
+    """What runs there were."""
+
+    _engine: Engine | None = None
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Yield a connection that stays open for the next."""
+        if self._engine is None:
+            self._engine = _opened(self._conn_string)
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    def dispose(self) -> None:
+        """Close the file."""
+        if self._engine is not None:
+            self._engine.dispose()
+        super().dispose()
+
+
+class History(DagsterSqliteStorage):
+    """Runs, events and schedules of a study, in the files where Dagster would put them."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self.base_dir = base_dir
+        self._run_storage = Runs.from_local(f"{base_dir}/history/")
+        self._event_log_storage = Events(f"{base_dir}/history/runs/")
+        self._schedule_storage = SqliteScheduleStorage.from_local(f"{base_dir}/schedules")
+        self._inst_data = inst_data
+        self._instance_weakref = None
+
+    @classmethod
+    def config_type(cls) -> Any:
+        """Return what dagster.yaml may say."""
+        return {"base_dir": StringSource}
+
+    @classmethod
+    def from_config_value(  # type: ignore[override]  # as DagsterSqliteStorage narrows it
+        cls, inst_data: ConfigurableClassData, config_value: SqliteStorageConfig
+    ) -> History:
+        """Return the storage that dagster.yaml describes."""
+        return cls(config_value["base_dir"], inst_data)
+
+
+def _opened(address: str) -> Engine:
+    engine = create_engine(address, connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS})
+    event.listen(engine, "connect", _without_waiting)
+    return engine
+
+
+def _without_waiting(opened: DBAPIConnection, _: object) -> None:
+    """Have writes wait for no disk: with a write-ahead log a file is whole after a power cut all the same.
+
+    Dagster sets the log as well, but after it has made all tables, one wait for the disk each.
+    """
+    cursor = opened.cursor()
+    cursor.execute("pragma journal_mode = wal")
+    cursor.execute("pragma synchronous = normal")
+    cursor.close()
