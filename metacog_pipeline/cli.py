@@ -12,6 +12,7 @@ from importlib import import_module
 
 import click
 from click.exceptions import NoArgsIsHelpError
+from click.shell_completion import CompletionItem
 
 from metacog_pipeline import __version__, registry
 from metacog_pipeline.commands import mistakes
@@ -68,10 +69,19 @@ class Commands(click.Group):
         elif cmd_name in registry.commands():
             command = registry.load_command(cmd_name)
         else:
-            _refuse_misplaced(cmd_name)
+            if not ctx.resilient_parsing:  # words are only being completed
+                _refuse_misplaced(cmd_name)
             return None
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so, without importing a command."""
+        said = {name: COMMANDS[name][2] if name in COMMANDS else None for name in self.list_commands(ctx)}
+        found = [
+            CompletionItem(name, help=help) for name, help in said.items() if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 import metacog_pipeline as mp
 
+ROOT = Path(__file__).resolve().parents[1]
 STUDY = """
 [study]
 name = "api"
@@ -88,8 +91,33 @@ def test_observations_and_transcripts_are_whole(study: mp.OpenStudy) -> None:
 def test_two_models_are_compared_on_what_both_answered(study: mp.OpenStudy) -> None:
     compared = study.compare("one", "two")
     assert set(compared["n_items"]) == {6}
-    with pytest.raises(mp.MetacogError, match='no "three"; there are: one, two'):
+    with pytest.raises(mp.MetacogError, match='no model "three"; it has: one, two'):
         study.compare("one", "three")
+
+
+def test_the_statistics_are_there_by_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mp.stats.proportions.proportion(9, 10).value == 0.9
+    assert {"calibration", "metad", "resampling", "type1"} <= set(dir(mp.stats))
+    with pytest.raises(AttributeError, match="no attribute 'propotions'"):
+        _ = mp.stats.propotions
+
+
+def test_the_notebook_runs_from_another_folder(study: mp.OpenStudy, tmp_path: Path) -> None:
+    notebook = json.loads((ROOT / "docs" / "first_look.ipynb").read_text("utf-8"))
+    assert not any(cell.get("outputs") for cell in notebook["cells"])
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    script = "\n".join([*cells, "assert board.height and recounted.status == 'ok'", "print('to the end')"])
+    environment = {**os.environ, "METACOG_STUDY": str(study.study.path), "MPLBACKEND": "agg"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.stdout.endswith("to the end\n"), done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_mistake_is_one_line(study: mp.OpenStudy, tmp_path: Path) -> None:

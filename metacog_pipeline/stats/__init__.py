@@ -51,3 +51,21 @@ metad              meta-d' and M-ratio by maximum likelihood, many cells at once
 mafc               the same for a choice among m: right or wrong and confidence are all it needs
 =================  ==================================================================================
 """
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of the statistics when it is first named, as in ``stats.proportions.proportion(9, 10)``."""
+    if name in __dir__():
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the modules anybody may use."""
+    return sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
