@@ -38,6 +38,7 @@ class TierGroup:
     asked: int
     n_failed: int
     frame: pl.DataFrame = field(repr=False)
+    _columns: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n_items(self) -> int:
@@ -45,11 +46,15 @@ class TierGroup:
         return len(self.item_ids)
 
     def column(self, name: str) -> Floats:
-        """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value."""
-        table = np.full((self.n_items, self.n_runs), np.nan)
-        answered = self.frame.filter("_answered")
-        values = answered[name].cast(pl.Float64).to_numpy()
-        table[answered["_item"].to_numpy(), answered["_run"].to_numpy()] = values
+        """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value. Not to be written
+        to: it is made once for all pairs of models."""
+        table = self._columns.get(name)
+        if table is None:
+            table = self._columns[name] = np.full((self.n_items, self.n_runs), np.nan)
+            answered = self.frame.filter("_answered")
+            values = answered[name].cast(pl.Float64).to_numpy()
+            table[answered["_item"].to_numpy(), answered["_run"].to_numpy()] = values
+            table.flags.writeable = False
         return table
 
     def count(self, condition: pl.Expr) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.signaldetection import grid
+from metacog_pipeline.benchmarks.signaldetection.contrasts.kept_fits import FITTED, KeptFits, digest
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, counts_of, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
     no_confidence,
@@ -89,9 +90,13 @@ def differences(
         first = models.groups[0]
         stream = benchmark.stream("paired", first.dataset, first.task, first.condition)
         names = ("d", "c", "meta_d", "m_ratio", "auroc2") if first.condition == CONFIDENCE else ("d", "c")
+        kept = KeptFits(
+            benchmark.context.cache("fits"), first.source, first.dataset, first.task, first.condition
+        )
         for pair in shared_draws(models.tables, models.pairs, resampling.N_TESTED, stream):
             for name in names:
-                yield _row(models, pair, name)
+                yield _row(models, pair, name, kept)
+        kept.write()
 
 
 def accuracy(
@@ -142,8 +147,10 @@ def tables_of(counts: Sequence[Counts]) -> Ints:
     return np.stack(tables, axis=1) * answered
 
 
-def _row(models: _Models, pair: Pair, name: str) -> Comparison:
-    first, second = (side.once(name, lambda each: _measured(models.grid, each, name)) for side in pair.sides)
+def _row(models: _Models, pair: Pair, name: str, kept: KeptFits) -> Comparison:
+    first, second = (
+        side.once(name, lambda each: _measured(models.grid, each, name, kept)) for side in pair.sides
+    )
     n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
     row = replace(models.base((pair.first, pair.second), "models_paired", name), n=n, note=lost)
     why = (first.why or second.why) if n else NO_SHARED
@@ -151,7 +158,7 @@ def _row(models: _Models, pair: Pair, name: str) -> Comparison:
         return replace(row, status=why)
     value = first.value - second.value
     delta = first.draws - second.draws
-    told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=name in _FITTED)
+    told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=name in FITTED)
     if told.low is None:
         return replace(row, value=value, status=OFTEN_UNDEFINED)
     row = replace(row, value=value, se=told.se, low=told.low, high=told.high, p=told.p)
@@ -171,23 +178,31 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
 
-def _measured(places: Grid, side: Side, name: str) -> _Resampled:
-    if name in _FITTED:
-        return side.once("fits", lambda each: _fits(places, each))[name]
+def _measured(places: Grid, side: Side, name: str, kept: KeptFits) -> _Resampled:
+    if name in FITTED:
+        return side.once("fits", lambda each: _fits(places, each, kept))[name]
     statistic, own = _STATISTICS[name], Totals(places, side.observed[0])
     why = no_confidence(own) if name == "auroc2" else no_type1(own)
     return _Resampled(float(statistic(side.observed, places)[0]), statistic(side.drawn, places), why)
 
 
-def _fits(places: Grid, side: Side) -> dict[str, _Resampled]:
+def _fits(places: Grid, side: Side, kept: KeptFits) -> dict[str, _Resampled]:
     """Return meta-d′ and M-ratio; a fit may have no number though its resamples have: d′ of exactly 0 leaves none."""
     own = Totals(places, side.observed[0])
     why = no_meta_d(own)
     if why is not None:
-        return dict.fromkeys(_FITTED, _Resampled(np.nan, side.drawn[:, 0], why))
-    point, undefined = point_meta_d([own])
-    drawn = resampled_meta_d([side.drawn[: grid.N_BOOT]], places)
-    return {name: _Resampled(float(point[name][0]), drawn[name][0], undefined[0]) for name in _FITTED}
+        return dict.fromkeys(FITTED, _Resampled(np.nan, side.drawn[:, 0], why))
+    resamples = side.drawn[: grid.N_BOOT]
+    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, resamples)
+    fits = kept.get(key)
+    if fits is None:
+        point, undefined = point_meta_d([own])
+        drawn = resampled_meta_d([resamples], places)
+        fits = {name: (float(point[name][0]), drawn[name][0]) for name in FITTED}
+        if undefined[0] is not None:
+            return {name: _Resampled(*fits[name], undefined[0]) for name in FITTED}
+        kept.put(key, fits)
+    return {name: _Resampled(*fits[name], None) for name in FITTED}
 
 
 def _type1(name: str) -> Callable[[Floats, Grid], Floats]:
@@ -207,10 +222,9 @@ def _auroc(totals: Floats, places: Grid) -> Floats:
     return auroc_statistic(totals @ collapse)
 
 
-_FITTED = ("meta_d", "m_ratio")  # a refit costs: fewer resamples, and Wald's p
 _STATISTICS: dict[str, Callable[[Floats, Grid], Floats]] = {
     "d": _type1("d"),
     "c": _type1("c"),
     "auroc2": _auroc,
-    **{name: _fit(name) for name in _FITTED},
+    **{name: _fit(name) for name in FITTED},
 }
