@@ -13,3 +13,5 @@ try:
 except KeyboardInterrupt:
     print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
     sys.exit(130)
+finally:
+    gc.unfreeze()  # DuckDB calls leaked what the collector does not see at the end
