@@ -1,19 +1,20 @@
 """Reading journals: every segment of a partition, in order, a line at a time.
 
 A session that was killed leaves at most one torn line, at the end of its segment: it was never acknowledged and is
-passed over. Anything else that cannot be read stops the reader with the file and the line, because it may have been an
-answer that was paid for.
+passed over. Anything else that cannot be read, or whose checksum does not fit, stops the reader with the file and the line,
+because it may have been an answer that was paid for.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.transcripts.lines import decode_line
+from metacog_pipeline.transcripts.lines import decode_line, is_sealed
 from metacog_pipeline.transcripts.migrations import NewerVersionError
 from metacog_pipeline.transcripts.schema import Record
 
@@ -83,12 +84,11 @@ def read_segment(path: Path) -> Iterator[Entry]:
                         f"{path}: line {number}: {error}: upgrade metacog_pipeline to read it"
                     ) from error
                 except ValueError as error:
-                    # The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk.
-                    if not whole or (b"\0" in line and not file.read(1)):
+                    if (not whole or not file.read(1)) and is_torn(line):
                         return
                     raise StoreError(
-                        f"{path}: line {number} cannot be read ({error}): restore the file from a copy, or move "
-                        "that line to another file to have its answer asked again"
+                        f"{path}: line {number} cannot be read ({error}): restore the file from a copy, or run "
+                        "metacog verify STUDY --repair, which keeps what can be read"
                     ) from error
                 yield Entry(record, Location(path, offset, len(line)))
                 if not whole:  # what another process appends meanwhile would continue this very line
@@ -98,6 +98,27 @@ def read_segment(path: Path) -> Iterator[Entry]:
         raise StoreError(
             f"cannot read {path}: {error.strerror}: check its permissions and the disk"
         ) from error
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether the last line of a segment, which cannot be read, was never acknowledged: its end, or a block of it, is missing.
+
+    The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk. A line that is whole but for one bit of
+    its newline, or of the byte that is NUL now, was acknowledged and has changed since.
+    """
+    if line.endswith(b"\n"):
+        if b"\0" not in line:
+            return False
+        suspect = line.find(b"\0") if line.count(b"\0") == 1 else -1
+    else:
+        suspect = len(line) - 1
+    mended = bytearray(line)
+    for bit in range(8) if suspect >= 0 else ():
+        mended[suspect] = line[suspect] ^ 1 << bit
+        with contextlib.suppress(ValueError):
+            if mended.endswith(b"\n") and is_sealed(bytes(mended)):
+                return False
+    return True
 
 
 def read_at(location: Location) -> Record:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing
-from metacog_pipeline.transcripts.lines import FIELDS, encode_line
+from metacog_pipeline.transcripts.lines import FIELDS, encode_line, seal, without_seal
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments
@@ -65,12 +65,12 @@ def encoded(records: Sequence[Record]) -> Iterator[bytes]:
             yield encode_line(record)
             continue
         line = [part for pair in zip(pieces, texts, strict=False) for part in pair]
-        yield "".join([*line, pieces[-1]]).encode("ascii")
+        yield seal("".join([*line, pieces[-1]]).encode("ascii"))
 
 
 def _template(record: Record) -> tuple[tuple[str, ...], tuple[object, ...]]:
     """Return a line of ``record`` cut where its varying fields stand, and the values of all others."""
-    rest = encode_line(record).decode("utf-8", "surrogatepass")
+    rest = without_seal(encode_line(record)).decode("utf-8", "surrogatepass")
     pieces = []
     for name, value in zip(_VARYING, _varying(record), strict=True):
         before, found, after = rest.partition(f'"{name}":')

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.types import TokenLogprob
-from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
+from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line, without_seal
 from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from metacog_pipeline.transcripts.migrations import NewerVersionError, upgrade
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
@@ -90,7 +90,7 @@ def test_a_token_count_no_column_holds_is_kept_as_unknown(make: Callable[..., Re
 def test_a_line_that_is_not_a_record_says_why(
     make: Callable[..., Record], changes: dict[str, object], reason: str
 ) -> None:
-    row = {**json.loads(encode_line(make())), **changes}
+    row = {**json.loads(without_seal(encode_line(make()))), **changes}
     with pytest.raises(ValueError, match=reason):
         decode_line(json.dumps(row).encode())
 
