@@ -17,7 +17,6 @@ from typing import Literal
 from metacog_pipeline.asking import before_spending, ports
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
-from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import batch_price_factor
 from metacog_pipeline.llm.local.weights import weights_digest
@@ -25,6 +24,7 @@ from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url, key_variable
+from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
 
 MIB = 2**20
@@ -182,7 +182,7 @@ def _budget(study: Study) -> Iterator[Finding]:
         yield _warn("budget", "no budget_usd is set: nothing would stop the spending")
         return
     try:
-        spent = read_figures(study.home.path, cap).spent
+        spent = spent_figures(study.home.path, cap).spent
     except MetacogError as error:
         yield Finding("fail", "budget", str(error), error.exit_code)
         return

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.asking import before_spending
-from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.costs import LEAST_CACHED_TOKENS, priced
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.pricing import Price, thinking_at_most
+from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _budget(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     if cap is None:
         yield "No budget_usd is set: nothing would stop the spending."
         return
-    figures = read_figures(study.home.path, cap)
+    figures = spent_figures(study.home.path, cap)
     leaked = (
         f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
         if figures.leaked

@@ -30,11 +30,11 @@ def status(study_file: Path, everything: bool, form: str) -> None:
     Asks nobody and writes nothing.
     """
     from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
-    from metacog_pipeline.llm.budget import read_figures
+    from metacog_pipeline.querying.spent import spent_figures
 
     study = load_study(study_file)
     states = [*partition_states(study), *helper_states(study)]
-    money = read_figures(study.home.path, study.study.budget_usd)
+    money = spent_figures(study.home.path, study.study.budget_usd)
     current = board_current(study)
     if form == "json":
         printing.value(state_of(study))

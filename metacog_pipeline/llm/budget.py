@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metacog_pipeline.errors import BudgetError, StoreError
@@ -184,9 +184,10 @@ class Budget:
         )
 
 
-def read_figures(home: Path, cap_usd: float | None) -> Figures:
-    """Return what ``home`` has spent and may still spend, writing nothing. Raises `StoreError` as `Budget.open`."""
-    return _figures(totals_of(home / FOLDER, boot_id(), {}), _cap(cap_usd))
+def read_figures(home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
+    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
+    totals = totals_of(home / FOLDER, boot_id(), {})
+    return _figures(replace(totals, spent=max(totals.spent, nano(known_spent_usd))), _cap(cap_usd))
 
 
 def _cap(cap_usd: float | None) -> int | None:

@@ -28,7 +28,8 @@ from metacog_pipeline.querying.asking import StepFailed, sampling_for
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.options import OPTIONS, may_be_an_option, named_option
 from metacog_pipeline.querying.search import Refused, Search, Way
-from metacog_pipeline.querying.session import asked_as, spent_before
+from metacog_pipeline.querying.session import asked_as
+from metacog_pipeline.querying.spent import kept_cost
 from metacog_pipeline.study import Study
 
 QUESTION = (
@@ -68,7 +69,7 @@ async def probe(
     if kept is not None and kept.first_reply_s is not None:
         return kept, None
     try:
-        with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:
+        with contextlib.closing(Budget.open(home, cap, known_spent_usd=kept_cost(home))) as budget:
             async with Clients(budget=budget, transport=transport, retries=retries) as clients:
                 model = open_model(spec, shared=clients)
                 learnt = Learnt.of(model, home, spec.name, now)

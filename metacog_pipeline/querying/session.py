@@ -29,7 +29,6 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.ledger import FOLDER as LEDGER_FOLDER
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
@@ -39,6 +38,7 @@ from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
+from metacog_pipeline.querying.spent import kept_cost
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
@@ -177,9 +177,10 @@ async def ask(
     """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
-    with contextlib.closing(Budget.open(home, cap, known_spent_usd=spent_before(home))) as budget:
+    spec = partition.spec
+    known_cost = 0.0 if spec.provider in IN_PROCESS else kept_cost(home)  # what costs nothing need not count
+    with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
         async with Clients(budget=budget, seed=partition.seed) as clients:
-            spec = partition.spec
             model = _opened(partition, clients, store, respond)
             session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
             if spec.provider not in IN_PROCESS:
@@ -230,14 +231,6 @@ def _say(line: str) -> None:
     if style_from_environment() != "quiet":
         with contextlib.suppress(OSError):
             print(line, file=sys.stderr, flush=True)
-
-
-def spent_before(home: Path) -> float:
-    """Return what the kept answers cost, in dollars, where the ledger that knows it is gone."""
-    if (home / LEDGER_FOLDER).exists():
-        return 0.0
-    folders = (home / "transcripts").glob("benchmark=*/model=*/run=*")
-    return sum(record.cost_usd or 0.0 for folder in folders for record in kept_records(folder))
 
 
 @contextlib.contextmanager

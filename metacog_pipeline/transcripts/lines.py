@@ -1,7 +1,7 @@
 """A record as one line of a journal, and back: any text survives exactly.
 
-A line is one JSON object. Its last field is the CRC-32 of all bytes before it, so a line that changed on the disk is noticed.
-Lines without one are of version 0.2 and before; they are read as they stand.
+A line is one JSON object. Its last field is the CRC-32 of all bytes before it, so that a line that changed on the disk is
+noticed. Lines without one are of version 0.2 and before; they are read as they stand.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def read_segment(path: Path) -> Iterator[Entry]:
 
 
 def is_torn(line: bytes) -> bool:
-    """Whether the last line of a segment, which cannot be read, was never acknowledged: its end, or a block of it, is missing.
+    """Whether the last line of a segment, which cannot be read, was never acknowledged: a part of it is missing.
 
     The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk. A line that is whole but for one bit of
     its newline, or of the byte that is NUL now, was acknowledged and has changed since.

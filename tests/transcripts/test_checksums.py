@@ -35,7 +35,9 @@ def test_a_line_of_before_has_no_checksum_and_is_read(make: Make) -> None:
 
 
 def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path: Path, make: Make) -> None:
-    records = [make(n, text=text) for n, text in enumerate(("B", "of two  words @", "é \ud800", "x" * 300, ""))]
+    records = [
+        make(n, text=text) for n, text in enumerate(("B", "of two  words @", "é \ud800", "x" * 300, ""))
+    ]
     content = b"".join(map(encode_line, records))
     draw = random.Random(1)
     refused = 0
@@ -66,6 +68,8 @@ def test_a_letter_that_became_nul_is_damage_and_not_a_block_that_was_never_writt
         _read(tmp_path, line)
 
 
-def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(tmp_path: Path, make: Make) -> None:
+def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(
+    tmp_path: Path, make: Make
+) -> None:
     first, last = encode_line(make(1)), encode_line(make(2, text="y" * 2000))
     assert _read(tmp_path, first + last[:512] + b"\0" * 512 + last[1024:]) == [make(1)]

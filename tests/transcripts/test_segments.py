@@ -106,7 +106,11 @@ def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path: 
 
 @pytest.mark.parametrize("ending", [b"\n", b""])
 def test_a_record_of_a_newer_version_stops_the_reader(tmp_path: Path, make: Make, ending: bytes) -> None:
-    row = {**json.loads(without_seal(encode_line(make(1)))), "schema_version": SCHEMA_VERSION + 1, "new_column": 1}
+    row = {
+        **json.loads(without_seal(encode_line(make(1)))),
+        "schema_version": SCHEMA_VERSION + 1,
+        "new_column": 1,
+    }
     path = _write(tmp_path, 1, json.dumps(row).encode(), ending)
     with pytest.raises(StoreError, match="newer version") as caught:
         list(read_records(tmp_path))

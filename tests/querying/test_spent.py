@@ -1,0 +1,111 @@
+"""What was spent never falls below what the kept answers cost, whatever became of the ledger's records."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.ledger import FOLDER
+from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
+from metacog_pipeline.transcripts.store import PartitionStore, partition_folder
+from tests.transcripts.conftest import _record
+
+PRICE, CALLS = 0.01, 6
+
+
+def _paid(home: Path, model: str, compacted: bool) -> None:
+    """Ask ``CALLS`` questions at ``PRICE`` each, as a session does: settle, then keep."""
+
+    async def ask() -> None:
+        budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
+        with PartitionStore.open(partition_folder(home, "b", model, 1)) as store:
+            for n in range(CALLS):
+                budget.charge(await budget.reserve(0.02), PRICE)
+                await store.keep(_record(n, model=model, cost_usd=PRICE))
+            if compacted:
+                store.compact()
+        budget.close()
+
+    asyncio.run(ask())
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for model, compacted in (("one", True), ("two", False), ("three", True)):
+        _paid(tmp_path, model, compacted)
+    return tmp_path
+
+
+def _reopened(home: Path) -> float:
+    budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
+    try:
+        return budget.figures().spent
+    finally:
+        budget.close()
+
+
+def test_with_a_whole_ledger_nothing_is_counted_twice(home: Path) -> None:
+    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
+    assert _reopened(home) == _reopened(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_records_may_be_deleted_or_moved(home: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    records = sorted((home / FOLDER).glob("*.json"))
+    for path in draw.sample(records, draw.randint(1, len(records))):
+        if draw.random() < 0.5:
+            path.unlink()
+        else:
+            path.rename(home / path.name)
+    if draw.random() < 0.5:
+        (home / FOLDER / NOTE).unlink(missing_ok=True)
+    assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
+    assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_the_whole_ledger_may_be_gone(home: Path) -> None:
+    shutil.rmtree(home / FOLDER)
+    assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_a_damaged_record_stops_the_asking_before_a_call_is_sent(home: Path) -> None:
+    next((home / FOLDER).glob("*.json")).write_text("{")
+    with pytest.raises(StoreError, match="damaged"):
+        _reopened(home)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"a":1}', '{"benchmark=b/model=one/run=1": [[], "x"]}', "[" * 9999]
+)
+def test_a_damaged_note_is_counted_anew(home: Path, content: str) -> None:
+    (home / FOLDER / NOTE).write_text(content)
+    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_of_a_damaged_partition_what_was_noted_counts(home: Path) -> None:
+    kept_cost(home)
+    folder = partition_folder(home, "b", "two", 1)
+    (folder / "journal-000001.jsonl").write_bytes(b"{\n{\n")
+    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home: Path) -> None:
+    (partition_folder(home, "b", "one", 1) / "transcripts.parquet").write_bytes(b"PAR1")
+    assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path: Path) -> None:
+    async def keep() -> None:
+        with PartitionStore.open(partition_folder(tmp_path, "b", "m", 1)) as store:
+            for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
+                await store.keep(_record(n, cost_usd=cost))
+
+    asyncio.run(keep())
+    assert kept_cost(tmp_path) == 0.0
