@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
     "status": ("status", "status", "Say how far a study is, and what is missing."),
+    "verify": ("verifying", "verify", "Check that everything kept is what was kept; repair it."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
 }
 

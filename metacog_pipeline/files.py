@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROBE_BYTES = 4096
+ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -55,6 +56,17 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def put_aside(path: Path) -> Path:
+    """Rename ``path`` to its name and ``.damaged``, with a number where that is taken; return the new path."""
+    number, target = 1, path.with_name(f"{path.name}{ASIDE}")
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.name}{ASIDE}{number}")
+    path.rename(target)
+    sync_folder(path.parent)
+    return target
 
 
 def write_text(path: Path, text: str) -> None:

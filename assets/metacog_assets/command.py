@@ -21,7 +21,7 @@ from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
-from metacog_pipeline.study import unchanged
+from metacog_pipeline.study import digests, unchanged
 
 
 @click.command()
@@ -49,6 +49,7 @@ def main(
                 return Launcher(current_study(), instance, quiet, reask=reask and first)
 
             code = launch_until_answered(launcher, benchmarks, models, runs, force)
+            digests.note(current_study().home)
             if code == 0 and not (benchmarks or models or runs):
                 state = unchanged.state_of(current_study())  # before the look: what changes later is seen
                 if nothing_left(launcher(False)):

@@ -68,9 +68,9 @@ def status(study_file: Path, everything: bool, form: str) -> None:
 def state_of(study: Study) -> dict[str, Any]:
     """Return how far a study is, as data."""
     from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
-    from metacog_pipeline.llm.budget import read_figures
+    from metacog_pipeline.querying.spent import spent_figures
 
-    money = read_figures(study.home.path, study.study.budget_usd)
+    money = spent_figures(study.home.path, study.study.budget_usd)
     return {
         "study": study.study.name,
         "home": str(study.home.path),

@@ -122,6 +122,11 @@ def note_board(study: Study) -> None:
     write_text(study.home.status / BOARD_NOTE, _board_inputs(study))
 
 
+def forget_board(study: Study) -> None:
+    """Let the next run build the leaderboard and the report, whatever they were built from."""
+    (study.home.status / BOARD_NOTE).unlink(missing_ok=True)
+
+
 def _board_inputs(study: Study) -> str:
     sql = [
         [str(path.name), sha256_hex(path.read_bytes())]

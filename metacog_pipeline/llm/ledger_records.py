@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
 
 READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
@@ -71,10 +72,11 @@ def _session_totals(path: Path, boot: str, closed: dict[str, Totals]) -> Totals:
 def line_of(record: Record) -> bytes:
     """Return ``record`` as one line of JSON of fixed length, so that a later write covers an earlier one exactly."""
     closed = "true " if record.closed else "false"
-    return (
+    line = (
         f'{{"version":1,"unit":"nano-dollar","boot":"{record.boot}","closed":{closed},"granted":{record.granted:>20},'
-        f'"settled":{record.settled:>20},"reserved":{record.reserved:>20}}}\n'
-    ).encode("ascii")
+        f'"settled":{record.settled:>20},"reserved":{record.reserved:>20}}}'
+    )
+    return seal(line.encode("ascii"))
 
 
 def _read(path: Path) -> Record:
@@ -97,6 +99,7 @@ def _read(path: Path) -> Record:
 
 def _parsed(line: bytes) -> Record | None:
     try:
+        is_sealed(line)
         fields = json.loads(line)
         figures = [fields[key] for key in ("granted", "settled", "reserved")]
         if all(type(f) is int and f >= 0 for f in figures) and isinstance(fields["closed"], bool):

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.files import canonical_json, put_aside, replacing, sha256_hex
 from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
-from metacog_pipeline.transcripts.segments import read_segment, segments
+from metacog_pipeline.transcripts.segments import read_segment, segment_number, segments
 
 BATCH_BYTES = 8 * 2**20  # of journal lines held at once; one longer line is a batch of its own
 BATCH_ROWS = 8192  # a row group large enough to compress, small enough to hold
@@ -63,8 +63,9 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
     as they are. Where a call was asked again, the answers beside the one that stands are superseded too. The caller holds
     the lock of the folder, and no segment is being written.
 
-    Raises ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the
-    older copy and the journals are then as before.
+    A damaged copy is put aside and made anew where no segment is missing, so that it can have held nothing more. Raises
+    ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the older copy and the
+    journals are then as before.
     """
     path = folder / parquet.FILE_NAME
     try:
@@ -74,10 +75,10 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
             abandoned.unlink()
         sizes = parquet.segment_sizes(folder)
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
-        old = parquet.read_footer(path)
+        old = _older(path)
         if old is not None and _up_to_date(old, sizes, digest):
             return CompactResult(old.rows, old.superseded, path)
-        return _rewrite(path, old, sizes, current, digest)
+        return _rewrite(path, path, old, sizes, current, digest)
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StoreError(
@@ -85,12 +86,35 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
         ) from error
 
 
+def _older(path: Path) -> parquet.Footer | None:
+    try:
+        return parquet.read_footer(path)
+    except parquet.DamagedCopyError:
+        numbers = [segment_number(segment) for segment in segments(path.parent)]
+        if not numbers or numbers != list(range(1, len(numbers) + 1)):
+            raise
+        put_aside(path)
+        return None
+
+
 def _up_to_date(old: parquet.Footer, sizes: dict[str, int], digest: str) -> bool:
     same = old.version == SCHEMA_VERSION and old.segments == sizes
     return same and digest in ("", old.current) and not (old.rows > 0 and not sizes and old.carried == 0)
 
 
+def written_anew(folder: Path, target: Path) -> None:
+    """Write to ``target`` what the Parquet copy of ``folder``, which is up to date, has to hold, marks and all.
+
+    Raises ``StoreError`` when a journal or the copy cannot be read.
+    """
+    path = folder / parquet.FILE_NAME
+    old = parquet.read_footer(path)
+    digest = "" if old is None else old.current
+    _rewrite(target, path, old, parquet.segment_sizes(folder), None, digest)
+
+
 def _rewrite(
+    target: Path,
     path: Path,
     old: parquet.Footer | None,
     sizes: dict[str, int],
@@ -113,7 +137,7 @@ def _rewrite(
         current=digest,
     )
     with (
-        replacing(path) as temporary,
+        replacing(target) as temporary,
         pq.ParquetWriter(temporary, footer.schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
         done = 0

@@ -1,7 +1,7 @@
 """A record as one line of a journal, and back: any text survives exactly.
 
-A line is one JSON object. Its last field is the CRC-32 of all bytes before it, so that a line that changed on the disk is
-noticed. Lines without one are of version 0.2 and before; they are read as they stand.
+A line is one JSON object with a checksum as its last field. Lines without one are of version 0.2 and before; they are read
+as they stand.
 """
 
 from __future__ import annotations
@@ -9,19 +9,15 @@ from __future__ import annotations
 import json
 import math
 import re
-import zlib
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 
+from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.migrations import upgrade
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
-
-_SEAL = b',"crc32":"%08x"}'
-_SEAL_BYTES = len(_SEAL % 0)
-_SEAL_BEGINS = _SEAL.partition(b"%")[0]
 
 _COPY_ONLY = ("superseded", "text_altered")
 FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
@@ -78,31 +74,6 @@ def encode_line(record: Record) -> bytes:
     if "\\ud" in line and any(isinstance(v, str) and _SPLIT_PAIR.search(v) for v in row.values()):
         line = _encode_raw(row)
     return seal(line.encode("utf-8", "surrogatepass"))
-
-
-def seal(line: bytes) -> bytes:
-    """Return a JSON object as a line of a journal: its checksum added as the last field, and a newline."""
-    content = line[:-1]  # without the brace that closes it
-    return content + _SEAL % zlib.crc32(content) + b"\n"
-
-
-def without_seal(line: bytes) -> bytes:
-    """Return the JSON object in a line that :func:`seal` made."""
-    return line[: -_SEAL_BYTES - 1] + b"}"
-
-
-def is_sealed(line: bytes) -> bool:
-    """Whether ``line`` (with or without its newline) carries a checksum.
-
-    Raises ``ValueError`` when the checksum is not that of the line.
-    """
-    content = line.removesuffix(b"\n")
-    end = len(content) - _SEAL_BYTES
-    if end < 0 or not content.startswith(_SEAL_BEGINS, end):
-        return False
-    if content[end:] != _SEAL % zlib.crc32(content[:end]):
-        raise ValueError("its checksum says that it changed")
-    return True
 
 
 def decode_line(line: bytes) -> Record:

@@ -26,6 +26,10 @@ _FOOTER_KEY = b"metacog_compaction"
 _STRINGS = tuple(name for name in FIELDS if pa.types.is_string(ARROW_SCHEMA.field(name).type))
 
 
+class DamagedCopyError(StoreError):
+    """The Parquet copy is not a whole Parquet file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Footer:
     """What a Parquet copy says about itself.
@@ -69,7 +73,8 @@ def segment_sizes(folder: Path) -> dict[str, int]:
 def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """Yield the Parquet copy at ``path``; turn what goes wrong while it is read into one line.
 
-    Raises ``StoreError`` when the file is missing, damaged, not a transcript file, or written by a newer version.
+    Raises ``StoreError`` when the file is missing or written by a newer version, ``DamagedCopyError`` when it is damaged or
+    not a transcript file.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -78,7 +83,8 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     except FileNotFoundError as error:
         raise StoreError(f"{path} does not exist: run this partition first") from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StoreError(f"{path} cannot be read ({error}): {_advice(path)}") from error
+        kind = DamagedCopyError if isinstance(error, pa.ArrowException | OSError) else StoreError
+        raise kind(f"{path} cannot be read ({error}): {_advice(path)}") from error
 
 
 def read_footer(path: Path) -> Footer | None:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.transcripts.lines import decode_line, is_sealed
+from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.migrations import NewerVersionError
 from metacog_pipeline.transcripts.schema import Record
 
@@ -34,6 +35,20 @@ class Entry(NamedTuple):
 
     record: Record
     location: Location
+
+
+class Line(NamedTuple):
+    """Line ``number`` (from 1) of a segment: its record, or the ``problem`` with it.
+
+    ``torn`` when it was never acknowledged.
+    """
+
+    number: int
+    location: Location
+    content: bytes
+    record: Record | None
+    problem: str
+    torn: bool
 
 
 def segment_name(number: int) -> str:
@@ -72,25 +87,36 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 def read_segment(path: Path) -> Iterator[Entry]:
     """Yield the records of one segment with their places. Raises as :func:`read_records`."""
+    for line in scanned(path):
+        if line.torn:
+            return
+        if line.record is None:
+            raise StoreError(f"{path}: line {line.number} {line.problem}")
+        yield Entry(line.record, line.location)
+
+
+def scanned(path: Path) -> Iterator[Line]:
+    """Yield every line of one segment, what cannot be read included; nothing follows a line without a newline.
+
+    Raises ``StoreError`` naming the file when it cannot be opened or read.
+    """
     offset = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 whole = line.endswith(b"\n")
+                record, problem, torn = None, "", False
                 try:
                     record = decode_line(line)
                 except NewerVersionError as error:
-                    raise StoreError(
-                        f"{path}: line {number}: {error}: upgrade metacog_pipeline to read it"
-                    ) from error
+                    problem = f"is {error}: upgrade metacog_pipeline to read it"
                 except ValueError as error:
-                    if (not whole or not file.read(1)) and is_torn(line):
-                        return
-                    raise StoreError(
-                        f"{path}: line {number} cannot be read ({error}): restore the file from a copy, or run "
-                        "metacog verify STUDY --repair, which keeps what can be read"
-                    ) from error
-                yield Entry(record, Location(path, offset, len(line)))
+                    torn = (not whole or not file.peek(1)) and is_torn(line)
+                    problem = (
+                        f"cannot be read ({error}): restore the file from a copy, or run metacog verify STUDY --repair, "
+                        "which keeps what can be read"
+                    )
+                yield Line(number, Location(path, offset, len(line)), line, record, problem, torn)
                 if not whole:  # what another process appends meanwhile would continue this very line
                     return
                 offset += len(line)

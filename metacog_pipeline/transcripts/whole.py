@@ -11,9 +11,10 @@ from json.encoder import encode_basestring_ascii
 from operator import attrgetter
 from pathlib import Path
 
+from metacog_pipeline.checksums import seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing
-from metacog_pipeline.transcripts.lines import FIELDS, encode_line, seal, without_seal
+from metacog_pipeline.transcripts.lines import FIELDS, encode_line
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments

@@ -69,6 +69,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
     ("sql --study study.toml --dictionary", {"table", "says", "columns"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
+    ("verify study.toml", {"records", "damage", "ledger_usd", "published"}),
     ("metacogbench list --tier 1b", {"item_id", "stem"}),
     ("metacogbench generate --tier 3 --seed 7", {"item_id", "stem"}),
     ("metacogbench generate --tier 3 --seed 7 --output new.items.toml", {"items", "wrote"}),

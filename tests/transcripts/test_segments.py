@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.journal import read_records
-from metacog_pipeline.transcripts.lines import encode_line, without_seal
+from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.segments import read_at, read_segment
 

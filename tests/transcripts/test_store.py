@@ -276,14 +276,25 @@ def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(
     copy.write_bytes(b"PAR1 damaged")
     with PartitionStore.open(tmp_path) as store:
         assert store.find(make(0).answer_id) is not None
-        with pytest.raises(
-            StoreError, match=r"transcripts\.parquet cannot be read .* move it aside and run again"
-        ):
-            store.compact()
-    assert copy.read_bytes() == b"PAR1 damaged"
-    copy.rename(tmp_path / "aside")
-    with PartitionStore.open(tmp_path) as store:
         assert store.compact().rows == 1
+    assert (tmp_path / "transcripts.parquet.damaged").read_bytes() == b"PAR1 damaged"
+    assert read_partition(tmp_path).num_rows == 1
+
+
+def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(
+    tmp_path: Path, make: Make
+) -> None:
+    for n in (0, 1):
+        _keep(tmp_path, make(n))
+    (tmp_path / "journal-000001.jsonl").unlink()
+    copy = tmp_path / "transcripts.parquet"
+    copy.write_bytes(b"PAR1 damaged")
+    with (
+        PartitionStore.open(tmp_path) as store,
+        pytest.raises(StoreError, match="move it aside and run again"),
+    ):
+        store.compact()
+    assert copy.read_bytes() == b"PAR1 damaged"
 
 
 def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(tmp_path: Path) -> None:
@@ -310,10 +321,10 @@ def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000])
-def test_a_damaged_manifest_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_manifest_is_that_of_a_failed_partition(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "partition.json").write_bytes(content)
-    with pytest.raises(StoreError, match=r"partition\.json cannot be read"):
-        read_manifest(tmp_path)
+    found = read_manifest(tmp_path)
+    assert found["state"] == "failed" and "partition.json is damaged" in str(found["message"])
 
 
 def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path: Path, disk_limit: Callable[[int], None]) -> None:

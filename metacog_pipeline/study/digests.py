@@ -1,0 +1,110 @@
+"""Digests of everything in a home that is made from answers and sources, noted when the boards are published.
+
+Journals and manifests carry checksums (`transcripts.verification`) and the ledger is compared with the answers; all other
+files (sources, items, Parquet copies of answers, responses, estimates, caches, boards, report) are compared with what was
+noted. They can be made again, so a difference costs nothing but a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import ASIDE, put_aside, write_text
+from metacog_pipeline.home import Home
+from metacog_pipeline.study import unchanged
+from metacog_pipeline.transcripts.folder import MANIFEST_NAME
+from metacog_pipeline.transcripts.parquet import FILE_NAME as COPY_NAME
+from metacog_pipeline.transcripts.segments import segment_number
+
+NOTE = "digests.json"
+_ELSEWHERE = ("ledger", "dagster")
+_UNHASHED = (NOTE, unchanged.NOTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and never noted (``new``)."""
+
+    same: int
+    damage: dict[Path, str]
+    new: int
+
+
+def note(home: Home) -> None:
+    """Note the digest of every derived file; one whose size and time of change are as noted is not read again."""
+    before = _noted(home)
+    found: dict[str, list[Any]] = {}
+    for name, path in _derived(home):
+        with contextlib.suppress(FileNotFoundError):
+            state = path.stat()
+            row = before.get(name)
+            known = row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else _digest(path)
+            found[name] = [state.st_size, state.st_mtime_ns, known]
+    if found != before:
+        write_text(home.status / NOTE, json.dumps(found, separators=(",", ":")))
+
+
+def compare(home: Home) -> Compared:
+    """Read every derived file and compare it with what was noted. Raises ``StoreError`` when one cannot be opened."""
+    noted = _noted(home)
+    damage: dict[Path, str] = {}
+    present = dict(_derived(home))
+    for name, row in noted.items():
+        path = present.get(name)
+        if path is None:
+            damage[home.path / name] = "is gone"
+            continue
+        try:
+            if _digest(path) != row[2]:
+                damage[path] = "is not what was published"
+        except OSError as error:
+            raise StoreError(
+                f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
+            ) from None
+    return Compared(len(noted) - len(damage), damage, len(present.keys() - noted.keys()))
+
+
+def repair(compared: Compared) -> list[Path]:
+    """Put changed files aside, so that the next run makes them anew; return where they are.
+
+    Copies of answers are left to `transcripts.verification.repair`, which makes them at once.
+    """
+    return [put_aside(path) for path in compared.damage if path.exists() and path.name != COPY_NAME]
+
+
+def _derived(home: Home) -> Iterator[tuple[str, Path]]:
+    for place, names, files in os.walk(home.path):
+        folder = Path(place)
+        if folder == home.path:
+            names[:] = [name for name in names if name not in _ELSEWHERE]  # not walked into
+        names.sort()
+        for name in sorted(files):
+            hidden = name.startswith(".") or ASIDE in name
+            proven = name == MANIFEST_NAME or segment_number(Path(name))
+            if hidden or proven or (folder == home.status and name in _UNHASHED):
+                continue
+            path = folder / name
+            yield path.relative_to(home.path).as_posix(), path
+
+
+def _noted(home: Home) -> dict[str, list[Any]]:
+    """Return the notes; none where they are missing or damaged."""
+    try:
+        content = json.loads((home.status / NOTE).read_bytes())
+        rows = {str(name): list(row) for name, row in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {name: row for name, row in rows.items() if len(row) == 3}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

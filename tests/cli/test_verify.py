@@ -1,0 +1,114 @@
+"""``metacog verify`` names what is damaged, changes nothing unasked, and repairs without losing an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metacog_pipeline.cli import cli
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.study import digests, load_study
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records, partition_folder
+from tests.transcripts.conftest import _record
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+budget_usd = 1.0
+[[models]]
+name = "sim"
+provider = "simulated"
+[benchmarks.metamedqa]
+dataset = "sample"
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study with one paid partition, its copy, a file made from it, and the digests of what was published."""
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    home = load_study(path).home
+    home.prepare()
+
+    async def ask() -> None:
+        budget = Budget.open(home.path, 1.0)
+        with PartitionStore.open(partition_folder(home.path, "metamedqa", "sim", 1)) as store:
+            for n in range(5):
+                budget.charge(await budget.reserve(0.02), 0.01)
+                await store.keep(_record(n, cost_usd=0.01))
+            store.compact()
+        budget.close()
+
+    asyncio.run(ask())
+    (home.items / "metamedqa.parquet").write_bytes(b"items")
+    (home.leaderboard).write_bytes(b"board")
+    digests.note(home)
+    return path
+
+
+def _verify(study: Path, *options: str) -> Result:
+    return CliRunner().invoke(cli, ["verify", str(study), *options])
+
+
+def _state(home: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def test_a_sound_home_is_said_to_be_so_and_stays_as_it_is(study: Path) -> None:
+    before = _state(study.parent / "home")
+    result = _verify(study)
+    assert result.exit_code == 0, result.output
+    assert "5 records in 1 partitions" in result.output and "everything is as it was kept" in result.output
+    assert "$0.0500 in the ledger, $0.0500 in kept answers" in result.output
+    assert _state(study.parent / "home") == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "transcripts/benchmark=metamedqa/model=sim/run=1/journal-000001.jsonl",
+        "transcripts/benchmark=metamedqa/model=sim/run=1/transcripts.parquet",
+        "items/metamedqa.parquet",
+        "leaderboard.duckdb",
+    ],
+)
+def test_damage_is_named_then_repaired_and_no_answer_is_lost(study: Path, name: str) -> None:
+    home = study.parent / "home"
+    path = home / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    before = _state(home)
+    result = _verify(study)
+    assert isinstance(result.exception, StoreError) and str(path) in result.output
+    assert "1 damaged place:" in str(result.exception) and "--repair" in str(result.exception)
+    assert _state(home) == before, "without --repair nothing changes"
+    repaired = _verify(study, "--repair")
+    assert "put aside" in repaired.output and "metacog run" in str(repaired.exception)
+    assert path.with_name(f"{path.name}.damaged").read_bytes() == bytes(content)
+    folder = partition_folder(home, "metamedqa", "sim", 1)
+    assert {record.item_id for record in kept_records(folder)} == {_record(n).item_id for n in range(5)}
+
+
+def test_a_damaged_record_of_the_ledger_is_named(study: Path) -> None:
+    record = next((study.parent / "home" / "ledger").glob("*.json"))
+    record.write_bytes(record.read_bytes().replace(b" 50000000", b" 10000000", 1))
+    result = _verify(study)
+    assert isinstance(result.exception, StoreError) and str(record) in result.output
+
+
+def test_what_was_made_since_the_boards_were_published_is_counted_and_no_damage(study: Path) -> None:
+    (study.parent / "home" / "items" / "new.parquet").write_bytes(b"new")
+    result = _verify(study)
+    assert result.exit_code == 0 and "1 were made since the boards were published" in result.output
+
+
+def test_a_damaged_note_of_digests_is_no_traceback(study: Path) -> None:
+    (study.parent / "home" / "study" / digests.NOTE).write_text("[1, 2", encoding="utf-8")
+    assert _verify(study).exit_code == 0

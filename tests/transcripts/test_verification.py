@@ -1,0 +1,116 @@
+"""What is damaged is found wherever it stands, and a repair loses nothing that can be read anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+from metacog_pipeline.transcripts.journal import read_records
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
+from metacog_pipeline.transcripts.verification import Checked, check, repair
+
+Make = Callable[..., Record]
+SESSIONS, PER_SESSION, FLIPS = 2, 4, 150
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make: Make) -> Path:
+    """A partition of two sessions, compacted, with a manifest."""
+
+    async def session(first: int) -> None:
+        with PartitionStore.open(tmp_path) as store:
+            for n in range(first, first + PER_SESSION):
+                await store.keep(make(n, text=f"reply {n} é"))
+            store.compact({make(n).answer_id for n in range(SESSIONS * PER_SESSION)})
+
+    for first in range(0, SESSIONS * PER_SESSION, PER_SESSION):
+        asyncio.run(session(first))
+    write_manifest(tmp_path, {"model": "model-a", "state": "complete", "fingerprint": "f", "n_answered": 8})
+    return tmp_path
+
+
+def _flip(path: Path, bit: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def _ids(folder: Path) -> set[str]:
+    return {record.answer_id for record in kept_records(folder)}
+
+
+def test_a_sound_partition_has_no_damage(folder: Path) -> None:
+    assert check(folder) == Checked(folder, records=8, copy_sound=True)
+
+
+@pytest.mark.parametrize("name", ["journal-000001.jsonl", "journal-000002.jsonl", "partition.json"])
+def test_a_flipped_bit_is_found_in_every_file(folder: Path, name: str) -> None:
+    path = folder / name
+    whole = path.read_bytes()
+    draw = random.Random(name)
+    for bit in draw.sample(range(8 * len(whole)), FLIPS):
+        _flip(path, bit)
+        found = check(folder)
+        assert any(str(path) in line for line in found.damage), f"bit {bit}"
+        path.write_bytes(whole)
+
+
+def test_no_flipped_bit_changes_what_is_read_from_the_copy_without_a_word(folder: Path) -> None:
+    path = folder / "transcripts.parquet"
+    whole, rows = path.read_bytes(), read_partition(folder)
+    for bit in random.Random(3).sample(range(8 * len(whole)), FLIPS):
+        _flip(path, bit)
+        found = check(folder)
+        if found.copy_sound is not False:  # in the name of the program that wrote it, for example
+            assert read_partition(folder).equals(rows), f"bit {bit}"
+        path.write_bytes(whole)
+
+
+def test_damaged_lines_come_back_from_the_copy(folder: Path) -> None:
+    before = _ids(folder)
+    _flip(folder / "journal-000001.jsonl", 999)
+    done = repair(check(folder))
+    assert (done.recovered, done.lost) == (1, 0)
+    assert [path.name for path in done.aside] == ["journal-000001.jsonl.damaged"]
+    assert _ids(folder) == before and check(folder).damage == []
+    assert read_manifest(folder)["fingerprint"] is None, "the next run looks at the partition again"
+
+
+def test_a_damaged_copy_is_made_again_from_the_journals(folder: Path) -> None:
+    before = _ids(folder)
+    _flip(folder / "transcripts.parquet", 4000)
+    done = repair(check(folder))
+    assert [path.name for path in done.aside] == ["transcripts.parquet.damaged"] and done.lost == 0
+    assert _ids(folder) == before and check(folder).copy_sound
+
+
+def test_a_line_damaged_in_the_journal_and_in_the_copy_is_lost_and_counted(folder: Path) -> None:
+    _flip(folder / "journal-000002.jsonl", 999)
+    (folder / "transcripts.parquet").write_bytes(b"PAR1")
+    done = repair(check(folder))
+    assert (done.recovered, done.lost) == (0, 1)
+    assert len(_ids(folder)) == 7 and check(folder).damage == []
+
+
+def test_every_damage_at_once_keeps_all_that_can_be_read(folder: Path) -> None:
+    for name, bit in (("journal-000001.jsonl", 50), ("journal-000002.jsonl", 9000), ("partition.json", 300)):
+        _flip(folder / name, bit)
+    before = check(folder)
+    assert before.records == 6 and len(before.damage) == 3
+    done = repair(before)
+    assert done.lost == 0 and len(_ids(folder)) == 8 and len(list(read_records(folder))) == 6
+    assert read_manifest(folder) == {}, "a damaged manifest is put aside"
+    assert check(folder).damage == []
+
+
+def test_a_torn_end_is_no_damage(folder: Path) -> None:
+    with (folder / "journal-000002.jsonl").open("ab") as journal:
+        journal.write(b'{"answer_id":"')
+    found = check(folder)
+    assert found.torn == 1 and found.damage == [] and found.copy_sound is None
