@@ -1,6 +1,7 @@
 """The list of commands is quick: no command is imported to print it, and it says what there is."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -9,7 +10,7 @@ import click
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.cli import COMMANDS, cli
+from metacog_pipeline.cli import COMMANDS, cli, main
 from metacog_pipeline.errors import StudyError
 
 HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
@@ -33,6 +34,16 @@ def test_every_listed_command_is_there_under_its_name(name):
     assert isinstance(command, click.Command)
     assert command.name == name
     assert command.help
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+def test_matrices_take_one_thread_unless_more_are_asked_for(monkeypatch, given, found):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    with pytest.raises(SystemExit):
+        main(["xylophone"])
+    assert os.environ["OPENBLAS_NUM_THREADS"] == found
 
 
 def test_a_command_there_is_not_is_none():

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.bench
 TRIALS, MODELS = 1_000_000, 33
 FIT = ("fit", "--group", "model", "--bootstrap", "1000", "--format", "csv", "--quiet")
 CHOICES = ("--correct", "ok", "--confidence", "conf", "--alternatives", "4", "--scale", "0..100")
+REALS = ("--correct", "ok", "--confidence", "six", "--alternatives", "4", "--scale", "0..1")
 BINARY = ("--stimulus", "stim", "--response", "resp", "--confidence", "rating")
 
 
@@ -21,15 +22,19 @@ def table(tmp_path_factory):
     rng = np.random.default_rng(0)
     model = np.arange(TRIALS) % MODELS
     ok = (rng.random(TRIALS) < 0.6 + 0.01 * model).astype(int)
-    conf = np.round(100 * np.clip(rng.normal(0.5 + 0.2 * ok, 0.2), 0, 1)).astype(int)
+    share = np.clip(rng.normal(0.5 + 0.2 * ok, 0.2), 0, 1)
+    conf = np.round(100 * share).astype(int)
     stim = rng.integers(0, 2, TRIALS)
     frame = {"model": [f"model-{each}" for each in model], "ok": ok, "conf": conf, "rating": conf // 21 + 1}
     path = tmp_path_factory.mktemp("fit") / "trials.csv"
+    frame["six"] = np.round(share, 6)
     pl.DataFrame({**frame, "stim": stim, "resp": np.where(ok == 1, stim, 1 - stim)}).write_csv(path)
     return path
 
 
-@pytest.mark.parametrize("options", [CHOICES, BINARY], ids=["choices", "binary"])
+@pytest.mark.parametrize(
+    "options", [CHOICES, REALS, BINARY], ids=["choices", "choices of six decimals", "binary"]
+)
 def test_a_million_trials_of_33_models_with_a_thousand_resamples(table, options, figure, request):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [
