@@ -118,7 +118,9 @@ def launch(
         changed += measure(launcher, each, wanted, force)
     if launcher.exit_code not in (0, WAITING) and len(launcher.failures) < asked:
         launcher.exit_code = SOME_FAILED  # others are finished
-    if built:
+    if INTERRUPTED.is_set():
+        launcher.say("stopped: what was answered is kept, the boards are as they were; run again to go on")
+    elif built:
         publish(launcher, force or changed > 0)
     if not launcher.launched:
         launcher.say("everything is up to date; nothing was asked")

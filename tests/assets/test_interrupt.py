@@ -1,4 +1,5 @@
-"""Ctrl-C on a running study: calls in flight finish, answers stay, the next run asks for the rest only."""
+"""A running study that is interrupted or ended: calls in flight finish, answers stay, no board is built, the next run asks for
+the rest only."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import os
 import signal
 import time
 from typing import Any
+
+import pytest
 
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
@@ -18,18 +21,22 @@ def kept(bench: Any) -> int:
     return int(table.column("status").to_pylist().count("ok"))
 
 
-def test_an_interrupted_run_keeps_what_was_answered_and_resumes(bench: Any, http: Any, provider: Any) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_what_was_answered_and_resumes(
+    bench: Any, http: Any, provider: Any, number: signal.Signals
+) -> None:
     provider.server.provider.use(FaultPlan(latency_s=0.25))
     bench.write(http("slow", max_concurrency=2), http("later"), limit=ITEMS)
     running = bench.command()
     deadline = time.monotonic() + 30
     while provider.calls.get("slow", 0) < 6 and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.kill(running.pid, signal.SIGINT)
+    os.kill(running.pid, number)
     _, err = running.communicate(timeout=30)
     assert running.returncode == 130, err
     assert "Traceback" not in err
     assert "interrupted" in err
+    assert not (bench.home / "leaderboard.duckdb").exists(), "no board is built"
     assert "later" not in provider.calls
     asked = provider.calls["slow"]
     assert 6 <= asked < ITEMS
