@@ -108,6 +108,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
         (BASE.replace("runs = 2", r'home = "a\u0000b"'), ["study.home", "folder"]),
         (BASE.replace("runs = 2", r'home = "a\nb"'), ["study.home", "printed"]),
         (BASE.replace("runs = 2", f'home = "{"a" * 300}"'), ["study.home", "too long"]),
+        (BASE.replace("runs = 2", 'home = "s3://bucket/x"'), ["study.home", "s3://", "address", "folder"]),
         (OPENAI + "max_tokens = 1" + "0" * 400, ["models[1].max_tokens", "1000000000"]),
         (OPENAI + 'max_tokens = "64"', ["models[1].max_tokens", '"64"']),
         (OPENAI + "temperature = true", ["models[1].temperature = true"]),

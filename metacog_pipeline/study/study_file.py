@@ -205,6 +205,8 @@ def _check_home(shown: str, study: Study) -> None:
         usable = chosen.isprintable()
         study.home.path.exists()
         reason = "it holds characters that cannot be printed"
+        if "://" in chosen:  # as a path it would be a folder called s3:
+            usable, reason = False, "an address; answers are kept in folders only"
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         usable, reason = False, getattr(error, "strerror", None) or str(error)
     if not usable:

@@ -1,5 +1,4 @@
-"""A running study that is interrupted or ended: calls in flight finish, answers stay, no board is built, the next run asks for
-the rest only."""
+"""A run that is interrupted or ended finishes calls in flight, keeps their answers, builds no board, and can be continued."""
 
 from __future__ import annotations
 
