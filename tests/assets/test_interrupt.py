@@ -1,4 +1,4 @@
-"""A run that is interrupted or ended finishes calls in flight, keeps their answers, builds no board, and can be continued."""
+"""A run that is interrupted or ended finishes calls in flight, keeps their answers and builds no board."""
 
 from __future__ import annotations
 
