@@ -7,13 +7,14 @@ DEMO := metacog-demo
 ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui proofs bench numbers clean
+.PHONY: help demo test lint types ui docs proofs bench numbers clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print who does best"
 	@echo "make test   install with test tools, run every test"
 	@echo "make lint   style, imports, types"
 	@echo "make ui     open the Dagster UI on the demo study"
+	@echo "make docs   build the documentation site in build/site"
 	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
 	@echo "make numbers hold the demo's numbers against those of version 0.1"
@@ -58,6 +59,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	@$(BIN)/python docs/build_site.py
 
 proofs: $(VENV)/.dev
 	@$(BIN)/python -m pytest -m proof

@@ -69,7 +69,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     title = "Self-knowledge (ESMA)"
     paper = Paper(
         "Fine-Tuning Language Models to Know What They Know",
-        "",
+        "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
         2026,
         "arXiv:2602.02605",
         "https://arxiv.org/abs/2602.02605",

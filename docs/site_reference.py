@@ -1,0 +1,204 @@
+"""Pages made from the code: the keys of a study file, the measures, the Python API, the statistics."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+import metacog_pipeline as mp
+from metacog_pipeline import errors, registry, stats
+from metacog_pipeline.leaderboard.declared import declared_measures
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.study.allowed import as_written, describe
+from metacog_pipeline.study.sections import TrainingSection
+from metacog_pipeline.study.study_file import StudySection
+
+_RULE = re.compile(r"\s*=+( +=+)+\s*")
+_UNDERLINED = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every generated page by its file name."""
+    return {
+        "keys.md": keys(),
+        "measures.md": measures(),
+        "python.md": python(),
+        "statistics.md": statistics(),
+    }
+
+
+def keys() -> str:
+    """Every key of a study file: what it may be and its default."""
+    found = [
+        "# Study keys",
+        "Every key there is, as the program checks it. [The study file](../study.md) explains them.",
+    ]
+    tables: dict[str, type[BaseModel]] = {
+        "[study]": StudySection,
+        "[[models]], [[judges]], [[authors]]": ModelSpec,
+        "observer = { … }": ObserverSpec,
+        **{f"[benchmarks.{name}]": registry.part(name, "Settings") for name in registry.names()},
+        "[training]": TrainingSection,
+    }
+    for title, model in tables.items():
+        found += [f"## `{title}`", prose(inspect.getdoc(model) or ""), _key_table(model)]
+    return "\n\n".join(found) + "\n"
+
+
+def _key_table(model: type[BaseModel]) -> str:
+    lines = ["| key | default | give |", "| --- | --- | --- |"]
+    for name, field in model.model_fields.items():
+        default = "required" if field.is_required() else _default(field)
+        allowed = describe(field.annotation, field.metadata, field.description)
+        lines.append(f"| `{name}` | {default} | {_cell(allowed)} |")
+    return "\n".join(lines)
+
+
+def _default(field: Any) -> str:
+    value = field.get_default(call_default_factory=True)
+    if value is None or value is PydanticUndefined:
+        return "none"
+    if isinstance(value, BaseModel):
+        return "its own defaults"
+    return f"`{_cell(as_written(json.loads(json.dumps(value, default=str))))}`"
+
+
+def measures() -> str:
+    """Every measure of every benchmark, as its class declares it."""
+    found = [
+        "# Measures",
+        "As the benchmarks declare them; the table `measures` of the DuckDB file has the same. Those that begin with "
+        "`harmonised_` follow one rule for every benchmark.",
+    ]
+    for name in registry.names():
+        rows = declared_measures([name])
+        found.append(f"## {registry.load(name).title}")
+        lines = [
+            "| measure | unit | range | better | meaning | source |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for row in rows:
+            better = {True: "more", False: "less", None: "neither"}[row["higher_is_better"]]  # type: ignore[index]
+            span = f"{_end(row['min'])} to {_end(row['max'])}"
+            said = (
+                f"`{row['measure']}`",
+                row["unit"],
+                span,
+                better,
+                row["definition"] or row["label"],
+                row["paper"] or "",
+            )
+            lines.append("| " + " | ".join(_cell(str(each)) for each in said) + " |")
+        found.append("\n".join(lines))
+    return "\n\n".join(found) + "\n"
+
+
+def _end(value: object) -> str:
+    return "any" if value is None else f"{value:g}"
+
+
+def python() -> str:
+    """The functions and methods of ``import metacog_pipeline as mp``."""
+    found = ["# Python", prose(inspect.getdoc(importlib.import_module("metacog_pipeline.api")) or "")]
+    found += _function("mp.open_study", mp.open_study, "##")
+    found += ["## `mp.OpenStudy`", prose(inspect.getdoc(mp.OpenStudy) or "")]
+    for name, method in inspect.getmembers(mp.OpenStudy, inspect.isfunction):
+        if not name.startswith("_"):
+            found += _function(f"study.{name}", method, "###")
+    found += ["## Errors", prose(inspect.getdoc(errors) or "")]
+    return "\n\n".join(found) + "\n"
+
+
+def statistics() -> str:
+    """Every public function of the statistics with its example."""
+    found = ["# Statistics", prose(inspect.getdoc(stats) or "")]
+    for info in sorted(
+        pkgutil.walk_packages(stats.__path__, f"{stats.__name__}."), key=lambda each: each.name
+    ):
+        short = info.name.removeprefix(f"{stats.__name__}.")
+        functions = list(documented(importlib.import_module(info.name)))
+        if functions:
+            found.append(f"## `mp.stats.{short}`")
+            found.append(prose(inspect.getdoc(importlib.import_module(info.name)) or ""))
+            for name, function in functions:
+                found += _function(name, function, "###")
+    return "\n\n".join(found) + "\n"
+
+
+def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the functions defined in a module that show an example."""
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        own = function.__module__ == module.__name__ and not name.startswith("_")
+        if own and ">>>" in (inspect.getdoc(function) or ""):
+            yield name, function
+
+
+def _function(name: str, function: Any, level: str) -> list[str]:
+    signature = str(inspect.signature(function)).replace("(self, ", "(").replace("(self)", "()")
+    signature = signature.replace("'", "")
+    return [f"{level} `{name}`", f"```python\n{name}{signature}\n```", prose(inspect.getdoc(function) or "")]
+
+
+def prose(text: str) -> str:
+    """Return a docstring as Markdown: sections bold, examples and tables in fences, names in single backticks."""
+    blocks = [
+        _block(each) for each in re.split(r"\n{2,}", _UNDERLINED.sub(r"\n**\1**\n", text)) if each.strip()
+    ]
+    return "\n\n".join(blocks)
+
+
+def _block(text: str) -> str:
+    lines = text.strip("\n").splitlines()
+    if lines[0].lstrip().startswith(">>>"):
+        return "\n".join(["```pycon", *lines, "```"])
+    indented = [line.startswith("    ") for line in lines]
+    if _RULE.fullmatch(lines[0]):
+        return _table(lines)
+    if all(indented):
+        return "\n".join(["```text", *lines, "```"])
+    if not any(indented):
+        return _inline("\n".join(lines))
+    terms: list[tuple[str, list[str]]] = []
+    for line, inside in zip(lines, indented, strict=True):
+        if inside and terms:
+            terms[-1][1].append(line.strip())
+        else:
+            terms.append((line, []))
+    return "\n".join(
+        f"- {_inline(term)}" + (f": {_inline(' '.join(words))}" if words else "") for term, words in terms
+    )
+
+
+def _table(lines: list[str]) -> str:
+    """A table of a docstring: two columns between lines of ``=``."""
+    rows: list[list[str]] = []
+    for line in lines:
+        if _RULE.fullmatch(line):
+            continue
+        name, _, said = line.strip().partition("  ")
+        if line.startswith(" ") and rows:
+            rows[-1][1] += f" {line.strip()}"
+        else:
+            rows.append([_inline(name), _inline(said.strip())])
+    return "\n".join(
+        ["| | |", "| --- | --- |", *(f"| {_cell(name)} | {_cell(said)} |" for name, said in rows)]
+    )
+
+
+def _inline(text: str) -> str:
+    return (
+        re.sub(r"``(.+?)``", r"`\1`", text).replace("<", "&lt;").replace("*", "\\*").replace("\\*\\*", "**")
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")

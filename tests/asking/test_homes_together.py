@@ -1,0 +1,36 @@
+"""Answers asked on several machines come together: transcripts copied into one home are asked again by nobody."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.study import load_study
+from tests.asking_in_process import ask
+
+STUDY = '[study]\nname = "t"\nhome = "home"\n{models}[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 5\n'
+MODEL = '[[models]]\nname = "{0}"\nprovider = "simulated"\nobserver = {{ seed = {1} }}\n'
+
+
+def study_of(folder: Path, *names: str) -> Path:
+    folder.mkdir()
+    models = "".join(MODEL.format(name, len(name)) for name in names)
+    (folder / "study.toml").write_text(STUDY.format(models=models), encoding="utf-8")
+    return folder / "study.toml"
+
+
+def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_path: Path) -> None:
+    together = study_of(tmp_path / "together", "one", "three")
+    for name in ("one", "three"):
+        study = load_study(study_of(tmp_path / name, name))
+        study.home.prepare()
+        benchmark = bound(study, "metamedqa")
+        construction.build(benchmark)
+        for partition in tasks.partitions(benchmark):
+            ask(benchmark, partition)
+        shutil.copytree(study.home.transcripts, load_study(together).home.transcripts, dirs_exist_ok=True)
+    rows = plan_study(load_study(together)).rows
+    assert [(row.model, row.answered, row.to_ask) for row in rows] == [("one", 5, 0), ("three", 5, 0)]
