@@ -53,7 +53,7 @@ from metacog_pipeline.benchmark.declarations import (
     Unit,
     lost_items,
 )
-from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Paper, Published, Section
+from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
@@ -81,6 +81,7 @@ __all__ = [
     "Context",
     "Contrast",
     "Estimate",
+    "Exhibit",
     "Flag",
     "Group",
     "Importer",
@@ -217,10 +218,20 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def sections(cls) -> tuple[Section, ...]:
         """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
         beside its class, which is imported only now; none where there is no such module."""
-        # The class stands in the package itself or in a module of it, the report always in the package.
+        return cls._beside("report", "SECTIONS")
+
+    @classmethod
+    def exhibits(cls) -> tuple[Exhibit, ...]:
+        """Return the tables and figures of the paper, in its order: by default ``EXHIBITS`` of the module ``exhibits``
+        beside its class, which is imported only now; none where there is no such module."""
+        return cls._beside("exhibits", "EXHIBITS")
+
+    @classmethod
+    def _beside(cls, module: str, name: str) -> Any:
+        # The class stands in the package itself or in a module of it, what people see always in the package.
         package = sys.modules[cls.__module__].__package__
-        found = importlib.util.find_spec(f"{package}.report") if package else None
-        return () if found is None else importlib.import_module(found.name).SECTIONS
+        found = importlib.util.find_spec(f"{package}.{module}") if package else None
+        return () if found is None else getattr(importlib.import_module(found.name), name)
 
     # items
     @abc.abstractmethod

@@ -101,6 +101,26 @@ PLAIN = Board()
 
 
 @dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A table or figure of the paper that rests on numbers, drawn again on the paper's page of the report.
+
+    Attributes
+    ----------
+    label, title
+        Its number in the paper, and what it shows, in words of this project.
+    render
+        ``render(home)`` returns the `markupsafe.Markup` below the title; None where nothing can be drawn.
+    missing
+        What cannot be drawn again, and why; empty where all of it is.
+    """
+
+    label: str
+    title: str
+    render: Callable[[Path], str] | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of the report about a benchmark: a title, and ``render(home)``, the `markupsafe.Markup` below it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,14 @@ _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
 
-def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, axes_at_zero: bool) -> Drawn:
+def plane(
+    points: Sequence[tuple[str, str, Point, Point]],
+    *,
+    x: str,
+    y: str,
+    axes_at_zero: bool,
+    log_x: bool = False,
+) -> Drawn:
     """Return points in a plane, each named beside its mark where there are few.
 
     Parameters
@@ -27,13 +35,18 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
         ``(name, kind, x, y)``: a kind has a colour and a marker.
     axes_at_zero
         Draw the lines x = 0 and y = 0, which make four quadrants.
+    log_x
+        Draw x, which is above 0, on a logarithmic scale.
     """
     kinds = list(dict.fromkeys(kind for _, kind, _, _ in points))
     figure, axes = figures.canvas(3.9 + 0.12 * len(kinds))
     if axes_at_zero:
         axes.axhline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
         axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-    for (name, kind, a, b), above in zip(points, _heights(points), strict=True):
+    if log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    for (name, kind, a, b), above in zip(points, _heights(points, log_x), strict=True):
         place = kinds.index(kind)
         figures.mark(axes, a, b, figures.marker(place), figures.colour(place), 6)
         if len(points) <= _MOST_NAMED:
@@ -53,14 +66,16 @@ def plane(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, ax
     return figures.with_data(figures.finished(figure, axes, x, y, marks), columns, data)
 
 
-def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
+def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = False) -> list[float]:
     """Return how far above its mark each name stands, in points of print, so that no name stands on another."""
     if not points:
         return []
-    xs, ys = [a.value for *_, a, _ in points], [b.value for *_, b in points]
+    xs = [math.log(a.value) if log_x else a.value for *_, a, _ in points]
+    ys = [b.value for *_, b in points]
     wide, high = max(xs) - min(xs) or 1.0, max(ys) - min(ys) or 1.0
     placed: list[tuple[float, float, float]] = []
     heights = [0.0] * len(points)
+    marks = [(_PLOT_PT[0] * x / wide, _PLOT_PT[1] * y / high) for x, y in zip(xs, ys, strict=True)]
     for i in sorted(range(len(points)), key=lambda each: -ys[each]):
         left, level = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high + _ABOVE_PT
         right = left + _LETTER_PT * len(label_text(points[i][0]))
@@ -68,6 +83,8 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]]) -> list[float]:
         while any(
             left < other_right and other_left < right and abs(level - other) < _LINE_PT
             for other_left, other_right, other in placed
+        ) or any(
+            left < x < right and -_ABOVE_PT < level - y + _LINE_PT < _LINE_PT + _ABOVE_PT for x, y in marks
         ):
             level -= 1
         placed.append((left, right, level))

@@ -27,6 +27,7 @@ from metacog_pipeline.report.explorer.pages import address as explorer_address
 from metacog_pipeline.report.explorer.pages import write_explorer
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import write_model_pages
+from metacog_pipeline.report.papers import write_papers
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
 
@@ -75,6 +76,7 @@ def _written(home: Path, title: str) -> Path:
             models=write_model_pages(home, target.parent),
             explorer=explorer,
             parts=list(with_files(parts, target.parent)),
+            papers=write_papers(home, target.parent, title, asked),
             script=pieces.SCRIPT,
         )
         write_text(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
@@ -116,9 +118,9 @@ def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
         yield from _whole(
             anchor, section.title, partial(_rendered, home, anchor, section, benchmark), benchmark
         )
-    yield from _whole(
-        f"{benchmark}-claims", "Printed claims", lambda: [printed.claims(home, benchmark)], benchmark
-    )
+    if not registry.load(benchmark).exhibits():  # else they stand on the page of its paper
+        claims = partial(printed.claims, home, benchmark)
+        yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 
 
 def _rendered(home: Path, anchor: str, section: About, benchmark: str) -> list[Part]:

@@ -193,6 +193,11 @@ def interval(value: object, low: object = None, high: object = None, *, digits: 
     return Stacked(f"{fixed(value, digits)}\n{ends(low, high, min(digits, 3))}")
 
 
+def exact(value: str) -> object:
+    """Return a number that stands as it is printed; None for an empty one."""
+    return Stacked(value) if value else None
+
+
 def ends(low: object, high: object, digits: int = 3) -> str | None:
     """Return both ends of an interval, None where there are none."""
     if not isinstance(low, float) or not isinstance(high, float):

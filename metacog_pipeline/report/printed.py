@@ -120,7 +120,7 @@ def _audit(home: Path, benchmarks: list[str]) -> Markup:
         )
         body.append(
             (
-                pieces.linked(f"#{_anchor(name)}", name),
+                pieces.linked(f"{queries.paper_address(name)}#{_anchor(name)}", name),
                 verdicts.total(),
                 agree,
                 differ,

@@ -98,6 +98,11 @@ def paper(benchmark: str) -> tuple[str, str]:
     return (benchmark, "") if found is None else (found.title, found.where)
 
 
+def paper_address(benchmark: str) -> str:
+    """Return where the page of a benchmark's paper stands, relative to the report; empty where it has none."""
+    return f"papers/{benchmark}/index.html" if registry.load(benchmark).exhibits() else ""
+
+
 def about(home: Path) -> dict[str, About]:
     """Return benchmark → its headline."""
     found = rows(home, "select benchmark, coalesce(label, measure), unit from measures where headline")

@@ -52,7 +52,8 @@ def section(text: str, anchor: str) -> str:
 
 
 def test_each_question_has_its_part_with_figures_and_numbers(make_home: MakeHome, write) -> None:
-    text = build_report(medical(make_home, write, {"alpha": "measured"})).read_text("utf-8")
+    index = build_report(medical(make_home, write, {"alpha": "measured"}))
+    text = index.read_text("utf-8")
     assert "<svg" in section(text, "metamedqa-accuracy-by-confidence") and "alpha" in section(
         text, "metamedqa-accuracy-by-confidence"
     )
@@ -60,7 +61,9 @@ def test_each_question_has_its_part_with_figures_and_numbers(make_home: MakeHome
     assert "0.400" in recall and "0.300 to 0.500" in recall and "GPT-4o" in recall
     prompts = section(text, "metamedqa-what-the-system-message-changes")
     assert "role - baseline" in prompts and "0.0123" in prompts and "Table 4" in prompts
-    assert re.search(r"29 of 36 printed numbers hold", section(text, "metamedqa-printed-numbers"))
+    paper = (index.parent / "papers" / "metamedqa" / "index.html").read_text("utf-8")
+    assert re.search(r"29 of 36 printed numbers hold", section(paper, "metamedqa-printed-numbers"))
+    assert "Models of this study" in section(paper, "table-4")
 
 
 def test_published_stand_beside_measured_and_never_beside_simulated(make_home: MakeHome, write) -> None:

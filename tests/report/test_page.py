@@ -88,7 +88,7 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home: MakeHome
             assert not name.startswith("on"), (tag, name)
             if name in ("href", "xlink:href", "data"):
                 assert re.match(
-                    r"#|models/[a-z0-9._-]+/index\.html$|methods\.html$|figures/[a-z0-9-]+\.(svg|csv)$",
+                    r"#|(models|papers)/[a-z0-9._-]+/index\.html|methods\.html$|figures/[a-z0-9-]+\.(svg|csv)$",
                     value or "",
                 ), (tag, name, value)
     assert scripts == [{"src": "report.js"}] and (page.parent / "report.js").exists()
@@ -154,8 +154,10 @@ def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(mak
 
 
 def test_before_anything_is_answered_the_page_says_so(make_home: MakeHome) -> None:
-    text = words(build_report(make_home(silent=True)))
-    assert "PROVISIONAL" in text and "No criterion shifts measured yet" in text and "Not checked yet" in text
+    index = build_report(make_home(silent=True))
+    text = words(index)
+    assert "PROVISIONAL" in text and "No criterion shifts measured yet" in text
+    assert "Not checked yet" in words(index.parent / "papers" / "signaldetection" / "index.html")
 
 
 def test_a_study_without_confidence_or_without_risk_has_the_figures_it_can_have(make_home: MakeHome) -> None:

@@ -1,0 +1,257 @@
+"""The tables and figures of the MEDLEY-BENCH paper, drawn again with the study's own beside them, in points of 0 to 100."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from markupsafe import Markup
+
+from metacog_pipeline.benchmark.display import Exhibit
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.report import exhibits, maps, pieces
+from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
+from metacog_pipeline.report.figures import Point
+
+_ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
+_SCORES = ("mms", "mas", "t1", "t2", "t3", *_ABILITIES)
+_NORMAL = "starts_with(condition, 'normal')"
+_SIZE = re.compile(r"\((\d+)B\)")
+_FAMILIES = ("Gemma", "GPT")
+_MODEL = {"model": "model"}
+_PAIR = ("of", "and")
+_CHANGES = ("adversarial_delta", "stripped_delta")
+_DIMENSION = "judged_normative_vs_informational"
+_INSTANCES = "n = 130 instances"
+
+
+def _columns(names: tuple[str, ...], prefix: str = "") -> list[Column]:
+    return [
+        Column(
+            name.replace("_", "-") if len(name) > 3 else name.upper(), prefix + name, prefix + name, 100.0, 1
+        )
+        for name in names
+    ]
+
+
+def _own(home: Path, columns: list[Column], where: str = _NORMAL) -> Worlds:
+    return exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
+
+
+def _scored(key: exhibits.Key) -> tuple[str]:
+    """Return the model and, in brackets, how it was scored."""
+    return (f"{key[0]} ({key[2].rpartition(' ')[2]})",)
+
+
+def figure_1(home: Path) -> Markup:
+    """Return MMS against the number of parameters, where the name of a model states it."""
+    points = [
+        (row["model"], family, Point(float(size[1])), Point(float(row["mms"])))
+        for row in exhibits.printed(BENCHMARK, "table_1")
+        for family in _FAMILIES
+        if row["model"].startswith(family) and (size := _SIZE.search(row["model"]))
+    ]
+    drawn = maps.plane(points, x="billions of parameters", y="MMS, points", axes_at_zero=False, log_x=True)
+    said = "MMS against size within two families"
+    figure = exhibits.figure_of(PRINTED, drawn, said, n=_INSTANCES, method="means, no interval printed")
+    column = Column("MMS", "mms", "mms", 100.0)
+    own = exhibits.forests(
+        [],
+        _own(home, [column]),
+        [column],
+        x="MMS, points",
+        n="",
+        method="",
+        name_of=lambda key: _scored(key)[0],
+    )
+    return pieces.grid([figure, *own])
+
+
+def table_1(home: Path) -> Markup:
+    """Return scores, tiers and abilities."""
+    columns = _columns(_SCORES)
+    rows = exhibits.printed(BENCHMARK, "table_1")
+    return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL, key_of=_scored)
+
+
+def figure_2(home: Path) -> Markup:
+    """Return how MMS changes under an inverted consensus against how it changes with weak analysts."""
+    across, up = ("change, inverted consensus", "change, weak analysts")
+    points = [
+        (row["model"], row["profile"], Point(float(row[_CHANGES[0]])), Point(float(row[_CHANGES[1]])))
+        for row in exhibits.printed(BENCHMARK, "table_s7")
+    ]
+    drawn = maps.plane(points, x=across, y=up, axes_at_zero=True)
+    made = [
+        exhibits.figure_of(
+            PRINTED,
+            drawn,
+            "changes of MMS, points",
+            n="n = 30 and 50 instances",
+            method="means, no interval printed",
+        )
+    ]
+    for title, groups in _joined(home, _CHANGES).items():
+        own = [
+            (key[0], key[1], values[_CHANGES[0]].point(100), values[_CHANGES[1]].point(100))
+            for key, values in groups.items()
+        ]
+        n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
+        drawn = maps.plane(own, x=across, y=up, axes_at_zero=True)
+        made.append(
+            exhibits.figure_of(
+                title, drawn, "changes of MMS, points", n=n, method="95 % intervals: bootstrap of instances"
+            )
+        )
+    return pieces.grid(made)
+
+
+def figure_3(home: Path) -> Markup:
+    """Return a judged dimension under an untouched consensus against the change under an inverted one."""
+    wanted = (_DIMENSION, "adversarial_delta")
+    made = []
+    for title, groups in _joined(home, wanted).items():
+        own = [
+            (key[0], key[1], values[_DIMENSION].point(), values["adversarial_delta"].point(100))
+            for key, values in groups.items()
+        ]
+        x, y = "normative, informational", "change, inverted consensus"
+        drawn = maps.plane(own, x=x, y=y, axes_at_zero=False)
+        n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
+        made.append(
+            exhibits.figure_of(
+                title,
+                drawn,
+                "a judged dimension and the change under an inverted consensus",
+                n=n,
+                method="95 % intervals: bootstrap of instances",
+            )
+        )
+    return pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")
+
+
+def _joined(home: Path, measures: tuple[str, ...]) -> Worlds:
+    """Return the groups, by model and way of scoring, that have all measures, whatever the condition of each."""
+    made: dict[str, dict[exhibits.Key, dict[str, exhibits.Own]]] = {}
+    where = f"measure <> '{_DIMENSION}' or {_NORMAL}"
+    for title, groups in exhibits.own(home, BENCHMARK, measures, where).items():
+        for (model, _, condition), values in groups.items():
+            own = made.setdefault(title, {}).setdefault((model, condition.rpartition(" ")[2]), {})
+            own.update(values)
+    whole = {
+        title: {key: values for key, values in groups.items() if set(measures) <= values.keys()}
+        for title, groups in made.items()
+    }
+    return {title: groups for title, groups in whole.items() if groups}
+
+
+def figure_4(home: Path) -> Markup:
+    """Return the strengths within each model as a heat map."""
+    names = [name.replace("_", "-") for name in _ABILITIES]
+    columns = _columns(_ABILITIES, "ipsative_")
+    rows = [
+        (row["model"], [float(row[column.printed]) for column in columns])
+        for row in exhibits.printed(BENCHMARK, "table_s10")
+    ]
+    said = "each ability minus the model's own mean, points"
+    drawn = maps.heat_map(rows, columns=names, name=f"{PRINTED}: {said}")
+    made = [exhibits.figure_of(PRINTED, drawn, said, n=_INSTANCES, method="means, no interval printed")]
+    for title, groups in _own(home, columns).items():
+        own = [
+            (
+                _scored(key)[0],
+                [values[c.measure].point(100).value if c.measure in values else None for c in columns],
+            )
+            for key, values in groups.items()
+        ]
+        n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
+        drawn = maps.heat_map(own, columns=names, name=f"{title}: {said}")
+        made.append(
+            exhibits.figure_of(title, drawn, said, n=n, method="means; intervals stand in the table of S10")
+        )
+    return pieces.grid(made)
+
+
+def table_s5(home: Path) -> Markup:
+    """Return rank correlations between domains."""
+    return _pairs(home, "table_s5", "cross_domain", {"a": _PAIR[0], "b": _PAIR[1]})
+
+
+def table_s6(home: Path) -> Markup:
+    """Return rank correlations with the ranking of all domains where one is left out."""
+    more = [
+        Column("largest shift of a rank", "max_rank_shift"),
+        Column("change of the spread", "spread_change"),
+    ]
+    return _pairs(home, "table_s6", "leave_one_domain_out", {"domain_removed": "domain left out"}, more)
+
+
+def table_s8(home: Path) -> Markup:
+    """Return rank correlations between ways to average."""
+    return _pairs(home, "table_s8", "aggregation", {"a": _PAIR[0], "b": _PAIR[1]})
+
+
+def _pairs(
+    home: Path, stem: str, family: str, keys: dict[str, str], more: list[Column] | None = None
+) -> Markup:
+    columns = [Column("Spearman's ρ", "rho"), *(more or [])]
+    heads = tuple(keys.values())
+    body = [
+        (*(row[name] for name in keys), *(pieces.exact(row[column.printed]) for column in columns))
+        for row in exhibits.printed(BENCHMARK, stem)
+    ]
+    made = pieces.table((*heads, *(column.label for column in columns)), body, PRINTED)
+    return made + exhibits.contrasts(home, BENCHMARK, family, heads)
+
+
+def table_s7(home: Path) -> Markup:
+    """Return what an inverted consensus and weak analysts change."""
+    columns = [
+        Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
+        Column("MMS, inverted consensus", "adversarial", "", 100.0, 1),
+        Column("change, inverted", "adversarial_delta", "adversarial_delta", 100.0, 1),
+        Column("change, weak analysts", "stripped_delta", "stripped_delta", 100.0, 1),
+        Column("label", "profile"),
+    ]
+    rows = exhibits.printed(BENCHMARK, "table_s7")
+    return exhibits.tables(BENCHMARK, _own(home, columns, "true"), rows, columns, keys=_MODEL, key_of=_scored)
+
+
+def table_s9(home: Path) -> Markup:
+    """Return how many claims of the consensus judges confirmed."""
+    columns = [Column(name, name) for name in ("claims", "agree", "disagree")] + [
+        Column("agree, %", "agree_pct")
+    ]
+    rows = exhibits.printed(BENCHMARK, "table_s9")
+    return exhibits.tables(BENCHMARK, {}, rows, columns, keys={"category": "claims of"})
+
+
+def table_s10(home: Path) -> Markup:
+    """Return the strengths within each model."""
+    columns = _columns(_ABILITIES, "ipsative_")
+    columns += [
+        Column("dominant", "dominant"),
+        Column("in % of instances", "dominant_pct", "dominant_share", 100.0, 1),
+    ]
+    rows = exhibits.printed(BENCHMARK, "table_s10")
+    return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL, key_of=_scored)
+
+
+EXHIBITS = (
+    Exhibit("Figure 1", "Does MMS grow with size?", figure_1,
+            "sizes of GPT-4.1 and GPT-5.4 are not public, and a study knows none of its models: their MMS stands alone."),
+    Exhibit("Figure 2", "Who follows arguments, and who the crowd", figure_2),
+    Exhibit("Figure 3", "A judged dimension and what an inverted consensus does", figure_3,
+            "grades of single models are not published, only ρ = -0.82 over 11 of them: nothing printed can be drawn."),
+    Exhibit("Figure 4", "Strengths within each model", figure_4, "the figure has 20 models, the table printed 15."),
+    Exhibit("Table 1", "Scores, tiers and abilities", table_1),
+    Exhibit("Table S5", "Rankings of two domains", table_s5),
+    Exhibit("Table S6", "The ranking without a domain", table_s6,
+            "shifts of ranks and changes of the spread are not computed for a study's own models."),
+    Exhibit("Table S7", "An inverted consensus, and weak analysts", table_s7,
+            "a study keeps the label of its own models in the section on the cognitive map."),
+    Exhibit("Table S8", "Rankings by two ways to average", table_s8),
+    Exhibit("Table S9", "Claims of the consensus that judges confirmed", table_s9,
+            "a study asks nobody to verify the consensus: it has no numbers of its own here."),
+    Exhibit("Table S10", "Strengths within each model", table_s10),
+)  # fmt: skip

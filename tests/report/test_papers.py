@@ -1,0 +1,129 @@
+"""As in the papers: every exhibit is drawn again or says why not, the study's own stand beside it in its units."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline import registry
+from metacog_pipeline.report import exhibits, papers
+from metacog_pipeline.report.exhibits import Column, Own
+from tests.report.conftest import made_home
+
+MakeHome = Callable[..., Path]
+LIST = Path(__file__).parents[2] / "docs" / "papers.md"
+HOSTILE = '<script>alert(1)</script> & "x"'
+#: What the papers hold that rests on numbers.
+WANTED = {
+    "metamedqa": ("Figure of accuracy", "Figure 3", "Figure of unknown recall", "Table 3", "Table 4"),
+    "signaldetection": ("Figure of sensitivity", "Figure of criteria", "Table S1", "Table S2"),
+    "medley": (*(f"Figure {n}" for n in range(1, 5)), "Table 1", *(f"Table S{n}" for n in range(5, 11))),
+    "metacogbench": ("Figures 1 to 5", *(f"Table {n}" for n in range(3, 8))),
+    "selfknowledge": (*(f"Figure {n}" for n in range(1, 5)), *(f"Table {n}" for n in range(1, 8))),
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of all papers, in a study of signal detection."""
+    root = tmp_path_factory.mktemp("papers")
+    home = made_home(root / "home", {"alpha": "measured", HOSTILE: "measured", "toy": "simulated"})
+    papers.write_papers(home, root / "report", HOSTILE, registry.names())
+    return root / "report"
+
+
+def page(report: Path, benchmark: str) -> str:
+    return (report / papers.FOLDER / benchmark / "index.html").read_text("utf-8")
+
+
+def section(text: str, label: str) -> str:
+    anchor = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+    found = re.search(rf'<section id="{anchor}">(.*?)</section>', text, re.DOTALL)
+    assert found, label
+    return found[1]
+
+
+def test_the_list_in_docs_names_every_exhibit() -> None:
+    if os.environ.get("METACOG_REWRITE_SNAPSHOTS"):
+        LIST.write_text(papers.listing(), "utf-8")
+    assert LIST.read_text("utf-8") == papers.listing(), (
+        "write it anew: METACOG_REWRITE_SNAPSHOTS=1 pytest tests/report/test_papers.py"
+    )
+
+
+@pytest.mark.parametrize("benchmark", WANTED)
+def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(
+    report: Path, benchmark: str
+) -> None:
+    declared = {each.label: each for each in registry.load(benchmark).exhibits()}
+    assert set(WANTED[benchmark]) <= declared.keys()
+    text = page(report, benchmark)
+    assert "could not be drawn" not in text
+    for label, exhibit in declared.items():
+        body = section(text, label)
+        if exhibit.render is None:
+            assert exhibit.missing
+        else:
+            nothing = exhibits.NOBODY in body or "No values yet." in body
+            assert "<figure>" in body or "<table>" in body or (exhibit.missing and nothing), label
+        assert ("Missing: " in body) == bool(exhibit.missing), label
+        for address in re.findall(r'href="(figures/[^"]+)"', body):
+            assert (report / papers.FOLDER / benchmark / address).exists()
+
+
+@pytest.mark.parametrize("benchmark", WANTED)
+def test_every_printed_table_is_there_to_the_last_digit(report: Path, benchmark: str) -> None:
+    text = page(report, benchmark)
+    for label in WANTED[benchmark]:
+        stem = label.lower().replace(" ", "_")
+        if (benchmark, label) in {
+            ("metamedqa", "Table 3"),
+            ("metamedqa", "Table 4"),
+            ("metacogbench", "Table 4"),
+        }:
+            continue  # their rows are turned: a measure is a column
+        if label.startswith("Table"):
+            body = section(text, label)
+            for row in exhibits.printed(benchmark, stem):
+                for name, value in row.items():
+                    if re.fullmatch(r"-?\d+\.\d+", value):
+                        assert re.search(rf"[> ]{re.escape(value)}[< ]", body), (label, name, value)
+
+
+def test_the_studys_own_stand_beside_in_tables_and_figures_of_their_own(report: Path) -> None:
+    body = section(page(report, "signaldetection"), "Table S2")
+    tables = re.findall(r"<table>.*?</table>", body, re.DOTALL)
+    captions = [re.search(r"<caption><span>(.*?)</span>", table)[1] for table in tables]  # type: ignore[index]
+    assert captions == ["As printed", "Models of this study", "Simulated observers"]
+    assert "alpha" in tables[1] and "toy" not in tables[1] and "toy" in tables[2] and "alpha" not in tables[2]
+    assert "0.2500" in tables[1] and "0.125 to 0.375" in tables[1]
+
+
+def test_a_value_of_the_study_has_the_unit_and_the_digits_of_the_paper() -> None:
+    worlds: exhibits.Worlds = {
+        "Models": {("alpha", "", ""): {"accuracy": Own(0.51234, 0.5, 0.6, 9, "wilson")}}
+    }
+    rows = [{"model": "beta", "accuracy_pct": "51.10"}]
+    columns = [Column("accuracy, %", "accuracy_pct", "accuracy", 100.0, 2)]
+    made = exhibits.tables("x", worlds, rows, columns, keys={"model": "model"})
+    assert "51.10" in made and "51.23" in made and "50.00 to 60.00" in made
+
+
+def test_names_stay_text_and_the_page_runs_its_own_script_only(report: Path) -> None:
+    text = page(report, "signaldetection")
+    assert re.findall(r"<script[^>]*>", text) == ['<script src="../../report.js">']
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_every_printed_number_computed_again_stands_below(make_home: MakeHome, tmp_path: Path) -> None:
+    home = make_home(benchmark="metamedqa")
+    assert papers.write_papers(home, tmp_path, "x", ["metamedqa"]) == {
+        "metamedqa": "papers/metamedqa/index.html"
+    }
+    assert "29 of 36 printed numbers hold" in page(tmp_path, "metamedqa")
+    assert papers.write_papers(home, tmp_path, "x", []) == {}
+    assert list((tmp_path / papers.FOLDER).iterdir()) == []
