@@ -53,6 +53,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
     },
     "Explanation": {
         **{title: f"benchmarks/{name}/README.md" for title, name in BENCHMARKS.items()},
+        "As in the papers": "papers.md",
         "Comparisons": "comparisons.md",
         "Reliability": "reliability.md",
         "meta-d′": "metad.md",
