@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "init": ("starting", "init", "Write a study file to begin with."),
     "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
+    "read": ("replies", "read", "Read replies from a file, without a study."),
     "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),

@@ -4,7 +4,7 @@
 -- Reads: stg_selfknowledge_responses = scored/selfknowledge/**/*.parquet (
 --   benchmark varchar, dataset varchar, split varchar, condition varchar, language varchar, model varchar, run integer,
 --   item_id varchar, question_id varchar, event_id varchar, position integer, answerable tinyint, output varchar,
---   meta_output varchar, correct tinyint, correct_strict tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
+--   meta_output varchar, correct tinyint, correct_strict tinyint, correct_inclusion tinyint, yes tinyint, yes_strict tinyint, yes_reference tinyint,
 --   abstained tinyint, confidence double, status varchar, reason varchar, truncated tinyint, meta_truncated tinyint,
 --   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[],
 --   threshold tinyint, all_aligned tinyint, matching varchar, yes_no varchar,
@@ -18,6 +18,7 @@
 --   meta_output: the reply to "do you know it?", null under idk
 --   correct: 1 or 0 by the study's matching rule, null without an answer
 --   correct_strict: the same for whole words
+--   correct_inclusion: the same where an accepted answer is any part of the reply
 --   yes: said to be known, by the study's rule; null where the meta reply says neither
 --   yes_strict: by the first word
 --   yes_reference: by the published rules

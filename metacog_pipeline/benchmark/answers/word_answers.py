@@ -127,8 +127,9 @@ def _with_places(text: str) -> tuple[str, list[int]]:
     made: list[str] = []
     at: list[int] = []
     for place, character in enumerate(text):
-        plain = "'" if character == "'" else _folded_character(character)
-        for each in plain or " ":
+        plain = _folded_character(character)
+        inside = character in "'’" and text[max(0, place - 1) : place].isalnum()
+        for each in plain or ("" if inside else " "):
             made.append(each)
             at.append(place)
     return "".join(made), at

@@ -27,5 +27,6 @@ PARTS = {
     "MetaCogBench": f"{__name__}.benchmark:MetaCogBench",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.replies:read_row",
 }
 __getattr__ = registry.lazily(__name__, "MetaCogBench", PARTS)

@@ -25,5 +25,6 @@ PARTS = {
     "SelfKnowledge": f"{__name__}.benchmark:SelfKnowledge",
     "Settings": f"{__name__}.settings:Settings",
     "board": f"{__name__}.board:BOARD",
+    "read_row": f"{__name__}.replies:read_row",
 }
 __getattr__ = registry.lazily(__name__, "SelfKnowledge", PARTS)

@@ -75,7 +75,11 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         "https://arxiv.org/abs/2602.02605",
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
+    versions: ClassVar[Mapping[Stage, str]] = {
+        **dict.fromkeys(Stage, "1"),
+        Stage.PARSING: "2",
+        Stage.SCORING: "3",
+    }
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
     monitored_under = (DUAL,)

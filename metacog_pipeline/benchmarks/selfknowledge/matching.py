@@ -1,5 +1,6 @@
-"""Whether an answer is right: four rules between forgiving and strict, each linear in the length of the answer.
+"""Whether an answer is right: five rules, each linear in the length of the answer.
 
+``entities``, the headline, asks that an accepted answer is what the reply says, as a whole name or as a number.
 ``inclusion`` is the rule of the published numbers: an accepted answer, in lower case, stands anywhere in the reply, in
 lower case. Nothing else is evened out and words have no ends, so "Iranian" holds "Iran" and "10" holds "1".
 ``normalized_inclusion`` does the same after `normalize`. ``exact_match`` asks that nothing but the answer stands there.
@@ -18,7 +19,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-Rule = Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"]
+from metacog_pipeline.benchmarks.selfknowledge.entities import says_entity
+
+Rule = Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"]
 STRICT: Rule = "token_boundary"
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -39,9 +42,18 @@ _LEADING_ARTICLES = ("a ", "an ", "the ")
 _RUNS = re.compile(r"[a-z]+|[0-9]+")
 
 
-def matches(output: str, answers: Iterable[str], rule: Rule = "inclusion") -> bool:
-    """Whether any of ``answers`` is in ``output`` by ``rule``; never without an accepted answer."""
-    return RULES[rule](output, answers)
+def matches(output: str, answers: Iterable[str], rule: Rule = "inclusion", question: str = "") -> bool:
+    """Whether any of ``answers`` is in ``output`` by ``rule``; never without an accepted answer.
+
+    Only ``entities`` looks at ``question``: its units, its nouns and the numbers it names.
+    """
+    return entities(output, answers, question) if rule == "entities" else RULES[rule](output, answers)
+
+
+def entities(output: str, answers: Iterable[str], question: str = "") -> bool:
+    """Whether any answer is what ``output`` says, as a whole name or as a number; an empty one matches nothing."""
+    accepted = list(answers)
+    return exact_match(output, accepted) or says_entity(output, accepted, question)
 
 
 def inclusion(output: str, answers: Iterable[str]) -> bool:
@@ -144,6 +156,7 @@ def _without_article(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[[str, Iterable[str]], bool]] = {
+    "entities": entities,
     "inclusion": inclusion,
     "normalized_inclusion": normalized_inclusion,
     "exact_match": exact_match,

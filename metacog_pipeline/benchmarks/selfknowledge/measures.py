@@ -47,7 +47,7 @@ NONE_KEPT = "no log-probabilities of yes and no were kept"
 NOT_A_FAILURE = -100  # in lists of failures: the item is none that could fail
 #: What is counted of a response: 0, 1 or nothing.
 CODED = (
-    *("correct", "correct_strict", "yes", "yes_strict", "yes_reference", "threshold"),
+    *("correct", "correct_strict", "correct_inclusion", "yes", "yes_strict", "yes_reference", "threshold"),
     *("answerable", "truncated", "all_aligned"),
 )
 
@@ -62,7 +62,8 @@ class ScoringRule:
 
 STUDY = ScoringRule()  # by the rules the study names
 STRICT = ScoringRule("correct_strict", "yes_strict")
-REFERENCE = ScoringRule("correct", "yes_reference")
+REFERENCE = ScoringRule("correct_inclusion", "yes_reference")
+INCLUSION = ScoringRule("correct_inclusion")
 THRESHOLD = ScoringRule("correct", "threshold")  # yes where P(yes) > P(no)
 
 
@@ -151,15 +152,6 @@ def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: f
     sem = max(made.sem or 0.0, found.sem or 0.0)
     method = "log-linear, item bootstrap or delta, the wider"
     return Estimate(found.value, low, high, found.n, method, BY_CORRECTION, sem)
-
-
-def reference(group: Group) -> Estimate | None:
-    """Return clipped d′ by the rules of the published numbers; undefined where answers were matched by another rule."""
-    rules = tuple(sorted(group.frame["matching"].drop_nulls().unique().to_list()))
-    if rules not in ((), ("inclusion",)):
-        why = f"answers were matched by {', '.join(rules)}, the published ones by inclusion"
-        return unavailable(0, "clip", why)
-    return sensitivity("d_type2_clip", REFERENCE)(group)
 
 
 # --- shares -----------------------------------------------------------------------------------------------------------
@@ -256,7 +248,15 @@ _SHARES: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...], str, bool | Non
 _YES_WORDS = "Share of the answers said to be known."
 _D_WORDS = "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all."
 MEASURES: tuple[Measure, ...] = (
-    _measure("accuracy", "accuracy", share({"correct": 1}), "Share of answers that hold an accepted answer."),
+    _measure(
+        "accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."
+    ),
+    _measure(
+        "accuracy_inclusion",
+        "accuracy, inclusion",
+        share({"correct_inclusion": 1}),
+        "The same where an accepted answer is any part of the reply, as published.",
+    ),
     _measure("accuracy_strict", "accuracy, strict", share({"correct_strict": 1}), "The same as whole words."),
     _measure(
         "accuracy_answerable",
@@ -288,6 +288,13 @@ MEASURES: tuple[Measure, ...] = (
         unit=Unit.SD,
     ),
     _measure(
+        "d_type2_inclusion",
+        "d′, inclusion",
+        sensitivity("d_type2", INCLUSION),
+        "d′ where an accepted answer is any part of the reply, as published.",
+        unit=Unit.SD,
+    ),
+    _measure(
         "d_type2_strict",
         "d′, strict",
         sensitivity("d_type2", STRICT),
@@ -297,7 +304,7 @@ MEASURES: tuple[Measure, ...] = (
     _measure(
         "d_type2_reference",
         "d′, published rules",
-        reference,
+        sensitivity("d_type2_clip", REFERENCE),
         "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
         unit=Unit.SD,
         paper="tables 1 to 7",

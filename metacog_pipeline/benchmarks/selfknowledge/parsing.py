@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metacog_pipeline.benchmark.thinking import without_thinking
+from metacog_pipeline.benchmarks.selfknowledge import abstaining
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
 
 YesNoRule = Literal["default", "reference", "strict"]
@@ -42,26 +43,6 @@ _LINES = re.compile(r" ?\n[ \n]*")
 _NEXT_QUESTION = re.compile(r"\n ?(?:question|q|问题|問題|질문|pregunta|user|human) ?:")
 _CLAUSES = re.compile(r"[.,;:!?…\n/|()\[\]—–。，、；：！？]|-(?= )")
 
-_KNOW = r"(?:do not|don't|dont|do n't) (?:\w+ ){0,2}?know\b"
-_SOME = r"(?:\w+ ){0,4}?(?:information|knowledge|details|data)\b"
-_SAY = r"(?:answer|say|determine|provide)\b"
-_ABSTAINS = re.compile(
-    rf"\bi (?:\w+ ){{0,2}}?{_KNOW}"
-    rf"|\A\W*(?:sorry\W+)?(?:{_KNOW}|no (?:idea|clue)\b)"
-    r"|\bidk\b|\bi (?:\w+ )?(?:have|'ve got|got) no (?:idea|clue)\b"
-    rf"|\bi (?:\w+ )?(?:cannot|can't|can not) {_SAY}|\bi(?:'m| am) (?:unable|not able) to {_SAY}"
-    r"|\bi (?:do not|don't|dont) (?:\w+ )?(?:recall|remember)\b|\bi(?:'m| am) (?:unaware|not aware|unsure) of the answer\b"
-    rf"|\bi (?:do not|don't|dont) have {_SOME}|\A\W*no {_SOME}"
-    r"|\banswer is (?:unknown|not known)\b|\bunknown to me\b|\bdrawing a blank\b"
-)
-# What is in every such phrase.
-_HINT = re.compile(
-    r"know|idk|idea|clue|recall|remember|aware|unsure|unable|\bnot?\b|can|information|details|data|blank",
-    re.I,
-)
-_UNSURE = r"(?:i(?:'m| am) )?(?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)(?: about (?:that|this|it))?"
-_ALONE = r"(?:unknown|unanswerable|n/a|none known|not known|dunno|no answer|cannot be determined)"
-_ONLY_ABSTAINS = re.compile(rf"\W*(?:(?:answer|keywords?)\W+)?(?:{_UNSURE}|{_ALONE})(?:\W+sorry)?\W*")
 _REFERENCE_ABSTENTION = "i don't know"
 
 
@@ -101,23 +82,18 @@ def says_yes(text: str, language: str = "en") -> bool:
     return YES_NO[language_of(language)][0].lower() in text.lower()
 
 
-def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()) -> bool:
+def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = (), question: str = "") -> bool:
     """Whether ``text`` says that the answer is not known.
 
-    By the ``default`` rule in other words and with other apostrophes too; but not where the words are part of an
-    accepted answer, as of a song of that name.
+    By the ``default`` rule in other words, other apostrophes and four languages too (`abstaining`); but not where the words
+    are part of an accepted answer, as of a song of that name, and not behind an answer.
     """
     if rule == "reference":
         return _REFERENCE_ABSTENTION in text.lower()
     said = plain(text)
     if rule == "strict":
         return said.strip(" .!\n") == _REFERENCE_ABSTENTION
-    if _ABSTAINS.search(said) is None:
-        return _ONLY_ABSTAINS.fullmatch(said) is not None
-    for answer in answers:
-        if _HINT.search(answer) is not None and _ABSTAINS.search(wanted := plain(answer)) is not None:
-            said = said.replace(wanted, " ")
-    return _ABSTAINS.search(said) is not None
+    return abstaining.withholds(said, map(plain, answers), plain(question) if question else "")
 
 
 def plain(text: str) -> str:

@@ -1,7 +1,7 @@
 """The reading of an item's replies: one row per condition and item asked under it.
 
-``correct`` says whether ``output`` holds an accepted answer, ``correct_strict`` whether it does as whole words; both are 1
-or 0 wherever there is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual conditions
+``correct`` says whether ``output`` is right by the study's rule, ``correct_strict`` whether an accepted answer stands there
+as whole words, ``correct_inclusion`` whether it does as any part of the reply, as published; all are 1 or 0 wherever there is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual conditions
 ``yes`` is what ``meta_output`` says by the study's rule, ``yes_strict`` and ``yes_reference`` by those; null, and status
 ``meta_invalid``, where neither can be read: ``correct`` stays. ``confidence`` is D of the meta reply, 0 to 1, null where no
 log-probabilities were kept. Under ``idk`` all of these are null and ``abstained`` says whether the answer was withheld; a
@@ -40,6 +40,7 @@ class Response(contract.Response):
     meta_output: str | None = None
     correct: Flag = None
     correct_strict: Flag = None
+    correct_inclusion: Flag = None
     yes: Flag = None
     yes_strict: Flag = None
     yes_reference: Flag = None
@@ -87,11 +88,13 @@ def _read_answer(
     if reply is None:
         return
     accepted = item.accepted(response.language)
-    response.correct = int(matching.matches(reply, accepted, rule))
+    question = item.question(response.language) or ""
+    response.correct = int(matching.matches(reply, accepted, rule, question))
     response.correct_strict = int(matching.matches(reply, accepted, matching.STRICT))
+    response.correct_inclusion = int(matching.matches(reply, accepted, "inclusion"))
     response.truncated = int(call.status == "truncated")
     if condition == IDK:
-        withheld = abstains(reply, yes_no, accepted)
+        withheld = abstains(reply, yes_no, accepted, question)
         # A refusal withholds the answer whatever it is worded as; the reference knows one wording only.
         refused = call.status == "refused" and yes_no != "reference" and not response.correct
         response.abstained = int(withheld or refused)

@@ -42,8 +42,8 @@ class Settings(sections.Settings):
     )
     idk: bool = setting(Stage.ASKING, True, strict=True)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
-    matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = setting(
-        Stage.PARSING, "inclusion"
+    matching: Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = (
+        setting(Stage.PARSING, "entities")
     )
     yes_no: Literal["default", "reference", "strict"] = setting(Stage.PARSING, "default")
     decoding: Literal["greedy", "checkpoint"] = setting(Stage.ASKING, "greedy")

@@ -73,6 +73,7 @@ def rows() -> Rows:
             "answerable": 1,
             "correct": list(correct),
             "correct_strict": list(correct),
+            "correct_inclusion": list(correct),
             "yes": list(yes),
             "yes_strict": list(yes),
             "yes_reference": [0 if each is None else each for each in yes],

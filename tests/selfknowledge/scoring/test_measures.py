@@ -115,12 +115,15 @@ def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows: Make, es
     assert (found["accuracy"]["estimate"], found["accuracy_answerable"]["estimate"]) == (0.25, 0.5)
 
 
-def test_the_published_readings_need_the_published_matching_rule(rows: Make, estimates: Any) -> None:
-    frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1])
-    assert estimates(frame)["d_type2_reference"]["n"] == 4
-    other = estimates(frame.with_columns(matching=pl.lit("token_boundary")))["d_type2_reference"]
-    assert other["estimate"] is None
-    assert "token_boundary" in str(other["status"])
+def test_the_published_readings_take_the_published_matching_whatever_the_study_takes(
+    rows: Make, estimates: Any
+) -> None:
+    frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1], correct_inclusion=[1, 1, 1, 0])
+    found = estimates(frame)
+    assert found["d_type2_reference"]["n"] == 4 and found["accuracy_inclusion"]["estimate"] == 0.75
+    other = estimates(frame.with_columns(matching=pl.lit("entities")))
+    assert other["d_type2_reference"] == found["d_type2_reference"]
+    assert {"d_type2", "d_type2_inclusion", "d_type2_strict"} <= found.keys()
 
 
 def test_without_log_probabilities_the_graded_measures_say_so(

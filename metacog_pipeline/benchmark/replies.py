@@ -1,0 +1,51 @@
+"""Rows of replies that come without a study: what every benchmark that reads them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from metacog_pipeline.errors import suggestion
+
+ItemT = TypeVar("ItemT")
+
+
+class BadRow(Exception):
+    """A row that cannot be read; the message is one line for its author."""
+
+
+def found_item(row: Mapping[str, Any], items: Mapping[str, ItemT]) -> ItemT:
+    """Return the item a row names; raises `BadRow` where there is none."""
+    name = row.get("item_id")
+    if not isinstance(name, str) or not name:
+        raise BadRow("item_id is missing; name the item the reply is to")
+    if name not in items:
+        raise BadRow(f"no item {name[:80]!r}{suggestion(name[:80], items)}")
+    return items[name]
+
+
+def texts_of(row: Mapping[str, Any], steps: Sequence[str]) -> dict[str, str]:
+    """Return the replies of a row by step; that of ``response`` under this name. Raises `BadRow` for what is no text."""
+    made: dict[str, str] = {}
+    if row.get("response") is not None:
+        made["response"] = _text("response", row["response"])
+    given = row.get("responses")
+    if given is not None:
+        if not isinstance(given, Mapping):
+            raise BadRow(
+                'responses must be an object of texts by step, such as {"turn_1": "…", "turn_2": "…"}'
+            )
+        for step, text in given.items():
+            if step not in steps:
+                raise BadRow(f"no step {str(step)[:40]!r}; there are: {', '.join(steps)}")
+            if text is not None:
+                made[step] = _text(f"responses.{step}", text)
+    if not made:
+        raise BadRow("there is no reply; give response, or responses by step")
+    return made
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadRow(f"{name} is {type(value).__name__}, not a text")
+    return value

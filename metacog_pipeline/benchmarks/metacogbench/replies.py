@@ -1,0 +1,46 @@
+"""Replies read without a study: one row of ``metacog read metacogbench``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of
+from metacog_pipeline.benchmark.thinking import without_thinking
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
+from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, TURN_1, TURN_2
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+
+STEPS = (ANSWER, TURN_1, TURN_2)
+_READ = ("answer", "bet", "pre", "post", "fields_ok", "cues", "factors")
+
+
+def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the reply of a row says and is worth; raises `BadRow` for a row that names no item or no reply."""
+    item: Item = found_item(row, _items())
+    texts = texts_of(row, STEPS)
+    scored = texts.get(TURN_2, texts.get(ANSWER, texts.get("response")))
+    if scored is None:
+        raise BadRow(f"no reply to score; give response, or responses with {ANSWER} or {TURN_2}")
+    made = score_reply(item, scored, texts.get(TURN_1) if item.tier == "2b" or TURN_2 in texts else None)
+    values = made.values
+    ambiguous = bool(values.get("ambiguous"))
+    read = {name: values[name] for name in _READ if values.get(name) not in (None, [], ())}
+    silent = not without_thinking(scored).strip()
+    return {
+        "tier": item.tier,
+        "status": made.status,
+        "read": read,
+        "correct": None if ambiguous or values.get("correct") is None else bool(values["correct"]),
+        "passed": bool(values["passed"]),
+        "ambiguous": ambiguous,
+        "basis": "words",
+        "why": made.reason or values.get("answer_why") or ("the reply is empty" if silent else None),
+    }
+
+
+@cache
+def _items() -> Mapping[str, Item]:
+    return {item.item_id: item for item in shipped_items()}

@@ -1,0 +1,99 @@
+"""``metacog read``: replies from a file, without a study; a bad line is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metacog_pipeline.commands.replies import read
+
+
+def written(path: Path, *lines: Any) -> Path:
+    path.write_text(
+        "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines), "utf-8"
+    )
+    return path
+
+
+def asked(benchmark: str, path: Path) -> tuple[list[dict[str, Any]], Result]:
+    result = CliRunner().invoke(read, [benchmark, str(path), "--format", "jsonl"])
+    return [json.loads(line) for line in result.stdout.splitlines()], result
+
+
+def test_a_reply_is_read_without_a_study(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "r.jsonl",
+        {"id": "a", "item_id": "bet.ramp.1.2x2", "response": "ANSWER: 2470 bolts (95 × 26)\nBET: 99"},
+        {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa or Toronto"},
+        {
+            "id": "c",
+            "item_id": "predict.freezing",
+            "responses": {"turn_1": "90", "turn_2": "ANSWER: 0 °C\nPOST_CONFIDENCE: 9"},
+        },
+        {"id": "d", "item_id": "predict.freezing", "response": "\x00" * 10},
+    )
+    found, result = asked("metacogbench", path)
+    assert result.exit_code == 0 and [each["id"] for each in found] == ["a", "b", "c", "d"]
+    first, second, third, last = found
+    assert (first["correct"], first["passed"], first["ambiguous"], first["basis"]) == (
+        True,
+        True,
+        False,
+        "words",
+    )
+    assert first["read"]["bet"] == 99 and first["why"]
+    assert (second["correct"], second["passed"], second["ambiguous"]) == (None, False, True)
+    assert third["correct"] is True and third["read"]["pre"] == 90
+    assert last["status"] == "answer_unparsed" and last["correct"] is False
+
+
+def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "r.jsonl",
+        {"id": 1, "item_id": "geography-001", "response": "Canberra, ACT"},
+        {"id": 2, "item_id": "geography-001", "language": "zh", "response": "抱歉，我不清楚。"},
+        {"id": 3, "question": "Where is Persepolis?", "answers": ["Iran"], "response": "Iranian"},
+        {
+            "id": 4,
+            "item_id": "geography-001",
+            "responses": {"direct": "Sydney", "meta": "Yes"},
+            "language": "en",
+        },
+    )
+    found, result = asked("selfknowledge", path)
+    assert result.exit_code == 0
+    assert [(each["correct"], each["abstained"], each["yes"]) for each in found] == [
+        (True, False, None), (False, True, None), (False, False, None), (False, False, True),
+    ]  # fmt: skip
+    assert found[2]["correct_inclusion"] is True
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "no JSON object"),
+        ("[1]", "no JSON object"),
+        ({"item_id": "predict.capital", "response": "x"}, "id is missing"),
+        ({"id": "a", "response": "x"}, "item_id is missing"),
+        ({"id": "a", "item_id": "predict.capitol", "response": "x"}, "predict.capital"),
+        ({"id": "a", "item_id": "predict.capital"}, "there is no reply"),
+        ({"id": "a", "item_id": "predict.capital", "response": 5}, "int, not a text"),
+        ({"id": "a", "item_id": "predict.capital", "responses": {"turn_9": "x"}}, "no step 'turn_9'"),
+        ("[" * 100_000, "no JSON object"),
+    ],
+)
+def test_a_bad_line_is_one_line_and_the_others_are_read(line: Any, said: str, tmp_path: Path) -> None:
+    good = {"id": "z", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}
+    found, result = asked("metacogbench", written(tmp_path / "r.jsonl", line, good))
+    assert [each["id"] for each in found] == ["z"]
+    assert len(result.stderr.splitlines()) == 1 and "line 1" in result.stderr and said in result.stderr
+    assert getattr(result.exception, "exit_code", None) == 8
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    _, result = asked("metacogbench", tmp_path / "none.jsonl")
+    assert result.exit_code == 2 and "cannot be read" in result.stderr
