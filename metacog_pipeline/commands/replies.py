@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError, one_line, suggestion
 
-READERS = ("metacogbench", "selfknowledge")
 LONGEST_LINE = 64 * 2**20  # bytes
 
 
@@ -23,7 +22,7 @@ class SomeUnread(MetacogError):
 
 
 @click.command(name="read")
-@click.argument("benchmark", type=click.Choice(READERS))
+@click.argument("benchmark")
 @click.argument("replies", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--format",
@@ -39,14 +38,10 @@ def read(benchmark: str, replies: Path, form: str) -> None:
     A line has `id`, `item_id` and `response`, or `responses` by step. The answer to it has the `id`, what was read, whether
     it is `correct` and `passed`, whether it is `ambiguous`, its `basis` (words or probe) and why. A line that
     cannot be read is reported and left out; then the exit code is 8.
-
-    \b
-    metacog read metacogbench replies.jsonl --format jsonl
     """
-    from metacog_pipeline import registry
     from metacog_pipeline.benchmark.replies import BadRow
 
-    read_row = registry.part(benchmark, "read_row")
+    read_row = _reader(benchmark)
     unread = n = 0
     for number, line in enumerate(_lines(replies), 1):
         if not line.strip():
@@ -60,6 +55,19 @@ def read(benchmark: str, replies: Path, form: str) -> None:
             click.echo(one_line(f"{replies}: line {number}: {error}"), err=True)
     if unread:
         raise SomeUnread(f"{replies}: {unread} of {n} lines could not be read; the others were")
+
+
+def _reader(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return what reads a row of a benchmark."""
+    from metacog_pipeline import registry
+
+    if benchmark not in registry.names():
+        raise click.UsageError(f'no benchmark "{benchmark}"{suggestion(benchmark, registry.names())}')
+    try:
+        found: Callable[[Mapping[str, Any]], Mapping[str, Any]] = registry.part(benchmark, "read_row")
+    except AttributeError:
+        raise click.UsageError(f'benchmark "{benchmark}" reads no replies without a study') from None
+    return found
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -97,3 +97,11 @@ def test_a_bad_line_is_one_line_and_the_others_are_read(line: Any, said: str, tm
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     _, result = asked("metacogbench", tmp_path / "none.jsonl")
     assert result.exit_code == 2 and "cannot be read" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("metacogbenc", "no benchmark"), ("medley", "reads no replies without a study")]
+)
+def test_a_benchmark_that_reads_no_replies_is_one_line(name: str, said: str, tmp_path: Path) -> None:
+    _, result = asked(name, written(tmp_path / "r.jsonl", {}))
+    assert result.exit_code == 2 and said in result.stderr

@@ -36,14 +36,17 @@ def phrases() -> Mapping[str, Phrases]:
     listed = tomllib.loads(shipped("data", "selfknowledge", "abstaining.toml").read_text("utf-8"))
     return {
         language: Phrases(
-            *(
-                re.compile("|".join(f"(?:{each})" for each in found[name]))
-                for name in ("says", "alone", "commits")
-            ),
+            _any(found["says"]),
+            _any(found["alone"]),
+            _any(found["commits"]),
             tuple(sorted(found["filler"].split(), key=len, reverse=True)),
         )
         for language, found in listed.items()
     }
+
+
+def _any(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in patterns))
 
 
 def withholds(said: str, accepted: Iterable[str] = (), question: str = "") -> bool:

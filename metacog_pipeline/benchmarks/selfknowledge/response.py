@@ -1,7 +1,8 @@
 """The reading of an item's replies: one row per condition and item asked under it.
 
 ``correct`` says whether ``output`` is right by the study's rule, ``correct_strict`` whether an accepted answer stands there
-as whole words, ``correct_inclusion`` whether it does as any part of the reply, as published; all are 1 or 0 wherever there is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual conditions
+as whole words, ``correct_inclusion`` whether it does as any part of the reply, as published; all are 1 or 0 wherever there
+is a text, and 0 for an item that no answer is accepted of (``answerable`` 0). Under the dual conditions
 ``yes`` is what ``meta_output`` says by the study's rule, ``yes_strict`` and ``yes_reference`` by those; null, and status
 ``meta_invalid``, where neither can be read: ``correct`` stays. ``confidence`` is D of the meta reply, 0 to 1, null where no
 log-probabilities were kept. Under ``idk`` all of these are null and ``abstained`` says whether the answer was withheld; a
