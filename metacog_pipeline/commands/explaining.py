@@ -108,7 +108,8 @@ def _coverage(found: Mapping[str, Any]) -> Iterator[str]:
         )
         if made["without_interval"]:
             said += f"; {made['without_interval']} had no interval"
-    low_n = "; low_n: too few right or wrong answers for this interval" if found["board"]["low_n"] else ""
+    why = "; low_n: too few right or wrong answers for this interval, or its coverage is not in the table"
+    low_n = why if found["board"]["low_n"] else ""
     yield from _entry("coverage", said + low_n)
 
 

@@ -28,7 +28,8 @@ _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
 _MARKED, _STANDS_IN, _LOW_N = " !", " *", " °"
 _LOW_N_LEGEND = (
-    "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 % (low_n).\n"
+    "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
+    "or its coverage was not measured (low_n).\n"
 )
 _REASONS = 6  # below a section; column status of the table has all
 

@@ -25,6 +25,7 @@ from metacog_pipeline.scoring.confidence_grid import (
     Ints,
     cells_of,
     error_interval,
+    part_interval,
 )
 from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
@@ -36,7 +37,7 @@ from metacog_pipeline.stats.measured_coverage import low_n
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "8"
+VERSION = "9"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
@@ -51,7 +52,6 @@ CALIBRATION = pl.Schema(
         "low_n": pl.Boolean,
     }
 )
-NO_INTERVAL = "no interval"
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
@@ -120,7 +120,15 @@ def _rows(
             "n_without_confidence": silent,
             "method": each.method,
             "status": each.status,
-            "low_n": low_n(PREFIX + measure, each.method, each.value, each.low, each.n, rarer),
+            "low_n": low_n(
+                PREFIX + measure,
+                each.method,
+                each.value,
+                each.low,
+                each.n,
+                rarer,
+                several=each.n > patterns.n_items,
+            ),
         }
 
 
@@ -134,22 +142,43 @@ def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, E
     totals = patterns.totals.astype(np.float64)
     drawn = resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
     found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
-    return {**found, "auroc2": auroc_from_patterns(patterns), **_parts(totals, drawn)}
+    return {**found, "auroc2": auroc_from_patterns(patterns), **_parts(patterns, drawn, found["ece"])}
 
 
-def _parts(totals: Floats, drawn: Floats) -> dict[str, Estimate]:
-    """Return the parts of the Brier score, and the calibration error without its bias: numbers without an interval."""
+def _parts(patterns: Patterns, drawn: Floats, error: Estimate) -> dict[str, Estimate]:
+    """Return the parts of the Brier score, and the calibration error without its bias: its interval is the error's."""
+    totals = patterns.totals.astype(np.float64)
     n = int(totals.sum())
     if n == 0:
         return {name: unavailable(0, "levels of a percent", NO_ITEMS) for name in (*PARTS, "ece_debiased")}
-    found = {
-        name: Estimate(float(part(totals[None])[0]), None, None, n, "levels of a percent", NO_INTERVAL)
-        for name, part in PARTS.items()
-    }
-    error = STATISTICS["ece"]
-    less = debiased(float(error(totals[None])[0]), error(drawn))
-    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples"
-    return {**found, "ece_debiased": Estimate(less, None, None, n, how, NO_INTERVAL)}
+    found = {}
+    for name, part in PARTS.items():
+        value = float(part(totals[None])[0])
+        if name == "brier_uncertainty":
+            found[name] = _uncertainty(value, patterns)
+            continue
+        low, high = part_interval(name, totals, drawn) if error.low is not None else (None, None)
+        how = f"levels of a percent; {calibration_interval.METHOD}"
+        found[name] = replace(error, value=value, low=low, high=high, sem=None, method=how)
+    less = debiased(float(error.value or 0.0), STATISTICS["ece"](drawn))
+    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples; interval of the ece"
+    if less is None or error.low is None or error.high is None:
+        found["ece_debiased"] = Estimate(less, None, None, n, how, error.status)
+    else:
+        ends = min(error.low, less), max(error.high, less)
+        found["ece_debiased"] = Estimate(less, *ends, n, how, error.status)
+    return found
+
+
+def _uncertainty(value: float, patterns: Patterns) -> Estimate:
+    """Return the uncertainty with the values it has where the share of right answers lies in its own interval."""
+    share = resampling.ratio(patterns, np.tile([0.0, 1.0], GRID), np.ones(CELLS))
+    how = f"levels of a percent; of the share right, {share.method}"
+    if share.low is None or share.high is None:
+        return Estimate(value, None, None, share.n, how, share.status)
+    ends = share.low * (1 - share.low), share.high * (1 - share.high)
+    highest = 0.25 if share.low <= 0.5 <= share.high else max(ends)
+    return Estimate(value, min(*ends, value), max(highest, value), share.n, how, share.status)
 
 
 def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) -> Estimate:

@@ -60,6 +60,12 @@ def error_interval(totals: Floats, drawn: Floats) -> tuple[float, float]:
     return calibration_interval.of_totals(totals, drawn, _SHARE, member)
 
 
+def part_interval(part: str, totals: Floats, drawn: Floats) -> tuple[float, float]:
+    """Return the interval of the ``brier_reliability`` or ``brier_resolution`` of totals and their resamples."""
+    stated = _SHARE if part == "brier_reliability" else None
+    return calibration_interval.of_totals(totals, drawn, stated, squared=True)
+
+
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     found: Floats = np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
     return found

@@ -19,6 +19,7 @@ from metacog_pipeline.scoring.files import model_estimates_path
 from metacog_pipeline.scoring.harmonised import answers, paths
 from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.traits import traits, values
+from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import computed_once, mark_of, read_frame, write_frame
 
@@ -82,7 +83,8 @@ def _calibration(study: Study) -> pl.DataFrame:
 def _of_model(study: Study, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     read = paths(study, frozenset((model,)))
     made_from = [[str(path.relative_to(study.home.path)), mark_of(path)] for path in read]
-    mark = sha256_hex(canonical_json([calibrating.VERSION, study.study.seed, made_from]))
+    versions = [calibrating.VERSION, measured_coverage.digest()]
+    mark = sha256_hex(canonical_json([*versions, study.study.seed, made_from]))
     kept = [study.home.path / "cache" / name / f"{model}.parquet" for name in (CALIBRATION, CURVES)]
 
     def compute() -> tuple[pl.DataFrame, pl.DataFrame]:

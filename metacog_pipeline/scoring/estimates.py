@@ -189,10 +189,19 @@ def _row(
     coverage: float | None,
     rarer: int | None,
 ) -> tuple[object, ...]:
-    few = measured_coverage.low_n(name, estimate.method, estimate.value, estimate.low, estimate.n, rarer)
+    n_items = group.rows["item_id"].n_unique()
+    few = measured_coverage.low_n(
+        name,
+        estimate.method,
+        estimate.value,
+        estimate.low,
+        estimate.n,
+        rarer,
+        several=group.rows.height > n_items,
+    )
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
-        *(group.rows["item_id"].n_unique(), group.n_failed, group.n_unreadable, coverage),
+        *(n_items, group.n_failed, group.n_unreadable, coverage),
         *(estimate.method, status, few),
     )

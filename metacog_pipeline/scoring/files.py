@@ -27,6 +27,7 @@ from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.store import answers_table
 
@@ -306,7 +307,8 @@ def _made_of(benchmark: Bound, paths: Sequence[Path]) -> str:
 
 def _rules(benchmark: Bound) -> list[Any]:
     settings = benchmark.settings.affecting(Stage.SCORING)
-    return [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
+    known = [benchmark.versions[Stage.SCORING], benchmark.context.seed, settings, benchmark.scored_by()]
+    return [*known, measured_coverage.digest()]  # it marks rows with too few answers
 
 
 def _digest(depends: Any) -> str:

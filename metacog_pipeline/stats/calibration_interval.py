@@ -25,7 +25,12 @@ _TAIL = (1 - LEVEL) / 2
 
 
 def inverted(
-    right: Floats, said: Floats, number: Floats, drawn: tuple[Floats, Floats, Floats]
+    right: Floats,
+    said: Floats,
+    number: Floats,
+    drawn: tuple[Floats, Floats, Floats],
+    *,
+    squared: bool = False,
 ) -> tuple[float, float]:
     """Return the ends of the interval of a calibration error, 0..1.
 
@@ -35,6 +40,8 @@ def inverted(
         Of each bin, ``(bins,)``: right answers, sum of the confidences, answers.
     drawn
         The same three of resamples, ``(B, bins)`` each.
+    squared
+        Whether the error is the mean of squared gaps instead of absolute ones.
 
     Examples
     --------
@@ -51,19 +58,23 @@ def inverted(
     there = whole > 0
     hits, stated, size, whole = hits[there], stated[there], size[there], whole[there]
     gap = (right - said) / number
-    value = float(np.abs(right - said).sum() / number.sum())
+    value = float((number * np.abs(gap) ** (2 if squared else 1)).sum() / number.sum())
     # Resamples of a bin with few answers vary less than samples of it do.
     wider = np.sqrt(number / np.maximum(number - 1, 1))
     noise = (hits - stated - size * gap) * wider + _unseen(right, said, number, size)
     moved = size * gap
 
     def at(factor: float, tail: float) -> float:
-        return float(np.quantile(np.abs(factor * moved + noise).sum(axis=1) / whole, tail))
+        made = np.abs(factor * moved + noise)
+        if squared:
+            made = np.divide(made**2, size, out=np.zeros(made.shape), where=size > 0)
+        return float(np.quantile(made.sum(axis=1) / whole, tail))
 
     if value == 0:
         return 0.0, min(at(0.0, 1 - _TAIL), 1.0)
-    low = value * _factor(lambda factor: at(factor, 1 - _TAIL) - value, 1.0)
-    high = value * _factor(lambda factor: at(factor, _TAIL) - value, LARGEST)
+    power = 2 if squared else 1  # what a factor of the gaps is of their sum
+    low = value * _factor(lambda factor: at(factor, 1 - _TAIL) - value, 1.0) ** power
+    high = value * _factor(lambda factor: at(factor, _TAIL) - value, LARGEST) ** power
     return min(low, value), min(max(high, value), 1.0)
 
 
@@ -87,11 +98,17 @@ def _unseen(right: Floats, said: Floats, number: Floats, size: Floats) -> Floats
 
 
 def of_totals(
-    totals: Floats, draws: Floats, stated: Floats, member: Floats | None = None
+    totals: Floats,
+    draws: Floats,
+    stated: Floats | None,
+    member: Floats | None = None,
+    *,
+    squared: bool = False,
 ) -> tuple[float, float]:
     """Return the interval of totals ``(2 L,)`` and their resamples ``(B, 2 L)``.
 
-    ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own.
+    ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
+    ``stated`` every level is compared with the share of right answers among all.
 
     >>> totals = np.array([5.0, 5.0, 5.0, 45.0])
     >>> draws = np.random.default_rng(1).multinomial(60, totals / 60, 1000).astype(float)
@@ -101,8 +118,9 @@ def of_totals(
 
     def parts(table: Floats) -> tuple[Floats, Floats, Floats]:
         right, number = table[:, 1::2], table[:, 0::2] + table[:, 1::2]
-        said = number * stated
+        share = right.sum(axis=1) / np.maximum(number.sum(axis=1), 1.0)
+        said = number * (share[:, None] if stated is None else stated)
         return (right, said, number) if member is None else (right @ member, said @ member, number @ member)
 
     right, said, number = parts(totals[None])
-    return inverted(right[0], said[0], number[0], parts(draws))
+    return inverted(right[0], said[0], number[0], parts(draws), squared=squared)

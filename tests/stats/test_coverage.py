@@ -1,5 +1,7 @@
 """Simulated respondents have the values they are made with; coverage counts intervals that hold them; the rule of low_n."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -88,14 +90,39 @@ def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_
 
 def test_low_n_follows_from_the_measured_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(each > 0 for each in measured_coverage.least().values())
-    known = {"accuracy": 3.0, "auroc2": 10.0, "brier": float("inf")}
+    known = {
+        ("accuracy", False): 3.0, ("auroc2", False): 10.0, ("auroc2", True): 30.0, ("brier", False): float("inf"),
+        ("trimmed_mean", False): 60.0, ("rmi", False): 9.0, ("meta_information", False): 20.0, ("m_ratio", False): 5.0,
+    }  # fmt: skip
     monkeypatch.setattr(measured_coverage, "least", lambda: known)
     few = measured_coverage.low_n
     assert few("accuracy", "wilson", 0.97, 0.9, 100, None) is False
-    assert few("hit_rate", "wilson, clustered", 0.98, 0.9, 100, 50) is True  # of its own rarer kind: 2
+    assert few("hit_rate", "wilson", 0.98, 0.9, 100, 50) is True  # of its own rarer kind: 2
     assert few("auroc2", "scaled score", 0.8, 0.7, 100, 9) is True
     assert few("harmonised_auroc2", "scaled score", 0.8, 0.7, 100, 10) is False
+    assert few("auroc2", "scaled score, clustered", 0.8, 0.7, 100, 10, several=True) is True
     assert few("brier", "sem", 0.1, 0.05, 5000, 2000) is True
     assert few("auroc2", "scaled score", 0.8, None, 100, 9) is None
-    assert few("unheard_of", "magic", 0.8, 0.7, 100, 9) is None
-    assert few("brier", "sem", 0.1, 0.05, 5000, None) is None
+    assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 59, 2000, several=True) is True
+    assert few("mms", "trimmed_mean, item bootstrap", 0.8, 0.7, 60, None, several=True) is False
+    # One name, two methods: information of a spoken yes, and of ratings.
+    assert few("rmi", "item bootstrap, recentred", 0.2, 0.1, 100, 10) is False
+    assert few("rmi", "plug-in, less its mean excess", 0.2, 0.1, 100, 10) is True
+
+
+def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain() -> None:
+    few = measured_coverage.low_n
+    assert few("unheard_of", "magic", 0.8, 0.7, 100, 9) is True
+    assert few("m_ratio_bayes", "bayes, d' estimated; posterior mean", 0.8, 0.7, 5000, 2000) is True
+    assert few("brier", "sem", 0.1, 0.05, 5000, None) is True  # nothing says how many were wrong
+    assert few("unheard_of", "magic", 0.8, None, 100, 9) is None
+
+
+def test_every_row_of_the_table_says_how_many_samples_it_rests_on_and_its_standard_error() -> None:
+    with measured_coverage.FILE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    assert rows and all(int(row["samples"]) >= 100 for row in rows)
+    for row in rows:
+        judged = int(row["samples"]) - int(row["without"])
+        assert (row["error"] == "") == (judged == 0)
+        assert judged == 0 or 0 < float(row["error"]) <= 50

@@ -116,27 +116,40 @@ _STATISTICS: dict[str, tuple[Callable[..., Floats], str]] = {
 
 def sensitivity(name: str, rule: ScoringRule = STUDY) -> Compute:
     """Return d_type2, d_type2_clip or rmi of the table by ``rule``, resampled."""
-    statistic, method = _STATISTICS[name]
 
     def compute(group: Group) -> Estimate:
-        hits, alarms, right, wrong = counts_of_group(group, rule)
-        n = round(right + wrong)
-        why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
-        if why is not None:
-            return unavailable(n, method, why)
-        value = float(statistic(*(np.array([each]) for each in (hits, alarms, right, wrong)))[0])
-        extreme = hits in (0, right) or alarms in (0, wrong)
-        if name == "d_type2_clip" and extreme:
-            return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
-        if group.counts.patterns.n_items < 2:
-            return Estimate(value, None, None, n, method, SINGLE_ITEM)
-        drawn = statistic(*counts_of(group.draws, outcomes(group.counts, rule)))
-        if name == "rmi":
-            drawn = np.clip(drawn + value - float(np.nanmean(drawn)), 0.0, 1.0)
-        found = resampling.from_draws(value, drawn, n, method, kind="widened")
-        return _widened(found, hits, alarms, right, wrong) if name == "d_type2" and extreme else found
+        def drawn() -> tuple[Floats, Floats, Floats, Floats]:
+            return counts_of(group.draws, outcomes(group.counts, rule))
+
+        return of_table(name, counts_of_group(group, rule), group.counts.patterns.n_items, drawn)
 
     return compute
+
+
+def of_table(
+    name: str,
+    table: tuple[float, float, float, float],
+    n_items: int,
+    draws: Callable[[], tuple[Floats, Floats, Floats, Floats]],
+) -> Estimate:
+    """Return d_type2, d_type2_clip or rmi of H, F, n1, n0 of ``n_items`` items and of their resamples."""
+    statistic, method = _STATISTICS[name]
+    hits, alarms, right, wrong = table
+    n = round(right + wrong)
+    why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
+    if why is not None:
+        return unavailable(n, method, why)
+    value = float(statistic(*(np.array([each]) for each in table))[0])
+    extreme = hits in (0, right) or alarms in (0, wrong)
+    if name == "d_type2_clip" and extreme:
+        return Estimate(value, None, None, n, f"clip {CLIP:g}", BY_CLIP)
+    if n_items < 2:
+        return Estimate(value, None, None, n, method, SINGLE_ITEM)
+    drawn = statistic(*draws())
+    if name == "rmi":
+        drawn = np.clip(drawn + value - float(np.nanmean(drawn)), 0.0, 1.0)
+    found = resampling.from_draws(value, drawn, n, method, kind="widened")
+    return _widened(found, hits, alarms, right, wrong) if name == "d_type2" and extreme else found
 
 
 def _widened(found: Estimate, hits: float, alarms: float, right: float, wrong: float) -> Estimate:

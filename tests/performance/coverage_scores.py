@@ -1,0 +1,142 @@
+"""Coverage where nothing is rated: scores of instances (MEDLEY), tiers (MetaCog-Bench), yes and no (SelfKnowledge).
+
+The names are those under which `measured_coverage` looks for intervals of one method: many measures share each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr, ndtri
+
+from metacog_pipeline.benchmarks.medley.means import resampled_means
+from metacog_pipeline.benchmarks.metacogbench import composites, run_estimates
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup
+from metacog_pipeline.benchmarks.selfknowledge import measures as yes_no
+from metacog_pipeline.stats import coverage, resampling, robust
+from metacog_pipeline.stats.estimate import Estimate
+
+Found = Mapping[str, Estimate]
+#: Levels of confidence of a tier's predictions, and what they say.
+LEVELS = np.array([0.3, 0.5, 0.7, 0.85, 0.95])
+TIERS = ("1a", "1b", "2a", "2b", "3")
+N_POPULATION = 2_000_000
+
+
+# --- MEDLEY -----------------------------------------------------------------------------------------------------------
+def scores(mean: float, steady: bool, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return scores of instances in 0..1: spread around ``mean``, or half of them 0 or 1."""
+    spread = rng.beta(8 * mean, 8 * (1 - mean), n)
+    whole = (rng.random(n) < mean).astype(float)
+    return spread if steady else np.where(rng.random(n) < 0.5, whole, spread)
+
+
+def of_instances(
+    mean: float, steady: bool, n: int, count: int, seed: int
+) -> tuple[dict[str, float], list[Found]]:
+    """Return the true locations of scores, and the estimates of samples of them."""
+    rng = resampling.generator(seed)
+    everything = scores(mean, steady, N_POPULATION, rng)[None]
+    true = {name: float(robust.location(everything, name)[0]) for name in robust.LOCATIONS}
+    true["resampled_mean"] = true.pop("mean")
+    return true, [_located(scores(mean, steady, n, rng)) for _ in range(count)]
+
+
+def _located(values: np.ndarray) -> Found:
+    made = robust.location_estimates(values, ("trimmed_mean", "median", "double_step"), seed=1)
+    mean = resampled_means(values[:, None], robust.N_BOOT, 1).estimate(0, "mean, instance bootstrap", "")
+    return {**made, "resampled_mean": mean}
+
+
+# --- MetaCog-Bench ----------------------------------------------------------------------------------------------------
+def of_tiers(
+    accuracy: float, overconfident: float, n: int, count: int, seed: int
+) -> tuple[dict[str, float], list[Found]]:
+    """Return the true values of tiers and composites, and the estimates of samples of ``n`` items in five tiers."""
+    rng = resampling.generator(seed)
+    # How often a level is used and is right, so that the accuracy is as asked.
+    right = np.clip(LEVELS * (accuracy / (LEVELS.mean())), 0.05, 0.99)
+    right = np.clip(right + accuracy - right.mean(), 0.02, 0.995)
+    said = np.round(100 * np.clip(right + overconfident * (1 - right), 0, 1))
+    everything = _predicted(right, said, N_POPULATION, rng)
+    error = run_estimates.ece(*everything)
+    t1b, share = 1 - error, accuracy
+    true = {
+        "passed_share": share,
+        "one_minus_ece": t1b,
+        "bet_mean": float(np.mean(said)) / 100,
+        "composite": ((share + t1b) / 2 + share + share) / 3,
+    }
+    return true, [_tiers(accuracy, right, said, max(n // len(TIERS), 2), rng) for _ in range(count)]
+
+
+def _predicted(
+    right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    level = rng.integers(0, len(right), n)
+    return said[level], (rng.random(n) < right[level]).astype(float)
+
+
+def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np.random.Generator) -> Found:
+    tiers = {
+        name: TierGroup(name, 1, tuple(f"i{place}" for place in range(n)), 1, n, 0, pl.DataFrame())
+        for name in TIERS
+    }
+    found = {
+        composites.TIER_MEASURES[name]: run_estimates.mean(
+            tier, (rng.random((n, 1)) < accuracy).astype(float), share=True
+        )
+        for name, tier in tiers.items()
+        if name != "1b"
+    }
+    stated, outcome = _predicted(right, said, n, rng)
+    error = run_estimates.calibration_error(tiers["1b"], stated[:, None], outcome[:, None])
+    found["t1b"] = run_estimates.changed(
+        error, lambda value: 1 - value, f"1 - ECE, {run_estimates.RECENTRED}"
+    )
+    whole = composites.composed(found)["overall"]
+    bet = run_estimates.mean(tiers["1b"], stated[:, None] / 100)
+    made = {"passed_share": found["t1a"], "one_minus_ece": found["t1b"], "bet_mean": bet, "composite": whole}
+    return {name: each.estimate() for name, each in made.items()}
+
+
+# --- SelfKnowledge ----------------------------------------------------------------------------------------------------
+def of_yes_and_no(
+    accuracy: float, d: float, n: int, count: int, seed: int, *, runs: int = 1
+) -> tuple[dict[str, float], list[Found]]:
+    """Return the true d′type2 and information of a yes that goes with being right, and the estimates of samples."""
+    bias = float(ndtri(0.75))
+    hits, alarms = float(ndtr(bias)), float(ndtr(bias - d))
+    shares = np.array(
+        [(1 - accuracy) * alarms, accuracy * hits, (1 - accuracy) * (1 - alarms), accuracy * (1 - hits)]
+    )
+    many = shares * 1e9
+    true = {
+        "d_type2": d,
+        "d_type2_clip": d,
+        "rmi": float(yes_no.relative_information(*([each] for each in _of_cells(many)))[0]),
+    }
+    return true, [_yes_no(each) for each in coverage.samples(shares, n, count, seed, runs=runs)]
+
+
+def _of_cells(totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return H, F, n1, n0 of yes and wrong, yes and right, no and wrong, no and right."""
+    false, true, missed, held = (totals[..., place] for place in range(4))
+    return true, false, true + held, false + missed
+
+
+def _yes_no(patterns: resampling.Patterns) -> Found:
+    counted = np.zeros((len(patterns.counts), 4), dtype=np.int64)
+    counted[:, : patterns.counts.shape[1]] = patterns.counts
+    items = resampling.Patterns(counted, patterns.weights)
+    h, f, right, wrong = (float(each) for each in _of_cells(items.totals))
+
+    def draws() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return _of_cells(resampling.patterns(items, 1000, 1))
+
+    return {
+        name: yes_no.of_table(name, (h, f, right, wrong), items.n_items, draws)
+        for name in ("d_type2", "d_type2_clip", "rmi")
+    }
