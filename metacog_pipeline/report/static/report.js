@@ -296,7 +296,7 @@ function compared() {
       return row[0] === a ? made : { ...made, value: turned(made.value), low: turned(made.high), high: turned(made.low) };
     });
     const names = [...new Set(rows.map((row) => row.benchmark))];
-    said.textContent = a === b ? "Choose two different models." : rows.length ? `${rows.length} tests on ${names.length} benchmarks` : "No test between these two: they share no items, or one of them is a simulated observer and the other is not.";
+    said.textContent = a === b ? "Choose two different models." : rows.length ? `${rows.length} ${rows.length === 1 ? "test" : "tests"} on ${names.length} ${names.length === 1 ? "benchmark" : "benchmarks"}` : "No test between these two: they share no items, or one of them is a simulated observer and the other is not.";
     where.replaceChildren(...names.map((name) => ofBenchmark(name, rows.filter((row) => row.benchmark === name), given.models[a], given.models[b], given.asks)));
     enhanced(where);
   }

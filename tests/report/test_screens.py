@@ -1,0 +1,237 @@
+"""Every page of the report on a phone, a desk and a wide screen, light and dark: it fits, nothing lies on other text, and
+who uses a keyboard or a screen reader can use it. `METACOG_SCREENSHOTS=folder` keeps the pictures, to look at them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.report.page import build_report
+from metacog_pipeline.report.pieces import SCRIPT
+from tests.report.conftest import made_home, write
+from tests.report.test_compare import compared
+from tests.report.test_explorer import response
+from tests.report.test_models import ARGUMENTS, BROWSERS, call, filled
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)")
+pytestmark = pytest.mark.browser
+
+MODELS = ("alpha", "beta", "a-model-with-quite-a-long-name-of-many-words-2026-11-22")
+PAGES = {
+    "report": "index.html",
+    "model": "models/alpha/index.html",
+    "explorer": "explore/index.html",
+    "item": "explore/index.html#item=item-001",
+    "paper": "papers/signaldetection/index.html",
+}
+COLOURS = ("color", "backgroundColor")
+WIDTHS, SCHEMES = (390, 1280, 2560), ("light", "dark")
+# Visible rectangles of text, cut at whatever scrolls around them; pairs of which one lies on the other.
+OVERLAPS = """() => {
+  const boxes = [];
+  const visible = (rect, node) => {
+    let { left, top, right, bottom } = rect;
+    for (let up = node.parentElement; up; up = up.parentElement) {
+      if (!["auto", "scroll", "hidden"].includes(getComputedStyle(up).overflowX)) continue;
+      const around = up.getBoundingClientRect();
+      left = Math.max(left, around.left); right = Math.min(right, around.right);
+      top = Math.max(top, around.top); bottom = Math.min(bottom, around.bottom);
+    }
+    return right - left > 2 && bottom - top > 2 ? { left, top, right, bottom } : null;
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    const unseen = ["SCRIPT", "STYLE", "TEMPLATE", "OPTION"].includes(node.parentElement.tagName);
+    if (unseen || !node.textContent.trim()) continue;
+    if (!node.parentElement.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    [...range.getClientRects()].forEach((rect) => {
+      const box = visible(rect, node);
+      if (box) boxes.push({ ...box, text: node.textContent.trim().slice(0, 40) });
+    });
+  }
+  boxes.sort((a, b) => a.top - b.top);
+  const found = [];
+  boxes.forEach((a, i) => {
+    for (let j = i + 1; j < boxes.length && boxes[j].top < a.bottom - 3; j += 1) {
+      const b = boxes[j];
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - b.top;
+      if (wide > 3 && high > 4) found.push(`${a.text} | ${b.text}`);
+    }
+  });
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a study of three models and an observer, with tests between models, questions and answers."""
+    home = made_home(
+        tmp_path_factory.mktemp("screens") / "home",
+        {**dict.fromkeys(MODELS, "measured"), "toy": "simulated"},
+    )
+    tests = [
+        compared("alpha", "beta"),
+        compared("alpha", "beta", condition="B confidence", task="B", verdict="not_significant", value=-0.125,
+                 low=-0.5, high=0.25, p_adjusted=0.4),
+        compared("alpha", MODELS[2], value=-0.5, low=-0.75, high=-0.25),
+        compared("beta", "alpha", family="mcnemar", measure="accuracy", primary=False, low=None, high=None),
+    ]  # fmt: skip
+    write(home, "estimates/signaldetection/comparisons/pairs.parquet", tests)
+    items = [
+        {
+            "item_id": f"item-{i:03}", "dataset": "published", "task": "AB"[i % 2], "position": i,
+            "text": f"Question {i}: " + "word " * 30,
+        }
+        for i in range(12)
+    ]  # fmt: skip
+    write(home, "items/signaldetection.parquet", items)
+    for model in MODELS:
+        rows = [response(i, model) | {"response": "yes, I am sure"} for i in range(12)]
+        write(home, f"harmonised/signaldetection/model={model}/run=1.parquet", rows)
+        calls = [call(i, "Because. " * 40, model=model, answer_id=f"{model}-{i}") for i in range(12)]
+        place = f"transcripts/benchmark=signaldetection/model={model}/run=1/transcripts.parquet"
+        write(home, place, filled(calls))
+    build(home)
+    return build_report(home, "a study").parent
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light") -> Any:
+    page = browser.new_page(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+    )
+    page.set_default_timeout(30_000)
+    page.said, page.asked = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.goto(address)
+    page.wait_for_load_state("load")
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(
+    report: Path, browser: Any, name: str, tmp_path: Path
+) -> None:
+    file, _, rest = PAGES[name].partition("#")
+    kept = Path(os.environ.get("METACOG_SCREENSHOTS") or tmp_path)
+    page = opened(browser, f"{(report / file).as_uri()}{rest and '#' + rest}")
+    if name in ("explorer", "item"):
+        page.wait_for_selector("#rows tr a" if name == "explorer" else "#item h2")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, scheme)
+            picture = page.screenshot(path=kept / f"{name}-{width}-{scheme}.png", full_page=True)
+            assert len(picture) > 5000
+            if width == WIDTHS[0]:
+                found = axe.Axe().run(page).response["violations"]
+                assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], (
+                    scheme
+                )
+        assert page.evaluate(OVERLAPS) == [], width
+    assert page.said == []
+    page.close()
+
+
+def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_dark(
+    report: Path, browser: Any
+) -> None:
+    seen = []
+    for scheme in SCHEMES:
+        page = opened(browser, (report / "index.html").as_uri(), scheme=scheme)
+        page.wait_for_selector("#pairs table")
+        assert page.asked == [
+            (report / name).as_uri() for name in ("index.html", SCRIPT, "compare/pairs-0.js")
+        ]
+        seen.append({page.evaluate(f"getComputedStyle(document.body).{name}") for name in COLOURS})
+        page.close()
+    assert all(len(colours) == 2 for colours in seen) and not seen[0] & seen[1]
+
+
+def test_two_models_chosen_either_way_round_show_the_same_tests_turned(report: Path, browser: Any) -> None:
+    page = opened(browser, (report / "index.html").as_uri())
+    page.wait_for_selector("#pairs table")
+    page.select_option("#one", label="beta")
+    page.select_option("#other", label="alpha")
+    first = page.locator("#pairs table").first
+    sync_api.expect(first.locator("caption")).to_contain_text("beta minus alpha")
+    assert first.locator("tbody tr").first.inner_text().split("\t") == [
+        *("published, A, A confidence", "alpha better", "-0.500", "-0.750 to -0.250", "0.0020", "90", ""),
+    ]
+    assert "Does one model's confidence use more" in page.inner_text("#pairs")
+    page.select_option("#other", label="beta")
+    sync_api.expect(page.locator("#pair-said")).to_have_text("Choose two different models.")
+    page.select_option("#one", label=MODELS[2])
+    sync_api.expect(page.locator("#pair-said")).to_contain_text("No test between these two")
+    page.close()
+
+
+def test_a_table_sorts_by_keyboard_filters_and_saves(report: Path, browser: Any) -> None:
+    page = opened(browser, (report / "papers" / "signaldetection" / "index.html").as_uri())
+    table = page.locator("#table-s1 table").first
+    order = lambda: table.locator("tbody tr td:nth-child(3)").all_inner_texts()  # noqa: E731
+    asked = order()
+    head = table.locator("thead th", has_text=re.compile("^d′$"))
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending" and order() == sorted(
+        asked, key=float, reverse=True
+    )
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending" and order() == sorted(asked, key=float)
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") is None and order() == asked
+    tools = page.locator("#table-s1 .tools").first
+    tools.get_by_role("searchbox").fill("gpt-5")
+    assert tools.get_by_role("status").inner_text() == "3 of 9 rows"
+    with page.expect_download() as saved:
+        tools.get_by_role("button", name="save as CSV").click()
+    lines = Path(saved.value.path()).read_text("utf-8").splitlines()
+    assert (
+        lines[0] == "task,model,d′,meta-d′,M-ratio" and lines[1] == "A,GPT-5-2025-08-07,3.2396,2.7738,0.8563"
+    )
+    assert len(lines) == 4
+    page.close()
+
+
+def test_a_figure_saves_as_png_of_a_journals_width_with_its_caption_inside(
+    report: Path, browser: Any
+) -> None:
+    page = opened(browser, (report / "index.html").as_uri())
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="save this figure as PNG, 88 mm wide").first.click()
+    assert saved.value.suggested_filename == "glance-1-88mm.png"
+    data = Path(saved.value.path()).read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, _ = struct.unpack(">II", data[16:24])
+    x, y, unit = struct.unpack(">IIB", data[41:50])
+    assert (data[37:41], unit, x == y, round(1000 * width / x)) == (b"pHYs", 1, True, 88)
+    assert b"iTXtDescription" in data and b"n = 100 answers" in data
+    assert page.said == []
+    page.close()
