@@ -1,7 +1,16 @@
 """From items to the numbers of one run: transcripts, later arms, responses, judgements, estimates. A partition is one model
 in one run."""
 
-from dagster import AssetCheckSpec, AssetExecutionContext, AssetsDefinition, MaterializeResult, asset
+from collections.abc import Iterator
+
+from dagster import (
+    AssetCheckResult,
+    AssetCheckSpec,
+    AssetExecutionContext,
+    AssetsDefinition,
+    MaterializeResult,
+    asset,
+)
 
 from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS
 from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
@@ -9,6 +18,7 @@ from metacog_assets.models import models_table
 from metacog_assets.partitioned import each_partition
 from metacog_assets.partitions import MODEL_RUNS
 from metacog_assets.reporting import ROWS, one_line_failure
+from metacog_assets.run_settings import Asking, planned
 from metacog_assets.step_assets import items_name
 from metacog_assets.study_file import Bound, bound
 from metacog_assets.work import ANSWERED, READABLE, SOUND, answer, estimate, judge, read
@@ -55,10 +65,19 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDe
         ],
         owners=owners(),
         tags=tags("answers", paid=True, benchmark=owner, arm=None if arm is None else "later"),
+        output_required=False,  # a dry run makes nothing
     )
-    def transcripts(context: AssetExecutionContext) -> MaterializeResult:
+    def transcripts(
+        context: AssetExecutionContext, config: Asking
+    ) -> Iterator[MaterializeResult | AssetCheckResult]:
         with one_line_failure():
-            return each_partition(context, owner, lambda bench, each: answer(context, bench, each))
+            if config.dry_run:
+                yield planned(context, owner, ANSWERED, config.limit)
+                return
+            with config.chosen_lane():
+                yield each_partition(
+                    context, owner, lambda bench, each: answer(context, bench, each, config.limit)
+                )
 
     return transcripts
 

@@ -59,11 +59,15 @@ WHEN_COMPLETE = (FOLLOW_WHAT_THERE_IS & _THERE & ~AutomationCondition.any_deps_i
     "when every partition is complete"
 )
 
+EVERY_S = (
+    10  # a look at the demo's graph takes a third of a second; a board follows a backfill within three looks
+)
+
 score_and_publish = AutomationConditionSensorDefinition(
     "score_and_publish",
     target=AssetSelection.all() - PAID_ASSETS,
     default_status=DefaultSensorStatus.RUNNING,
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=EVERY_S,
     description="Builds items, parses, scores and keeps the boards up to date. Asks nobody and costs nothing.",
 )
 ask_models = AutomationConditionSensorDefinition(

@@ -24,7 +24,12 @@ from metacog_pipeline.transcripts.folder import judgements_of
 EVERY_S = 120  # a batch takes minutes to hours
 
 
-@sensor(job_name="ask", minimum_interval_seconds=EVERY_S, default_status=DefaultSensorStatus.RUNNING)
+@sensor(
+    job_name="ask",
+    minimum_interval_seconds=EVERY_S,
+    default_status=DefaultSensorStatus.RUNNING,
+    description="Goes on with partitions whose batches have ended; what follows from their answers is asked then.",
+)
 def batches_ended(context: SensorEvaluationContext) -> SensorResult | SkipReason:
     """Start a run for each partition whose batches have ended; it asks what follows from their answers."""
     try:

@@ -1,4 +1,4 @@
-"""Everything Dagster loads: the assets of the study, six jobs that select among them, four sensors."""
+"""Everything Dagster loads: the assets of the study, six jobs that select among them, four sensors, a schedule."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from metacog_assets import training
 from metacog_assets.automation import PAID_ASSETS, ask_models, score_and_publish
 from metacog_assets.batch_sensor import batches_ended
 from metacog_assets.benchmarks import ASSETS
+from metacog_assets.schedules import monthly_rerun
 from metacog_assets.sensors import study_models
 
 
@@ -43,5 +44,6 @@ defs = Definitions(
     assets=[*ASSETS, *training.ASSETS],
     jobs=jobs,
     sensors=[score_and_publish, ask_models, study_models, batches_ended],
+    schedules=[monthly_rerun],
     executor=in_process_executor,  # partitions are few and large; a process per step costs more than the step
 )

@@ -10,6 +10,7 @@ from dagster import (
     AssetCheckSeverity,
     AssetExecutionContext,
     AssetMaterialization,
+    AssetObservation,
     DataVersion,
     Failure,
     MaterializeResult,
@@ -94,6 +95,7 @@ def each_partition(
         if any(isinstance(error, Waits) for error in failed.values()):
             context.instance.add_run_tags(context.run.run_id, {STATE_TAG: "waiting"})
         _keep(context, done)
+        _say_why(context, failed)
         raise _failure(failed, len(failed) + len(done))
     for key, each in done.items():
         context.add_asset_metadata(dict(each.facts), asset, key)
@@ -121,6 +123,16 @@ def _keep(context: AssetExecutionContext, done: Mapping[str, Done]) -> None:
         context.log_event(
             AssetMaterialization(
                 context.asset_key, partition=key, metadata=dict(each.facts), tags={DATA_VERSION: each.version}
+            )
+        )
+
+
+def _say_why(context: AssetExecutionContext, failed: Mapping[str, MetacogError]) -> None:
+    """Note at each partition why it failed: its own page shows it, not only the log of the run."""
+    for key, error in failed.items():
+        context.log_event(
+            AssetObservation(
+                context.asset_key, description=str(error), partition=key, metadata={"reason": str(error)}
             )
         )
 

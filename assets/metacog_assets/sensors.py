@@ -16,6 +16,7 @@ from dagster import (
     sensor,
 )
 
+from metacog_assets.automation import EVERY_S
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import current_study
 from metacog_assets.tables import OFFICIAL
@@ -47,7 +48,12 @@ def sync_partitions(study: Study, instance: DagsterInstance) -> None:
         instance.delete_dynamic_partition(str(MODELS.name), name)
 
 
-@sensor(job_name="publish", minimum_interval_seconds=30, default_status=DefaultSensorStatus.RUNNING)
+@sensor(
+    job_name="publish",
+    minimum_interval_seconds=EVERY_S,
+    default_status=DefaultSensorStatus.RUNNING,
+    description="Adds a partition for each new model of the study file, retires those of others, and renews the boards.",
+)
 def study_models(context: SensorEvaluationContext) -> SensorResult | SkipReason:
     """Add and retire model partitions as the study file says, and show it on the boards there are."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import re
 from collections.abc import Sequence
@@ -87,6 +88,12 @@ def drawing(svg: str, title: str) -> MarkdownMetadataValue:
     sized_svg = svg.replace("<svg", f"<svg {attributes}", 1)
     encoded = base64.b64encode(sized_svg.encode("utf-8", "replace")).decode()
     return MetadataValue.md(f"![{_cell(title)}](data:image/svg+xml;base64,{encoded})")
+
+
+def escaped_svg(text: str, longest: int = 28) -> str:
+    """Return a name as it may stand in an SVG figure: data, never markup, and not longer than its place."""
+    kept = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
+    return html.escape(kept if len(kept) <= longest else kept[: longest - 1] + "…")
 
 
 def _cell(value: object) -> str:

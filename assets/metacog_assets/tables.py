@@ -22,10 +22,12 @@ from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
 from metacog_assets.marking import LINEAGE, ROWS, SCHEMA, URI, lineage, owners, table_schema, tags
 from metacog_assets.reporting import LEFT_EMPTY, one_line_failure
 from metacog_assets.study_file import current_study
+from metacog_assets.table_previews import shown
 from metacog_pipeline.leaderboard.build import BuildReport, build
+from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
 from metacog_pipeline.leaderboard.official import publish_official
-from metacog_pipeline.leaderboard.read import columns_of
+from metacog_pipeline.leaderboard.read import columns_of, one_connection
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
 
@@ -83,9 +85,13 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
             grow_texts(study.home.path)
             note_board(study)
             columns = columns_of(study.home.path)
-        for key, model in by_key.items():
-            if key in context.selected_asset_keys:
-                yield _result(report, project, model, columns)
+            with one_connection(study.home.path):
+                results = [
+                    _result(report, project, model, columns)
+                    for key, model in by_key.items()
+                    if key in context.selected_asset_keys
+                ]
+        yield from results
         if AssetCheckKey(key_of(BOARD), TESTED) in context.selected_asset_check_keys:
             yield _tested(report)
 
@@ -135,9 +141,10 @@ def _result(
             **facts,
             ROWS: int(facts.get("rows", 0)),
             URI: f"{report.path.as_uri()}#{model.schema}.{model.name}",
-            SCHEMA: table_schema(own, model.header.columns),
+            SCHEMA: table_schema(own, {name: meaning(model.header, name) or "" for name in own}),
             LINEAGE: lineage(own, read),
             "tests": _tests(project, model),
+            **shown(report.path.parent, model, list(own)),
         },
     )
 

@@ -33,7 +33,9 @@ _SHOWN = ("item_id", "condition", "step", "status", "text", "latency_s")
 _ESTIMATES_SHOWN = ("condition", "measure", "estimate", "low", "high", "n", "status")
 
 
-def answer(context: AssetExecutionContext, benchmark: Bound, partition: Partition) -> Done:
+def answer(
+    context: AssetExecutionContext, benchmark: Bound, partition: Partition, limit: int | None = None
+) -> Done:
     """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
     try:
         todo = tasks.tasks(benchmark, partition.spec)
@@ -48,6 +50,7 @@ def answer(context: AssetExecutionContext, benchmark: Bound, partition: Partitio
                 fingerprint=tasks.fingerprint(benchmark, partition),
                 respond=benchmark.observer(partition.spec.observer) if simulated else None,
                 on_progress=show,
+                limit=limit,
             )
     except MetacogError as error:
         _note(partition, error, tasks.expected(benchmark))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
@@ -16,7 +16,8 @@ from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
 from metacog_pipeline.querying.pricing import Price
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.session import Partition, few
+from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
@@ -113,16 +114,29 @@ def _with_items(benchmark: Bound) -> Iterator[Bound]:
         yield planned or benchmark
 
 
+def plan_partition(benchmark: Bound, partition: Partition, limit: int | None = None) -> PlanRow:
+    """Return what asking one model in one run would take, of the first ``limit`` questions where given."""
+    spec = partition.spec
+    todo = few(tasks.tasks(benchmark, spec), limit, partition.folder)
+    return _plan_row(partition.study, benchmark.name, spec, 1, _estimate(benchmark, partition, todo))
+
+
 def _row(benchmark: Bound, spec: ModelSpec) -> PlanRow:
     study, total = benchmark.context.study, CostEstimate()
     todo = tasks.tasks(benchmark, spec)
-    for run in study.runs if spec.provider != "replay" else ():
-        partition = Partition(study, benchmark.name, spec, run)
-        profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
-        stored = stored_answers(partition.folder)
-        # Planned protocols run to their end, whatever is not answered: no step is left to be counted.
-        total.add(estimate_partition(spec, run, partition.seed, profile, todo, stored, lambda mode: ()))
+    for run in study.runs:
+        total.add(_estimate(benchmark, Partition(study, benchmark.name, spec, run), todo))
     return _plan_row(study, benchmark.name, spec, study.study.runs, total)
+
+
+def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> CostEstimate:
+    spec = partition.spec
+    if spec.provider == "replay":
+        return CostEstimate()
+    profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
+    stored = stored_answers(partition.folder)
+    # Planned protocols run to their end, whatever is not answered: no step is left to be counted.
+    return estimate_partition(spec, partition.run, partition.seed, profile, todo, stored, lambda mode: ())
 
 
 def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:

@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -133,6 +133,7 @@ def query_partition(
     fingerprint: str,
     respond: Respond | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    limit: int | None = None,
 ) -> SessionResult:
     """Ask what a partition still lacks; return how the session went.
 
@@ -143,6 +144,8 @@ def query_partition(
         can see without opening anything that there is nothing to do.
     respond
         The simulated observer, for ``provider = "simulated"``.
+    limit
+        Ask only the first so many tasks now, and those begun before; the partition is incomplete until all are asked.
 
     Raises
     ------
@@ -157,12 +160,23 @@ def query_partition(
             outcome, current = _replayed(partition, store, tasks)
         else:
             known = partition.known_profile()
-            outcome = asyncio.run(ask(partition, store, tasks, modes, respond, on_progress, known))
-            current = outcome.tally.current
+            now = few(tasks, limit, partition.folder)
+            asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
+            outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
         store.compact(current)
         reported = store.models_reported(current)
     write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
+
+
+def few(tasks: Sequence[Task], limit: int | None, folder: Path) -> Sequence[Task]:
+    """Return the first ``limit`` tasks, and those whose answers in ``folder`` have begun: they must not lose them."""
+    if limit is None:
+        return tasks
+    begun = {(record.item_id, record.condition) for record in kept_records(folder)}
+    return [
+        task for place, task in enumerate(tasks) if place < limit or (task.item_id, task.condition) in begun
+    ]
 
 
 async def ask(

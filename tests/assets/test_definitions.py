@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from dagster import DefaultSensorStatus
 
 from metacog_assets.automation import ask_models, score_and_publish
@@ -93,3 +94,47 @@ def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench: Any, si
         "print(json.dumps([sorted(dims), dims['run'].get_partition_keys()]))"
     )
     assert printed == [["model", "run"], ["1", "2", "3"]]
+
+
+@pytest.mark.slow
+def test_dg_checks_and_lists_the_definitions() -> None:
+    dg = Path(sys.executable).with_name("dg")
+    if not dg.exists():
+        pytest.skip("dg is not installed (dagster-dg-cli, dev extra)")
+    environment = {name: value for name, value in os.environ.items() if name != "METACOG_STUDY"}
+    environment["VIRTUAL_ENV"] = str(dg.parents[1])
+    said = [
+        subprocess.run(
+            [dg, *command],
+            cwd=Path(__file__).resolve().parents[2],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        for command in (("check", "defs"), ("list", "defs", "--json"))
+    ]
+    assert [each.returncode for each in said] == [0, 0], said[0].stderr + said[1].stderr
+    assert "All definitions loaded successfully" in said[0].stdout + said[0].stderr
+    listed = json.loads(said[1].stdout[said[1].stdout.index("{") :])
+    assert {each["asset_key"] for each in listed["assets"]} == set(
+        json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    )
+
+
+def test_loading_the_definitions_warns_of_nothing() -> None:
+    loaded = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            "import metacog_assets.definitions as d; d.defs.resolve_asset_graph()",
+        ],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, "PYTHONPATH": "assets"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert loaded.returncode == 0, loaded.stderr

@@ -1,0 +1,108 @@
+"""The Launchpad of an asset that asks: a dry run, the first few questions, another lane."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from dagster import AssetKey, AssetRecordsFilter, DagsterInvalidConfigError
+
+from metacog_assets.definitions import defs
+from metacog_assets.run_settings import Asking, Lane
+from metacog_assets.sensors import sync_partitions
+from metacog_assets.study_file import current_study
+from metacog_pipeline.querying.variables import LANE
+
+KEY = AssetKey("metamedqa_transcripts")
+ITEMS = 6
+
+
+@pytest.fixture
+def study(bench: Any, http: Any) -> Any:
+    """A study whose items are built and whose model, asked over HTTP, has not been asked."""
+    bench.write(http("first"))
+    current_study().home.prepare()
+    sync_partitions(current_study(), bench.instance)
+    run(bench, ["medqa", "glianorex", "edits", "fictional", "items"])
+    return bench
+
+
+def run(bench: Any, names: list[str], **config: object) -> Any:
+    """Run assets as the Launchpad does, with ``config`` for the one that asks."""
+    asks = bool(config) or "transcripts" in names
+    return defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        instance=bench.instance,
+        partition_key="first|1" if asks else None,
+        asset_selection=[AssetKey(f"metamedqa_{name}") for name in names],
+        run_config={
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+            **({"ops": {"metamedqa_transcripts": {"config": config}}} if config else {}),
+        },
+        raise_on_error=False,
+    )
+
+
+def manifest(bench: Any) -> dict[str, object]:
+    from metacog_pipeline.querying.session import Partition
+
+    study = current_study()
+    return dict(Partition(study, "metamedqa", study.model("first"), 1).manifest())
+
+
+def test_a_dry_run_asks_nobody_makes_nothing_and_says_what_is_left(study: Any, provider: Any) -> None:
+    done = run(study, ["transcripts"], dry_run=True)
+    assert done.success and provider.calls == {} and manifest(study) == {}
+    assert study.instance.get_latest_materialization_event(KEY) is None
+    (check,) = done.get_asset_check_evaluations()
+    assert not check.passed and check.metadata["first|1 calls to make"].value == ITEMS
+    seen = study.instance.fetch_observations(
+        AssetRecordsFilter(asset_key=KEY, asset_partitions=["first|1"]), limit=1
+    ).records
+    assert seen[0].asset_observation.metadata["calls to make"].value == ITEMS
+    run(study, ["transcripts"], dry_run=True, limit=2)
+    assert provider.calls == {}
+
+
+def test_a_limit_asks_the_first_questions_and_the_rest_stays_to_be_asked(study: Any, provider: Any) -> None:
+    assert run(study, ["transcripts"], limit=2).success
+    assert provider.calls == {"first": 2}
+    state = manifest(study)
+    assert (state["state"], state["n_expected"], state["n_answered"]) == ("incomplete", ITEMS, 2)
+    assert run(study, ["transcripts"], limit=1).success
+    assert provider.calls == {"first": 2}, "what was begun is kept"
+    assert run(study, ["transcripts"], limit=ITEMS + 5).success
+    assert provider.calls == {"first": ITEMS} and manifest(study)["state"] == "complete"
+
+
+def test_answers_of_a_limited_run_are_shown_with_their_coverage(study: Any) -> None:
+    run(study, ["transcripts"], limit=2)
+    done = run(study, ["transcripts", "responses", "run_estimates"], limit=2)
+    assert done.success and manifest(study)["n_answered"] == 2
+    passed = {check.check_name: check.passed for check in done.get_asset_check_evaluations()}
+    assert passed == {"answered": False, "complete_and_readable": True, "sound_and_covered": False}
+
+
+@pytest.mark.parametrize("limit", [0, -3, "all"])
+def test_a_limit_that_is_no_number_of_questions_asks_nobody(study: Any, provider: Any, limit: object) -> None:
+    try:
+        done = run(study, ["transcripts"], limit=limit)
+    except DagsterInvalidConfigError as error:
+        assert "limit" in str(error)
+    else:
+        (failed,) = [event for event in done.all_events if event.is_step_failure]
+        assert "limit" in str(failed.step_failure_data.error)
+    assert provider.calls == {}
+
+
+def test_the_lane_holds_for_the_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LANE, raising=False)
+    with Asking(lane=Lane.batch).chosen_lane():
+        assert os.environ[LANE] == "batch"
+    assert LANE not in os.environ
+    monkeypatch.setenv(LANE, "batch")
+    with Asking(lane=Lane.online).chosen_lane():
+        assert os.environ[LANE] == "online"
+    with Asking().chosen_lane():
+        assert os.environ[LANE] == "batch"
+    assert os.environ[LANE] == "batch"
