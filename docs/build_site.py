@@ -38,6 +38,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Pay half": "batches.md",
         "Import answers": "importing.md",
         "Run on a cluster": "cluster.md",
+        "Use the Dagster UI": "ui.md",
         "Ask the results": "queries.md",
         "Fit a table of trials": "fit.md",
         "Train a model": "training.md",
