@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,11 +27,9 @@ def columns_of(path: str) -> dict[str, str]:
 
 def write(home: Path, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
     """Write ``rows`` to ``path`` below ``home``; columns they do not name are null, others of theirs are kept."""
-    columns = columns_of(path)
+    schema = _schema(tuple(columns_of(path).items()))
+    columns = set(schema.names)
     extra = list(dict.fromkeys(name for row in rows for name in row if name not in columns))
-    with duckdb.connect() as connection:
-        shape = ", ".join(f"null::{kind} as {name}" for name, kind in columns.items())
-        schema = connection.sql(f"select {shape} where false").to_arrow_table().schema
     data = {
         **{field.name: pa.array([row.get(field.name) for row in rows], field.type) for field in schema},
         **{name: pa.array([row.get(name) for row in rows]) for name in extra},
@@ -39,6 +38,14 @@ def write(home: Path, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(data), target)
     return target
+
+
+@functools.lru_cache(maxsize=256)
+def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
+    """Return the Arrow types of DuckDB columns; a connection costs more than the file that is written."""
+    shape = ", ".join(f"null::{kind} as {name}" for name, kind in columns)
+    with duckdb.connect() as connection:
+        return connection.sql(f"select {shape} where false").to_arrow_table().schema
 
 
 def print_numbers(home: Path, benchmark: str, *, claims: bool = True) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline import registry
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.scoring.printed import FILES, _fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
 from metacog_pipeline.study import load_study
@@ -110,6 +112,19 @@ def write_study(
     write(home, "study/study.parquet", [{"name": "test", "seed": 1, "digest": "d"}])
 
 
+def new_home(
+    home: Path, models: Mapping[str, str] | None, dataset: str, silent: Sequence[str], runs: int
+) -> Path:
+    """Write a home of models that answered everything, but for the silent ones."""
+    sources = models if models is not None else {"alpha": "measured", "beta": "measured"}
+    write_study(home, sources, runs=runs)
+    write(home, "items/metamedqa.parquet", items(12, dataset))
+    for place, (name, source) in enumerate(sources.items()):
+        if name not in silent:
+            write_model(home, name, source, dataset, 0.5 + place / 10, runs=runs)
+    return home
+
+
 @pytest.fixture
 def make_home(tmp_path: Path) -> MakeHome:
     """Return ``make_home({name: source}, dataset=…, silent=(names,))``, which writes a home and returns its path."""
@@ -121,16 +136,23 @@ def make_home(tmp_path: Path) -> MakeHome:
         silent: Sequence[str] = (),
         runs: int = 1,
     ) -> Path:
-        home = tmp_path / "home"
-        sources = models if models is not None else {"alpha": "measured", "beta": "measured"}
-        write_study(home, sources, runs=runs)
-        write(home, "items/metamedqa.parquet", items(12, dataset))
-        for place, (name, source) in enumerate(sources.items()):
-            if name not in silent:
-                write_model(home, name, source, dataset, 0.5 + place / 10, runs=runs)
-        return home
+        return new_home(tmp_path / "home", models, dataset, silent, runs)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home that ``make_home()`` writes, with its board."""
+    home = new_home(tmp_path_factory.mktemp("built") / "home", None, "sample", (), 1)
+    build(home)
+    return home
+
+
+@pytest.fixture
+def built_home(built_once: Path, tmp_path: Path) -> Path:
+    """A copy of it of the test's own."""
+    return shutil.copytree(built_once, tmp_path / "home")
 
 
 @pytest.fixture(scope="session")

@@ -14,28 +14,28 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.read import one_connection, run_query
 from tests.homes import write
 from tests.leaderboard.conftest import MakeHome, write_model, write_study
 
 
 def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return every table but those about the build, rows in order; sums of dollars differ by their order of adding."""
-    return {
-        model.name: sorted(
-            (
-                tuple(round(cell, 12) if isinstance(cell, float) else cell for cell in row)
-                for row in run_query(home, f"from {model.schema}.{model.name}").rows
-            ),
-            key=str,
-        )
-        for model in load_project().models
-    }
+    with one_connection(home):
+        return {
+            model.name: sorted(
+                (
+                    tuple(round(cell, 12) if isinstance(cell, float) else cell for cell in row)
+                    for row in run_query(home, f"from {model.schema}.{model.name}").rows
+                ),
+                key=str,
+            )
+            for model in load_project().models
+        }
 
 
-def test_the_file_stands_alone_wherever_it_is_copied(make_home: MakeHome, tmp_path: Path) -> None:
-    home = make_home()
-    build(home)
+def test_the_file_stands_alone_wherever_it_is_copied(built_home: Path, tmp_path: Path) -> None:
+    home = built_home
     copied = shutil.copy(home / "leaderboard.duckdb", tmp_path / "copy.duckdb")
     shutil.rmtree(home)
     os.chdir(tmp_path)
@@ -48,18 +48,16 @@ def test_the_file_stands_alone_wherever_it_is_copied(make_home: MakeHome, tmp_pa
         assert kinds == [(0,)]
 
 
-def test_every_table_and_column_says_what_it_is(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_every_table_and_column_says_what_it_is(built_home: Path) -> None:
+    home = built_home
     publish_official(home)
     of_file = "database_name = 'leaderboard' and comment is null"
     assert run_query(home, f"select schema_name, table_name from duckdb_tables() where {of_file}").rows == ()
     assert run_query(home, f"select table_name, column_name from duckdb_columns() where {of_file}").rows == ()
 
 
-def test_at_most_thirty_five_tables(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_at_most_thirty_five_tables(built_home: Path) -> None:
+    home = built_home
     publish_official(home)
     found = run_query(
         home,
@@ -130,16 +128,14 @@ def test_what_is_made_again_equals_what_is_made_afresh(make_home: MakeHome, chan
     assert content(home) == changed
 
 
-def test_nothing_new_makes_nothing_again(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_nothing_new_makes_nothing_again(built_home: Path) -> None:
+    home = built_home
     report = build(home)
     assert report.tests == 0 and all(table.seconds == 0.0 for table in report.tables)
 
 
-def test_a_failed_test_leaves_the_old_board(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_a_failed_test_leaves_the_old_board(built_home: Path) -> None:
+    home = built_home
     before = (home / "leaderboard.duckdb").read_bytes()
     twice = {"model": "alpha", "provider": "openai", "source": "measured", "listed": True, "runs": 1}
     write(home, "study/models.parquet", [twice, twice])
@@ -148,9 +144,8 @@ def test_a_failed_test_leaves_the_old_board(make_home: MakeHome) -> None:
     assert (home / "leaderboard.duckdb").read_bytes() == before
 
 
-def test_a_torn_file_is_named_and_leaves_the_old_board(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_a_torn_file_is_named_and_leaves_the_old_board(built_home: Path) -> None:
+    home = built_home
     before = (home / "leaderboard.duckdb").read_bytes()
     torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
     torn.write_bytes(torn.read_bytes()[:-30])
@@ -178,9 +173,8 @@ def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(
     assert build(home).failures == () and run_query(home, "from metamedqa_kinds").rows
 
 
-def test_an_official_board_is_carried_over(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_an_official_board_is_carried_over(built_home: Path) -> None:
+    home = built_home
     assert publish_official(home) == 4
     write_model(home, "beta", "measured", "sample", 0.9)
     build(home)
@@ -209,9 +203,8 @@ def test_an_unreadable_board_is_moved_aside(make_home: MakeHome, damage: bytes) 
     assert (home / "leaderboard.unreadable.duckdb").read_bytes() == damage
 
 
-def test_a_reader_keeps_the_board_it_opened(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_a_reader_keeps_the_board_it_opened(built_home: Path) -> None:
+    home = built_home
     with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as reader:
         write_model(home, "beta", "measured", "sample", 0.9)
         build(home)

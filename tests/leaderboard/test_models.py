@@ -46,9 +46,8 @@ def test_no_file_names_a_benchmark_but_those_of_that_benchmark() -> None:
         assert not [name for name in names - {own} if name in path.read_text("utf-8").lower()], path
 
 
-def test_every_column_has_an_entry_and_every_entry_a_column(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_every_column_has_an_entry_and_every_entry_a_column(built_home: Path) -> None:
+    home = built_home
     seen: set[str] = set()
     for model in load_project().models:
         rows = run_query(home, f"from {model.name} limit 0")

@@ -10,7 +10,6 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import query_table, run_query
-from tests.leaderboard.conftest import MakeHome
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "frozen"))
 import compare  # type: ignore[import-not-found]
@@ -29,9 +28,10 @@ def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason() -> 
     assert all(entry.get("dropped") or entry.get("sql") for entry in entries.values())
 
 
-@pytest.fixture
-def home(make_home: MakeHome, printed: Path) -> Path:
-    made = make_home()
+@pytest.fixture(scope="module")
+def home(built_once: Path, printed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Read only: one for all tests."""
+    made = shutil.copytree(built_once, tmp_path_factory.mktemp("numbers") / "home")
     shutil.copytree(printed, made / "estimates", dirs_exist_ok=True)
     build(made)
     return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,17 +9,12 @@ import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.leaderboard import read
-from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import board, connect, run_query
-
-MakeHome = Callable[..., Path]
 
 
 @pytest.fixture
-def home(make_home: MakeHome) -> Path:
-    built = make_home()
-    build(built)
-    return built
+def home(built_home: Path) -> Path:
+    return built_home
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,8 @@ def test_headlines_have_a_percentile_among_their_like(make_home: MakeHome) -> No
     )
 
 
-def test_items_know_how_hard_they_are(make_home: MakeHome) -> None:
-    home = make_home()
-    build(home)
+def test_items_know_how_hard_they_are(built_home: Path) -> None:
+    home = built_home
     found = one(
         home,
         "select item_id, key, kind, n, n_correct between 0 and n, facts ->> 'target' from items order by position",
