@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import load_study
+
+_KEPT = tempfile.TemporaryDirectory(prefix="metacog-printed-")
 
 
 def columns_of(path: str) -> dict[str, str]:
@@ -50,12 +54,21 @@ def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
 
 def print_numbers(home: Path, benchmark: str, *, claims: bool = True) -> None:
     """Write what the paper of ``benchmark`` prints, as a study would; without ``claims`` nothing is fitted."""
-    study = home.parent / "printed.toml"
+    shutil.copytree(_printed(benchmark, claims), home, dirs_exist_ok=True)
+
+
+@functools.cache
+def _printed(benchmark: str, claims: bool) -> Path:
+    """Return a home with what a paper prints and nothing else: the same for all tests, so made once."""
+    folder = Path(_KEPT.name) / f"{benchmark}-{claims}"
+    folder.mkdir()
+    home, study = folder / "home", folder / "printed.toml"
     models = '[[models]]\nname = "m"\nprovider = "simulated"\n'
-    study.write_text(f'[study]\nname = "t"\nhome = "{home.name}"\n{models}[benchmarks.{benchmark}]\n')
+    study.write_text(f'[study]\nname = "t"\nhome = "home"\n{models}[benchmarks.{benchmark}]\n')
     found = bound(load_study(study), benchmark)
     if claims:
         printed.write(found)
     else:
         values = found.published.values(found).with_columns(benchmark=pl.lit(benchmark))
         write(home, f"estimates/{benchmark}/published/published_values.parquet", values.to_dicts())
+    return home
