@@ -128,7 +128,10 @@ def chosen(rows: AnswerFile, where: Sequence[tuple[str, str]]) -> Iterator[FileR
         if not rows.has(column):
             there = ", ".join(map(repr, rows.columns))
             raise StudyError(f"{rows.path}: --where {column}=…: no such column; the columns are: {there}")
-    found = not where
+    if not where:
+        yield from rows
+        return
+    found = False
     for row in rows:
         if all(str(named.cell(row.cells, column)).strip() == value for column, value in where):
             found = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,13 @@ class Answered:
         self.seen = Seen(None)
 
 
+def _getter(names: Sequence[str]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Return what takes the cells of ``names`` out of a row; it raises KeyError where one is not there."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda cells: tuple(cells[name] for name in names)
+
+
 class Reader:
     """Reads row after row, then says how the file was understood."""
 
@@ -58,6 +66,8 @@ class Reader:
         self._names = ItemNames(rules, columns, first=int(options.from_one))
         twofold = ("key",) if "question" in columns and not rules.options else ()
         self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition", *twofold) if f in columns]
+        self._placing = [columns[field] for field in self._naming]
+        self._told = _getter(self._placing)
         naming = {*self._naming} - {*twofold}
         self._paths = {field: column for field, column in columns.items() if field not in naming}
         self._single = len(rules.all_steps) == 1
@@ -123,14 +133,17 @@ class Reader:
 
     def _placed(self, cells: Mapping[str, Any]) -> Place | str:
         """Return which item and condition a row is about, or why none."""
-        given = {field: named.cell(cells, self._columns[field]) for field in self._naming}
-        key = tuple(given.values())
+        try:
+            told = key = self._told(cells)
+        except KeyError:  # a dotted path, or a cell that is not there
+            told = key = tuple(named.cell(cells, column) for column in self._placing)
         try:
             found = self._known.get(key)
         except TypeError:  # a list or an object
             found, key = None, ()
         if found is not None:
             return found
+        given = dict(zip(self._naming, told, strict=True))
         if (position := whole(given.get("position"))) is not None:
             self._positions.add(position)
         try:

@@ -19,6 +19,7 @@ from metacog_pipeline.files import canonical_json, replacing, sha256_hex
 from metacog_pipeline.study.frames import MARK
 
 HASH = "item_hash"
+_READ = 10_000  # rows made at once
 
 
 def items_path(home: Path, benchmark: str) -> Path:
@@ -64,7 +65,8 @@ def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
         raise SourceError(
             f"{path}: the columns are not those of this version; delete it and build the items again"
         )
-    return [_row(path, row, value) for value in table.to_pylist()]
+    parts = (part.to_pylist() for part in table.to_batches(max_chunksize=_READ))  # never all of them twice
+    return [_row(path, row, value) for part in parts for value in part]
 
 
 def load_items(home: Path, benchmark: str, row: type[Item]) -> Sequence[Any]:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.bench
 
 MODELS, ITEMS, DRAWS = 100, 10_000, 1_000
 #: Studies per benchmark: those whose pairs are fitted take minutes.
-STUDIES = {"metamedqa": 200, "medley": 100, "selfknowledge": 60, "metacogbench": 40, "signaldetection": 40}
+STUDIES = {"metamedqa": 200, "medley": 100, "selfknowledge": 60, "metacogbench": 60, "signaldetection": 40}
 
 
 def test_all_pairs_of_a_hundred_models_and_ten_thousand_items(figure: Figure) -> None:
