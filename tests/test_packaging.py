@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline import __version__
+
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = """
 [study]
@@ -157,11 +159,14 @@ def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Pat
     assert "Validation successful" in loaded.stdout + loaded.stderr
 
 
-def test_the_citation_names_the_version_of_the_package() -> None:
+def test_the_package_its_citation_and_its_changelog_name_one_version() -> None:
     said = dict(
         line.split(": ", 1)
         for line in (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
         if re.match(r"\w+: ", line)
     )
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert (said["version"], said["license"]) == (project["version"], project["license"])
+    assert project["dynamic"] == ["version"]  # metacog_pipeline.__version__ is the one number
+    assert (said["version"], said["license"]) == (__version__, project["license"])
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == __version__

@@ -292,6 +292,7 @@ def _call(command: list[str], study: Study, style: Style, *, whole_group: bool =
         # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
         LEAVE_BATCHES: "1" if whole_group else os.environ.get(LEAVE_BATCHES, ""),
         "PYTHONUNBUFFERED": "1",
+        "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
     }
     # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.
     # Handlers set before it starts also give it the default ones, which a job in the background would not inherit.

@@ -44,8 +44,8 @@ def logistic(x: Floats, totals: Floats, start: tuple[Floats, Floats] | None = No
     Examples
     --------
     >>> a, b = logistic(np.array([-1.0, 1.0]), np.array([[3.0, 1.0, 1.0, 3.0], [4.0, 0.0, 0.0, 4.0]]))
-    >>> b.round(4), np.log(3).round(4)
-    (array([1.0986,    nan]), np.float64(1.0986))
+    >>> b.round(4), float(np.log(3).round(4))
+    (array([1.0986,    nan]), 1.0986)
     """
     wrong, right = totals[:, 0::2], totals[:, 1::2]
     n = wrong + right

@@ -1,0 +1,34 @@
+"""What lies in the user's folder is never imported in place of what the program needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.commands import running
+from metacog_pipeline.study import load_study
+
+NAMES = (
+    "assets",
+    "metacog_assets",
+    "metacog_pipeline",
+    "dagster",
+    "polars",
+    "duckdb",
+    "data",
+    "json",
+    "random",
+    "types",
+)
+
+
+def test_a_run_imports_nothing_from_the_folder_it_is_started_in(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in NAMES:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code = "import json, random, polars, duckdb, metacog_assets, metacog_pipeline, dagster"
+    assert running._call([sys.executable, "-c", code], load_study(study), "quiet") == 0
