@@ -339,8 +339,10 @@ def kept(file: Path) -> dict[Cell, dict[str, coverage.Coverage]]:
 def main(arguments: list[str]) -> None:
     """Measure what a file lacks, or write the table of it."""
     if arguments[0] == "--write":
-        measured_coverage_rows = rows(kept(Path(arguments[1])).items())
-        write(measured_coverage_rows)
+        there = kept(Path(arguments[1]))
+        whole = [way for way in WAYS if all(cell in there for cell in grid((way,)))]
+        print(f"whole: {', '.join(whole)}")
+        write(rows((cell, there[cell]) for cell in grid(whole)))
         return
     file, there = Path(arguments[0]), kept(Path(arguments[0]))
     for cell in grid(arguments[1:] or tuple(WAYS)):

@@ -71,7 +71,10 @@ def study_of(seed: int, url: str) -> tuple[str, list[str]]:
     chance, names = random.Random(seed), registry.names()
     name = names[seed % len(names)]
     models = chance.sample(sorted(REPLIES), chance.choice([1, 1, 2, 3]))
-    settings = {**registry.load(name).trial_settings, FEW.get(name, "limit"): chance.choice([1, 1, 2, 3])}
+    settings = {
+        **registry.load(name).trial_settings,
+        FEW.get(name, "limit"): chance.choice([1, 1, 2, 3]) + (name in FEW),
+    }
     lines = ["[study]", 'name = "odd"', 'home = "home"', f"runs = {chance.choice([1, 1, 2])}"]
     for each in models:
         lines += ["[[models]]", f'name = "{each}"', f'model = "{each}"', 'provider = "openai"']
