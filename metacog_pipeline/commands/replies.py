@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from metacog_pipeline.commands import printing
 from metacog_pipeline.errors import MetacogError, one_line, suggestion
 
 LONGEST_LINE = 64 * 2**20  # bytes
@@ -32,6 +33,7 @@ class SomeUnread(MetacogError):
     show_default=True,
     help="text: a line to read per reply; jsonl: an object per reply.",
 )
+@printing.json_option
 def read(benchmark: str, replies: Path, form: str) -> None:
     """Read replies from a file of JSON Lines and say what they are worth; nothing is asked and nothing is kept.
 
@@ -49,7 +51,8 @@ def read(benchmark: str, replies: Path, form: str) -> None:
         n += 1
         try:
             row = _row(line)
-            click.echo(_shown({"id": row["id"], "item_id": row.get("item_id"), **read_row(row)}, form))
+            found = {"id": row["id"], "item_id": row.get("item_id"), **read_row(row)}
+            printing.say(_shown(found, form), replies=[found])
         except BadRow as error:
             unread += 1
             click.echo(one_line(f"{replies}: line {number}: {error}"), err=True)

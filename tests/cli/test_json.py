@@ -64,6 +64,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("init new.toml --model simulated", {"wrote", "next"}),
     ("plan study.toml", {"study", "rows", "notes"}),
     ("power --d 1.5 --mratio 0.8 --delta 0.5 --trials 100 --simulations 100", {"power", "power_low", "status"}),
+    ("read metacogbench replies.jsonl", {"replies"}),
     ("report study.toml", {"report"}),
     ("sql --study study.toml from+models", {"model", "provider"}),
     ("sql --study study.toml from+models --output models.csv", {"rows", "wrote"}),
@@ -109,6 +110,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert build(study.home.path).failures == ()
     first = benchmark.items[0].item_id
     (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")
+    reply = {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}
+    (folder / "replies.jsonl").write_text(json.dumps(reply) + "\n", encoding="utf-8")
     item = {"question": "Which?", "options": {"A": "a", "B": "b"}, "answer_idx": "A"}
     (folder / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
     return folder
