@@ -27,6 +27,7 @@ _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)))  # lines told apart without colour t
 _REFERENCE = (0, (4, 3))
 _WIDTH_IN = 5.4
 _LONGEST_LABEL = 32
+_WIDE_SCRIPTS = 0x1100  # the first character of a script as wide as it is high
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +220,15 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
 
 
-def canvas(height: float) -> tuple[Figure, Axes]:
-    """Return an empty figure and its axes, as wide as all."""
+def canvas(height: float, *, measured: bool = False) -> tuple[Figure, Axes]:
+    """Return an empty figure and its axes, as wide as all.
+
+    ``measured``: room is made for whatever is drawn, also beside the axes, which takes a second drawing; else `finished`
+    makes room for the names of rows, axes and series from their lengths.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained")
+    figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained" if measured else None)
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
     axes.patch.set_alpha(0)
@@ -256,18 +261,36 @@ def finished(
     """Name the axes, put the legend below, and return the figure as SVG; ``name`` says what it shows."""
     axes.set_xlabel(label_text(x), color=INK, fontsize=11, parse_math=False)
     axes.set_ylabel(label_text(y), color=INK, fontsize=11, parse_math=False)
+    measured = figure.get_layout_engine() is not None
     if handles:
         made = figure.legend(
             handles=list(handles),
-            loc="outside lower center",
+            loc="outside lower center" if measured else "lower center",
             ncols=2,
             frameon=False,
             fontsize=10,
             labelcolor=INK,
+            borderaxespad=0.2,
         )
         for text in made.get_texts():
             text.set_parse_math(False)
+    if not measured:
+        _make_room(figure, axes, rows_of_legend=-(-len(handles) // 2))
     return svg(figure, f"{y} against {x}" if name is None else name)
+
+
+def _make_room(figure: Figure, axes: Axes, rows_of_legend: int) -> None:
+    """Set the margins, in points of print: a letter is about 0.6 of its size wide, one of a wide script 1."""
+    wide, high = 72 * figure.get_figwidth(), 72 * figure.get_figheight()
+    labels = [each.get_text() for each in axes.get_yticklabels()]
+    letters = max(
+        (sum(0.6 if ord(each) < _WIDE_SCRIPTS else 1.0 for each in label) for label in labels), default=0
+    )
+    left = 10 + 10 * letters + (16 if axes.get_ylabel() else 0)
+    below = 36 + (15 * rows_of_legend + 6 if rows_of_legend else 0)
+    figure.subplots_adjust(
+        left=min(left / wide, 0.6), right=1 - 12 / wide, top=1 - 6 / high, bottom=min(below / high, 0.7)
+    )
 
 
 def svg(figure: Figure, label: str) -> str:

@@ -39,7 +39,7 @@ def plane(
         Draw x, which is above 0, on a logarithmic scale.
     """
     kinds = list(dict.fromkeys(kind for _, kind, _, _ in points))
-    figure, axes = figures.canvas(3.9 + 0.12 * len(kinds))
+    figure, axes = figures.canvas(3.9 + 0.12 * len(kinds), measured=True)
     if axes_at_zero:
         axes.axhline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
         axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
@@ -96,7 +96,7 @@ def heat_map(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
 ) -> Drawn:
     """Return cells coloured by sign and size around 0, the value in each; an empty cell has no value."""
-    figure, axes = figures.canvas(0.9 + _ROW_IN * max(1, len(rows)))
+    figure, axes = figures.canvas(0.9 + _ROW_IN * max(1, len(rows)), measured=True)
     known = [abs(value) for _, values in rows for value in values if value is not None]
     largest = max(known, default=0.0) or 1.0
     for place, (_, values) in enumerate(rows):
