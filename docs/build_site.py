@@ -39,6 +39,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Import answers": "importing.md",
         "Run on a cluster": "cluster.md",
         "Use the Dagster UI": "ui.md",
+        "Read the report": "report.md",
         "Ask the results": "queries.md",
         "Fit a table of trials": "fit.md",
         "Train a model": "training.md",

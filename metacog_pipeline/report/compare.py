@@ -7,6 +7,7 @@ many models opens as fast as one of two. Nothing is computed here.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -52,7 +53,8 @@ def parts(home: Path, report: Path) -> Iterator[Part]:
     place = {model: number for number, model in enumerate(models)}
     by_first: dict[int, list[list[Any]]] = {}
     for a, b, *values in queries.rows(home, _TESTS):
-        by_first.setdefault(min(place[a], place[b]), []).append([place[a], place[b], *values])
+        shown = [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+        by_first.setdefault(min(place[a], place[b]), []).append([place[a], place[b], *shown])
     kept = {_file(folder, first, rows) for first, rows in by_first.items()}
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()

@@ -66,6 +66,17 @@ def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(
     assert list(compare.parts(make_home(), tmp_path)) == [] and list(folder.iterdir()) == []
 
 
+def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(
+    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
+) -> None:
+    home = make_home({"alpha": "measured", "beta": "measured"})
+    with_tests(home, write, compared("alpha", "beta", low=float("-inf"), high=float("inf")))
+    assert list(compare.parts(home, tmp_path))
+    ((row,),) = pairs(tmp_path).values()
+    found = dict(zip(compare.COLUMNS, row[2:], strict=True))
+    assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
+
+
 def test_hostile_names_and_notes_stay_text(
     make_home: MakeHome, write: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.signaldetection import report
-from metacog_pipeline.report import exhibits, pieces
+from metacog_pipeline.report import exhibits, pieces, queries
 from metacog_pipeline.report.exhibits import Column, Key
-from metacog_pipeline.report.figures import Point
+from metacog_pipeline.report.figures import Point, intervals
+from metacog_pipeline.report.pieces import WORLDS
 
 _NAME = "signaldetection"
 _RISKS = {"S1": "saying 0 wrongly is punished", "None": "no risk", "S2": "saying 1 wrongly is punished"}
@@ -22,7 +24,9 @@ _SENSITIVITY = (
 )
 _KEYS = {"task": "task", "model": "model"}
 _NUMBER = "The number of this figure in the paper is not in the sources of this project."
-_INTERVALS = f"the paper's intervals of it are drawn without numbers. {_NUMBER}"
+_INTERVALS = (
+    f"intervals are not printed; those from the published counts stand in the figure of efficiency. {_NUMBER}"
+)
 
 
 def table_s1(home: Path) -> Markup:
@@ -39,10 +43,57 @@ def ratios(home: Path) -> Markup:
     rows = exhibits.of_printed(
         exhibits.printed(_NAME, "table_s1"), [column], lambda row: f"{row['task']} {row['model']}"
     )
-    return pieces.grid(exhibits.forests(
-        rows, found, [column], x="M-ratio", n="n = 20000 answers", method="posterior means, no interval printed",
+    printed, *beside = exhibits.forests(
+        rows, found, [column], x="M-ratio", n="n = 10000 to 20000 answers", method="posterior means, no interval printed",
         name_of=lambda key: " ".join(_task_and_model(key)),
-    ))  # fmt: skip
+    )  # fmt: skip
+    return pieces.grid([printed, *_refitted(home), *beside]) + _axes(home)
+
+
+_REFIT = """
+    select subject, recomputed, low, high, published from published_claims
+    where benchmark = 'signaldetection' and place = 'table S1' and quantity = 'm_ratio' and method = 'as the paper'
+        and recomputed is not null
+    order by regexp_extract(subject, 'task (.)', 1), subject
+"""
+_AXES = {
+    "bayes_optimality": "against optimality",
+    "bayes_models": "between models",
+    "bayes_tasks": "between tasks",
+}
+_AXIS_TESTS = """
+    select source, family, coalesce(task, model), a, b, value, low, high, n, coalesce(verdict, status) from comparisons
+    where benchmark = 'signaldetection' and starts_with(family, 'bayes_') and measure = 'm_ratio' order by all
+"""
+
+
+def _refitted(home: Path) -> list[Markup]:
+    """Return the M-ratios that follow from the published counts, with the intervals the paper does not print."""
+    points = [
+        (" ".join(reversed(subject.removesuffix(", confidence").split(", task "))), Point(value, low, high))
+        for subject, value, low, high, _ in queries.rows(home, _REFIT)
+    ]
+    if not points:
+        return []
+    drawn = intervals(points, x="M-ratio", label="M-ratio, refitted from the published counts")
+    said = "M-ratio, refitted from the published counts"
+    method = "posterior means, 95 % equal-tailed intervals"
+    return [pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method)]
+
+
+def _axes(home: Path) -> Markup:
+    """Return the three comparisons of the paper: with optimality, between models, between tasks."""
+    columns = ("compared", "held", "axis", "difference of M-ratio", "answers", "verdict")
+    made = Markup()
+    for world, group in groupby(queries.rows(home, _AXIS_TESTS), key=lambda row: row[0]):
+        body = [
+            (f"{a} - {b}", held, _AXES[family], pieces.interval(*ends), n, pieces.said(verdict))
+            for _, family, held, a, b, *ends, n, verdict in group
+        ]
+        title = WORLDS[world] if world != "published" else "Refitted from the published counts"
+        table = pieces.table(columns, body, f"{title}: differences of posteriors")
+        made += pieces.folded(f"{title}: {len(body)} comparisons", table)
+    return made
 
 
 def table_s2(home: Path) -> Markup:
@@ -64,10 +115,11 @@ def criteria(home: Path) -> Markup:
         own = rows.setdefault(f"{row['task']} {row['model']}", {})
         own[_RISKS[row["risk_configuration"]]] = Point(value, value - half, value + half)
     columns = [Column(label, risk, risk) for risk, label in _RISKS.items()]
-    return pieces.grid(exhibits.forests(
+    drawn = exhibits.forests(
         list(rows.items()), _by_risk(home), columns, x="criterion c", n="n = 9000 to 20000 answers",
         method="95 % intervals as printed", name_of=lambda key: f"{key[1]} {key[0]}",
-    ))  # fmt: skip
+    )  # fmt: skip
+    return pieces.grid(drawn) + pieces.folded("Tests between risks", report.shifts(home))
 
 
 def _task_and_model(key: Key) -> tuple[str, str]:
@@ -92,7 +144,12 @@ def sensitivity(home: Path) -> Markup:
 
 EXHIBITS = (
     Exhibit("Figure of sensitivity", "meta-d′ against d′", sensitivity, _INTERVALS),
-    Exhibit("Figure of efficiency", "M-ratio by task and model", ratios, _INTERVALS),
+    Exhibit(
+        "Figure of efficiency",
+        "M-ratio by task and model",
+        ratios,
+        f"intervals are not printed: they are refitted here. {_NUMBER}",
+    ),
     Exhibit("Figure of criteria", "How far a stated risk moves the criterion", criteria, _NUMBER),
     Exhibit("Table S1", "d′, meta-d′ and M-ratio", table_s1),
     Exhibit("Table S2", "Criterion c under each risk, with 95 % half widths", table_s2),

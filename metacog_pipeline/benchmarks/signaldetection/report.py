@@ -68,7 +68,7 @@ def criteria(home: Path) -> Markup:
             said = f"{title}: below 0 label 1 is said too often. Predicted from left to right: {', '.join(steps)}."
             made = "95 % intervals of normal theory, from the rates of hits and false alarms"
             figures.append(pieces.figure(drawn, said, n=_trials(home, title), method=made))
-    return pieces.joined([pieces.grid(figures)], "No values yet.") + _shifts(home)
+    return pieces.joined([pieces.grid(figures)], "No values yet.") + shifts(home)
 
 
 SECTIONS = (
@@ -100,7 +100,8 @@ def _interval(parts: tuple[object, ...]) -> object:
     return pieces.interval(value, low, high, digits=_DIGITS)
 
 
-def _shifts(home: Path) -> Markup:
+def shifts(home: Path) -> Markup:
+    """Return how far each stated risk moves the criterion, and the verdicts."""
     found = rows(
         home,
         "select source, model, task, b, a, difference, low_adjusted, high_adjusted, z, p_adjusted, verdict, as_predicted, "
