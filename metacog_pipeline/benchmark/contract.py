@@ -218,13 +218,15 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     def sections(cls) -> tuple[Section, ...]:
         """Return the parts of the report about this benchmark, in order: by default ``SECTIONS`` of the module ``report``
         beside its class, which is imported only now; none where there is no such module."""
-        return cls._beside("report", "SECTIONS")
+        found: tuple[Section, ...] = cls._beside("report", "SECTIONS")
+        return found
 
     @classmethod
     def exhibits(cls) -> tuple[Exhibit, ...]:
         """Return the tables and figures of the paper, in its order: by default ``EXHIBITS`` of the module ``exhibits``
         beside its class, which is imported only now; none where there is no such module."""
-        return cls._beside("exhibits", "EXHIBITS")
+        found: tuple[Exhibit, ...] = cls._beside("exhibits", "EXHIBITS")
+        return found
 
     @classmethod
     def _beside(cls, module: str, name: str) -> Any:
