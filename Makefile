@@ -7,7 +7,7 @@ DEMO := metacog-demo
 ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types ui docs proofs bench numbers clean
+.PHONY: help demo test lint types ui docs lowest proofs bench numbers clean
 
 help:
 	@echo "make demo   install, run the demo study through Dagster, print who does best"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint   style, imports, types"
 	@echo "make ui     open the Dagster UI on the demo study"
 	@echo "make docs   build the documentation site in build/site"
+	@echo "make lowest install the lowest versions that are allowed, run a part of the tests on them"
 	@echo "make proofs run whole studies end to end: minutes each, beside the tests"
 	@echo "make bench  measure speed and memory, write bench-results/"
 	@echo "make numbers hold the demo's numbers against those of version 0.1"
@@ -60,6 +61,18 @@ lint: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/mypy
 
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tests/cli/test_mistakes.py \
+  tests/stats/test_examples.py tests/leaderboard/test_build.py tests/leaderboard/test_read.py \
+  tests/llm/test_client.py tests/assets/test_definitions.py
+
+# Old releases warn of what newer ones of their own dependencies call outdated.
+lowest: $(VENV)/.uv
+	@$(PYTHON) -m venv --without-pip $(LOWEST)
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e . pytest==9.2.0 \
+	  hypothesis==6.150.0
+	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
 docs: $(VENV)/.dev
 	@$(BIN)/python docs/build_site.py
 
@@ -73,4 +86,4 @@ numbers: $(VENV)/.dev
 	@$(BIN)/python tests/frozen/compare.py $(DEMO)/home
 
 clean:
-	rm -rf $(VENV) $(DEMO) bench-results
+	rm -rf $(VENV) $(LOWEST) build $(DEMO) bench-results

@@ -109,7 +109,7 @@ def test_the_notebook_runs_from_another_folder(study: mp.OpenStudy, tmp_path: Pa
     script = "\n".join([*cells, "assert board.height and recounted.status == 'ok'", "print('to the end')"])
     environment = {**os.environ, "METACOG_STUDY": str(study.study.path), "MPLBACKEND": "agg"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         timeout=120,

@@ -277,8 +277,10 @@ def _check_model(where: str, spec: ModelSpec) -> None:
             raise StudyError(f"{where}: extra_body.{key} is set by the pipeline itself; remove it")
     try:
         canonical_json(spec.extra_body)
-    except (RecursionError, ValueError):
+    except RecursionError:
         raise StudyError(f"{where}: extra_body is nested too deeply; no provider reads that") from None
+    except ValueError:  # older pydantic lets such a number pass
+        raise StudyError(f"{where}: extra_body: every number in it must be a finite number") from None
 
 
 def _address_parts(text: str) -> SplitResult | None:
