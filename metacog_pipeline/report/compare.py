@@ -12,25 +12,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_text
 from metacog_pipeline.report import pieces, queries
+from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.pieces import Part
 
 FOLDER = "compare"
 #: Values of a row as the script reads them; keep in step with static/report.js.
 COLUMNS = (
     *("benchmark", "family", "measure", "better", "under", "primary"),
-    *("value", "low", "high", "p", "n", "verdict", "status", "note"),
+    *("value", "low", "high", "p", "n", "verdict", "status", "note", "items"),
 )
 # Tests that hold neither a model nor a pair of conditions: a and b are the models.
 _TESTS = """
     select a, b, benchmark, family, coalesce(measures.label, measure), measures.higher_is_better,
         concat_ws(', ', dataset, task, condition, scoring), "primary", value, low, high, coalesce(p_adjusted, p), n,
-        verdict, case when status = 'ok' then null else status end, note
+        verdict, case when status = 'ok' then null else status end, note, condition
     from comparisons left join measures using (benchmark, measure)
     where comparisons.model is null and source <> 'published'
         and a in (select model from models) and b in (select model from models)
@@ -43,17 +45,21 @@ _ABOUT = (
 )
 
 
-def parts(home: Path, report: Path) -> Iterator[Part]:
+def parts(home: Path, report: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
     """Write the files of all pairs below ``report`` and yield the part that shows two models.
 
-    Nothing is yielded, and files of an older report are removed, where no two models were tested.
+    Tests lead to the items on which models disagree, where there are models ``explored``. Nothing is yielded, and files of
+    an older report are removed, where no two models were tested.
     """
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
     place = {model: number for number, model in enumerate(models)}
     by_first: dict[int, list[list[Any]]] = {}
     for a, b, *values in queries.rows(home, _TESTS):
-        shown = [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
+        shown: list[Any] = [
+            None if isinstance(value, float) and not math.isfinite(value) else value for value in values
+        ]
+        shown[-1] = _items(shown[0], shown[-1]) if explored else None
         by_first.setdefault(min(place[a], place[b]), []).append([place[a], place[b], *shown])
     kept = {_file(folder, first, rows) for first, rows in by_first.items()}
     for old in set(folder.glob("pairs-*.js")) - kept:
@@ -62,6 +68,12 @@ def parts(home: Path, report: Path) -> Iterator[Part]:
         pairs = [(row[0], row[1]) for rows in by_first.values() for row in rows]
         chosen = _first_pair(home, place, pairs)
         yield Part("compare", "Compare two models", _chooser(models, pairs, chosen))
+
+
+def _items(benchmark: str, condition: str | None) -> str:
+    """Return where the explorer shows the items of a test on which models disagree."""
+    asked = {"benchmark": benchmark, "which": "disagree"} | ({"condition": condition} if condition else {})
+    return f"{explorer.FOLDER}/{explorer.PAGE}#{urlencode(asked)}"
 
 
 def _file(folder: Path, first: int, rows: Sequence[Sequence[Any]]) -> Path:

@@ -59,7 +59,7 @@ def _written(home: Path, title: str) -> Path:
     explored = frozenset(model for _, model in queries.models(home)) if explorer else frozenset()
     parts = [
         *_whole("overview", "Overview", lambda: overview.first(home)),
-        *_whole("compare", "Compare two models", lambda: compare.parts(home, target.parent)),
+        *_whole("compare", "Compare two models", lambda: compare.parts(home, target.parent, explored)),
         *_whole("headlines", "Headlines", lambda: overview.parts(home, explored)),
         *_boards(home, explored),
         *_whole("confidence", "Confidence", lambda: confidence.parts(home)),

@@ -52,9 +52,19 @@ def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(
     assert row == {
         "benchmark": "signaldetection", "family": "models_paired", "measure": "M-ratio", "better": True,
         "under": "published, A, A confidence", "primary": True, "value": 0.5, "low": 0.25, "high": 0.75, "p": 0.002,
-        "n": 90, "verdict": "significant", "status": None, "note": None,
+        "n": 90, "verdict": "significant", "status": None, "note": None, "items": None,
     }  # fmt: skip
     assert ">alpha</option>" in part.body and ">toy</option>" not in part.body
+
+
+def test_a_test_leads_to_the_items_on_which_models_disagree(
+    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
+) -> None:
+    home = with_tests(make_home({"alpha": "measured", "beta": "measured"}), write, compared("alpha", "beta"))
+    assert list(compare.parts(home, tmp_path, frozenset(("alpha", "beta"))))
+    ((row,),) = pairs(tmp_path).values()
+    address = "explore/index.html#benchmark=signaldetection&which=disagree&condition=A+confidence"
+    assert row[-1] == address
 
 
 def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(
@@ -85,4 +95,4 @@ def test_hostile_names_and_notes_stay_text(
     (part,) = compare.parts(home, tmp_path)
     assert part.body.count("<script") == part.body.count("</script>") == 1
     (rows,) = pairs(tmp_path).values()
-    assert rows[0][-1] == HOSTILE and rows[0][compare.COLUMNS.index("value") + 2] is None
+    assert rows[0][-2] == HOSTILE and rows[0][compare.COLUMNS.index("value") + 2] is None

@@ -182,6 +182,9 @@ async function page(name) {
   });
   bar.prepend(up);
   body.replaceChildren(bar, element("h2", name), element("pre", found.question ?? "", "question"));
+  const facts = known(found.facts);
+  const listed = Array.isArray(facts.options) ? facts.options.filter((each) => typeof each === "string") : [];
+  if (listed.length) body.append(options(listed));
   if (found.key !== null) body.append(element("p", `right answer: ${found.key}`));
   if (found.kind !== null) body.append(element("p", `kind: ${found.kind}`, "soft"));
   if (found.facts) folded(body, "everything known of the item", pretty(found.facts));
@@ -192,7 +195,9 @@ async function page(name) {
     all.href = address({ model: null });
     body.append(all);
   }
-  models.forEach((model) => body.append(ofModel(model, found)));
+  const cards = element("div", null, "cards");
+  cards.append(...models.map((model) => ofModel(model, found, facts)));
+  body.append(cards);
   at("title").focus({ preventScroll: true });
 }
 
@@ -200,14 +205,25 @@ function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 1); } catch { return text; }
 }
 
-function ofModel(model, found) {
+// What is known of an item, by name; nothing where it is no JSON object.
+function known(text) {
+  try { return Object(JSON.parse(text ?? "{}")); } catch { return {}; }
+}
+
+function options(listed) {
+  const made = element("ol", null, "options");
+  listed.forEach((option) => made.append(element("li", option)));
+  return made;
+}
+
+function ofModel(model, found, facts) {
   const part = document.createElement("section");
   part.append(element("h3", model));
   const own = (rows) => rows.filter((each) => each.model === model);
   const places = [...new Set([...own(found.answers), ...own(found.read)].map((each) => `${each.condition}, run ${each.run}`))];
   places.forEach((place) => {
     const here = (rows) => own(rows).filter((each) => `${each.condition}, run ${each.run}` === place);
-    part.append(element("h4", place), ...here(found.answers).map((each) => answer(each, found)), ...here(found.read).flatMap(reading));
+    part.append(element("h4", place), ...here(found.answers).map((each) => answer(each, found)), ...here(found.read).flatMap((each) => reading(each, facts)));
   });
   return part;
 }
@@ -222,13 +238,18 @@ function answer(each, found) {
   return made;
 }
 
-function reading(each) {
+// The score first, then what was read; what is known of the item stands above and is not said again.
+function reading(each, facts) {
   const line = element("p", null, "read");
-  const first = each.values.slice(0, READ).map(([key, value]) => `${key} ${value}`).join(" · ");
-  line.append(element("strong", "read as: "), document.createTextNode(first));
-  if (each.values.length <= READ) return [line];
+  const own = each.values.filter(([key, value]) => String(facts[key] ?? "") !== String(value));
+  const right = own.find(([key]) => key === "correct")?.[1];
+  const shown = own.filter(([key, value]) => key !== "correct" && !(key === "status" && value === "ok"));
+  const first = shown.slice(0, READ).map(([key, value]) => `${key} ${value}`).join(" · ");
+  if (right !== undefined) line.append(element("strong", Number(right) >= 0.5 ? "✓ right" : "✗ wrong", Number(right) >= 0.5 ? "right" : "wrong"), " ");
+  line.append(element("strong", "read as: "), document.createTextNode(first || "nothing"));
+  if (shown.length <= READ) return [line];
   const whole = document.createElement("div");
-  folded(whole, "all that was read", each.values.map(([key, value]) => `${key}: ${value}`).join("\n"));
+  folded(whole, "all that was read", own.map(([key, value]) => `${key}: ${value}`).join("\n"));
   return [line, whole];
 }
 

@@ -211,6 +211,14 @@ function verdict(row, one, other) {
   return `${name} ${word}`;
 }
 
+function linked(text, address) {
+  if (!address) return text;
+  const made = element("a", text);
+  made.href = address;
+  made.title = "the items on which models disagree";
+  return made;
+}
+
 // An interval on a line from -most to most, its middle at 0: what it says stands in the cell beside it.
 function drawn(row, most) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -257,7 +265,7 @@ function ofBenchmark(name, rows, one, other, asks) {
   const [primary, rest] = [rows.filter((row) => row.primary), rows.filter((row) => !row.primary)];
   const most = Math.max(...primary.flatMap((row) => [row.value, row.low, row.high]).filter((x) => x !== null).map(Math.abs));
   const columns = [
-    ["asked", (row) => row.under, ""],
+    ["asked", (row) => linked(row.under, row.items), ""],
     ["verdict", (row) => verdict(row, one, other), "verdict"],
     ["difference", (row) => fixed(row.value), "number"],
     ["95 % interval", (row) => (row.low === null ? "" : `${fixed(row.low)} to ${fixed(row.high)}`), "number"],
