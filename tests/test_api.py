@@ -98,6 +98,7 @@ def test_two_models_are_compared_on_what_both_answered(study: mp.OpenStudy) -> N
 def test_the_statistics_are_there_by_module(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mp.stats.proportions.proportion(9, 10).value == 0.9
     assert {"calibration", "metad", "resampling", "type1"} <= set(dir(mp.stats))
+    assert not [name for name in dir(mp.stats) if name.startswith("_")]
     with pytest.raises(AttributeError, match="no attribute 'propotions'"):
         _ = mp.stats.propotions
 

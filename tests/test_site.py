@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.cli import cli
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.study import load_study
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -160,6 +162,18 @@ def test_python_in_the_pages_is_python() -> None:
     for page in PAGES:
         for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
             compile(block, str(page), "exec")
+
+
+def test_toml_in_the_pages_is_toml_and_a_whole_study_is_a_study(tmp_path: Path) -> None:
+    studies = 0
+    for page in PAGES:
+        for block in re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+            found = tomllib.loads(block)
+            if {"study", "models", "benchmarks"} <= set(found):
+                (tmp_path / "study.toml").write_text(block, encoding="utf-8")
+                assert load_study(tmp_path / "study.toml").enabled
+                studies += 1
+    assert studies >= 2
 
 
 def test_every_benchmark_credits_the_authors_of_its_paper() -> None:

@@ -42,6 +42,17 @@ def fleiss_kappa(table: ArrayLike, *, n_boot: int = N_BOOT, seed: int = 0) -> Es
     Units may have different numbers of raters; those with fewer than two are left out. Where chance agreement is 1, because
     one category was used throughout, kappa is 1 and the status says so.
 
+    Parameters
+    ----------
+    table
+        Whole numbers of 0 or more.
+    n_boot
+        How many resamples.
+    seed
+        Of the resamples: the same seed, the same numbers.
+
+    Examples
+    --------
     >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]]).value, 3)
     0.625
     """
@@ -77,6 +88,10 @@ def krippendorff_alpha(
         Numbers; for ``"nominal"`` equal numbers are one category, for ``"ordinal"`` only their order counts.
     level
         How far apart two ratings are: unequal, ranks between them, or their difference, the latter two squared.
+    n_boot
+        How many resamples of units.
+    seed
+        Of the resamples: the same seed, the same numbers.
 
     Returns
     -------

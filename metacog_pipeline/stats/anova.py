@@ -100,6 +100,13 @@ class Comparison:
 def summarise(samples: Sequence[ArrayLike]) -> Groups:
     """Return n, mean and sd of each sample (shape ``(n_i,)``); 0 stands for what does not exist (n of 0 or 1).
 
+    Parameters
+    ----------
+    samples
+        Finite numbers in any unit, one array for each group.
+
+    Examples
+    --------
     >>> summarise([[1, 2, 3], [4, 6]]).mean
     (2.0, 5.0)
     """
@@ -162,6 +169,15 @@ def tukey_kramer(result: Anova, wanted: Sequence[tuple[int, int]] | None = None)
 
     p is family-wise over all pairs, whichever are wanted.
 
+    Parameters
+    ----------
+    result
+        What `anova` returned: its groups, their MSE and degrees of freedom.
+    wanted
+        Indices of groups, i < j; None: all pairs.
+
+    Examples
+    --------
     >>> [round(pair.p, 3) for pair in tukey_kramer(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.083, 0.0, 0.083]
     """
@@ -184,6 +200,15 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
 
     ``p`` is uncorrected, as the least significant difference is; ``p_holm`` is the corrected one beside it.
 
+    Parameters
+    ----------
+    result
+        What `anova` returned.
+    baseline
+        Index of the group the others are compared with.
+
+    Examples
+    --------
     >>> [round(pair.p, 3) for pair in fisher_lsd(anova([10, 10, 10], [0.5, 0.7, 0.9], [0.2, 0.2, 0.2]))]
     [0.034, 0.0]
     """
@@ -210,6 +235,15 @@ def fisher_lsd(result: Anova, baseline: int = 0) -> tuple[Comparison, ...]:
 def two_sided_t(t: float, df: float) -> float:
     """Return the two-sided p of Student's t.
 
+    Parameters
+    ----------
+    t
+        Any number; its sign does not matter.
+    df
+        Degrees of freedom, above 0.
+
+    Examples
+    --------
     >>> round(two_sided_t(2.0, 30), 3)
     0.055
     """

@@ -50,6 +50,13 @@ def area_of(right: Floats, wrong: Floats) -> Floats:
 def delong(right: Floats, wrong: Floats) -> Floats:
     """Return DeLong's variance of `area_of` for independent answers; NaN with fewer than two of a kind.
 
+    Parameters
+    ----------
+    right, wrong
+        Numbers of right and of wrong answers by rising confidence, shape ``(..., L)`` each.
+
+    Examples
+    --------
     >>> delong(np.array([[4.0, 18, 26, 64, 126]]), np.array([[7.0, 8, 13, 15, 19]])).round(5)
     array([0.00152])
     """
@@ -175,6 +182,11 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
 
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
     """Return the area of items over the 2 L cells, with the scaled score interval.
+
+    Parameters
+    ----------
+    patterns
+        Items over 2 L cells: level by level, wrong before correct.
 
     Returns
     -------

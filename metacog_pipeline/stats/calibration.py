@@ -54,6 +54,15 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 
     ``"(c-1)/(L-1)"`` reads the lowest level as 0 and the highest as 1; ``"c/L"`` reads the lowest as 1/L.
 
+    Parameters
+    ----------
+    n_levels
+        L, 2 or more.
+    mapping
+        Which of the two readings.
+
+    Examples
+    --------
     >>> level_probability(5).tolist(), level_probability(5, "c/L").tolist()
     ([0.0, 0.25, 0.5, 0.75, 1.0], [0.2, 0.4, 0.6, 0.8, 1.0])
     """
@@ -69,6 +78,13 @@ def level_probability(n_levels: int = 5, mapping: Mapping = "(c-1)/(L-1)") -> Fl
 def level_use(table: ArrayLike) -> LevelUse:
     """Return how many levels the counts ``(L, 2)`` use and the share of the commonest.
 
+    Parameters
+    ----------
+    table
+        How many wrong and correct answers each level has.
+
+    Examples
+    --------
     >>> level_use([[0, 0], [1, 2], [0, 1]])
     LevelUse(levels_used=2, commonest_share=0.75, informative=True)
     """
@@ -289,6 +305,15 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> Estimate:
 def brier_from_patterns(patterns: Patterns, probability: ArrayLike) -> Estimate:
     """Return the Brier score of items over the 2 L cells, clustered where an item has several runs.
 
+    Parameters
+    ----------
+    patterns
+        Items over 2 L cells: level by level, wrong before correct.
+    probability
+        What each level stands for, shape ``(L,)``, 0..1.
+
+    Examples
+    --------
     >>> round(brier_from_patterns(Patterns(np.eye(4, dtype=int), np.array([4, 0, 1, 3])), [0.0, 1.0]).value, 3)
     0.125
     """
@@ -309,6 +334,13 @@ def brier_loss(probability: ArrayLike) -> Floats:
 def brier_statistic(probability: ArrayLike) -> Statistic:
     """Return the function ``(B, 2 L) -> (B,)`` of the Brier score of totals, for a bootstrap.
 
+    Parameters
+    ----------
+    probability
+        What each level stands for, shape ``(L,)``, 0..1.
+
+    Examples
+    --------
     >>> brier_statistic([0.0, 1.0])(np.array([[4.0, 0.0, 1.0, 3.0]]))
     array([0.125])
     """
@@ -326,6 +358,11 @@ def brier_parts(probability: ArrayLike) -> dict[str, Statistic]:
     Every level is a bin of its own, so the score is reliability - resolution + uncertainty, exactly: how far confidence is
     from the share correct of its level, how far these shares are from the overall one, and how hard the answers are to
     foretell without confidence.
+
+    Parameters
+    ----------
+    probability
+        What each level stands for, shape ``(L,)``, 0..1.
 
     Examples
     --------
@@ -362,6 +399,15 @@ def debiased(value: float, draws: Floats) -> float | None:
     Absolute gaps of noise add up: an error is above 0 even of confidence that is right (Kumar, Liang & Ma 2019, *NeurIPS*
     32). The bias is that of a resample, which understates the sample's own where the true error is near 0.
 
+    Parameters
+    ----------
+    value
+        The error as seen, 0 or more.
+    draws
+        The same error of resamples of the items.
+
+    Examples
+    --------
     >>> round(debiased(0.10, np.array([0.11, 0.13])), 3)
     0.08
     """

@@ -110,6 +110,15 @@ def of_totals(
     ``stated`` ``(L,)`` is what each level stands for, ``member`` ``(L, bins)`` the bin of each; None: its own. Without
     ``stated`` every level is compared with the share of right answers among all.
 
+    Parameters
+    ----------
+    draws
+        Totals of resampled items.
+    squared
+        Whether gaps are squared before they are summed.
+
+    Examples
+    --------
     >>> totals = np.array([5.0, 5.0, 5.0, 45.0])
     >>> draws = np.random.default_rng(1).multinomial(60, totals / 60, 1000).astype(float)
     >>> [round(end, 2) for end in of_totals(totals, draws, np.array([0.5, 0.5]))]

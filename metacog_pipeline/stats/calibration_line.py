@@ -104,6 +104,11 @@ def in_the_large(made: Trials) -> Estimate:
     Interval: that of the difference of two estimates (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27), Wilson's
     for the share and the mean's own, with their correlation over items; so it holds where few answers are wrong.
 
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
+
     Examples
     --------
     >>> from metacog_pipeline.stats.trials import trials
@@ -139,6 +144,11 @@ def slope(made: Trials) -> Estimate:
     Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
     less its leverage (HC3; MacKinnon & White 1985, *Journal of Econometrics* 29), t with one degree of freedom less than
     items that hold an answer of the rarer kind.
+
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
 
     Returns
     -------
@@ -192,6 +202,11 @@ def mass_ece_statistic(stated: ArrayLike, bins: int = 10) -> resampling.Statisti
     The sorted answers are cut into ``bins`` parts of equal number. Equal confidences have no order: where a cut falls
     among them, both sides get their share, wrong and correct alike. NaN for a row without answers.
 
+    Parameters
+    ----------
+    stated
+        What each level stands for, shape ``(L,)``, 0..1, rising.
+
     Examples
     --------
     >>> mass_ece_statistic([0.5, 0.9], 2)(np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 0.0, 0.0]]))
@@ -225,6 +240,15 @@ def _mass_bins(stated: Floats, totals: Floats, bins: int) -> tuple[Floats, Float
 def mass_ece(made: Trials, bins: int = 10) -> Estimate:
     """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`.
 
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
+    bins
+        How many parts of equal number.
+
+    Examples
+    --------
     >>> from metacog_pipeline.stats.trials import trials
     >>> round(mass_ece(trials([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], stream=1), 2).value, 3)
     0.1
@@ -248,6 +272,15 @@ def error_interval(value: float, draws: Floats, n: int, method: str, status: str
     draws less the value. Percentiles of the draws are moved down by b at the upper end and by 4 b at the lower, because
     b understates the bias of a sample whose true error is near 0. Coverage of 95 % intervals with ten bins, 100 to
     1,373 answers and accuracies of 0.75 to 0.97: 91 to 96 %; draws moved by b at both ends: 48 to 96 %.
+
+    Parameters
+    ----------
+    value, draws
+        The error as seen, and of resamples ``(B,)``.
+    n
+        How many items.
+    method, status
+        What the estimate says of itself.
 
     Examples
     --------

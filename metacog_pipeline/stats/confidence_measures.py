@@ -59,6 +59,15 @@ def measures(
 def of_trials(made: Trials, *, probability: bool = True) -> Mapping[str, Estimate]:
     """Return the same of answers that are counted and drawn already.
 
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
+    probability
+        Whether confidences are probabilities, 0..1; otherwise only their order counts.
+
+    Examples
+    --------
     >>> list(of_trials(trials([3, 5], [0, 1]), probability=False))
     ['aurc', 'excess_aurc', 'prr']
     """

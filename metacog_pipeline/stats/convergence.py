@@ -27,6 +27,15 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, n_boot: int, seed: int) -> Esti
 
     The status warns of fewer than ten respondents; below four there is no value.
 
+    Parameters
+    ----------
+    n_boot
+        How many resamples of respondents.
+    seed
+        Of the resamples: the same seed, the same numbers.
+
+    Examples
+    --------
     >>> round(rank_correlation([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], 200, seed=1).value, 2)
     0.8
     """
@@ -62,6 +71,17 @@ def disattenuated(
 
     Each resample of respondents is corrected by its own reliabilities; one without reliability gives no number.
 
+    Parameters
+    ----------
+    error_x, error_y
+        Standard errors of ``x`` and ``y``, shapes ``(respondents,)``, 0 or more.
+    n_boot
+        How many resamples of respondents.
+    seed
+        Of the resamples: the same seed, the same numbers.
+
+    Examples
+    --------
     >>> noise = [0.1] * 5
     >>> round(disattenuated([0.1, 0.3, 0.4, 0.7, 0.9], [0.2, 0.1, 0.5, 0.6, 0.7], noise, noise, 200, seed=1).value, 2)
     1.0

@@ -188,6 +188,13 @@ def slope_interval(slope: float, r: float, n: int) -> tuple[float, float] | None
 def with_and_without(x: ArrayLike, y: ArrayLike, exclusions: Mapping[int, str]) -> WithAndWithout:
     """Return the line with all points and without those named in ``exclusions`` (position -> reason).
 
+    Parameters
+    ----------
+    x, y
+        Finite numbers, shapes ``(n,)``.
+
+    Examples
+    --------
     >>> both = with_and_without([1, 2, 3, 9], [1, 2, 3, 0], {3: "another language"})
     >>> round(both.with_all.slope, 2), round(both.without.slope, 2)
     (-0.22, 1.0)

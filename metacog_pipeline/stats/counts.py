@@ -226,6 +226,11 @@ def counts_from_trials(
 def padded(table: Counts, amount: float | None = None) -> Counts:
     """Add ``amount`` (by default 1 / (2 K)) to each of the 4 K counts of every cell.
 
+    Parameters
+    ----------
+    table
+        Counts that are not padded yet.
+
     Raises
     ------
     ValueError

@@ -57,6 +57,15 @@ class Coverage:
 def covered(truth: float, found: Iterable[Estimate | None]) -> Coverage:
     """Count the estimates whose interval holds ``truth``.
 
+    Parameters
+    ----------
+    truth
+        The value the intervals should hold.
+    found
+        Estimates of samples; None and those without an interval are counted apart.
+
+    Examples
+    --------
     >>> covered(0.5, [Estimate(0.4, 0.3, 0.6, 9, "wilson"), Estimate(0.8, 0.7, 0.9, 9, "wilson"), None])
     Coverage(held=1, samples=3, without=1)
     """
@@ -149,6 +158,15 @@ def samples(
 def population(cells: ArrayLike, size: int = 2_000_000) -> Patterns:
     """Return a sample so large and so even that its values are the true ones to six digits.
 
+    Parameters
+    ----------
+    cells
+        How often each cell occurs, shape ``(C,)``, on any scale.
+    size
+        How many items the population has.
+
+    Examples
+    --------
     >>> population([0.1, 0.2, 0.3, 0.4], 10).totals.tolist()
     [1, 2, 3, 4]
     """
@@ -161,6 +179,13 @@ def measured(
 ) -> Coverage:
     """Return how often the intervals that ``estimate`` gives of samples hold ``truth``.
 
+    Parameters
+    ----------
+    found
+        Samples, each as clusters over the cells.
+
+    Examples
+    --------
     >>> measured(lambda sample: Estimate(0.8, 0.7, 0.9, 9, "m"), 0.75, samples(respondent(0.8), 9, 3, seed=1)).percent
     100.0
     """

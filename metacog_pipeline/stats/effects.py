@@ -61,6 +61,15 @@ def cohen_d(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float
 def hedges_g(n1: int, mean1: float, sd1: float, n2: int, mean2: float, sd2: float) -> Estimate:
     """Return Cohen's d with Hedges' small-sample correction; parameters as in :func:`cohen_d`.
 
+    Parameters
+    ----------
+    n1, mean1, sd1
+        Number, mean and standard deviation of the first group.
+    n2, mean2, sd2
+        Of the second group.
+
+    Examples
+    --------
     >>> round(hedges_g(20, 0.8, 0.4, 25, 0.5, 0.45).value, 3)
     0.688
     """

@@ -70,6 +70,15 @@ class Estimate:
 def unavailable(n: int, method: str, status: str) -> Estimate:
     """Return an estimate without a value, ``status`` saying why.
 
+    Parameters
+    ----------
+    n
+        How many items there are.
+    method
+        How the value would have been made.
+
+    Examples
+    --------
     >>> unavailable(0, "wilson", NO_ITEMS).status
     'no items'
     """

@@ -69,6 +69,13 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
 def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
     """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above. None where guarded.
 
+    Parameters
+    ----------
+    x, y
+        Finite numbers, shapes ``(pairs,)``.
+
+    Examples
+    --------
     >>> round(rank_p([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]), 4)
     0.0167
     """

@@ -46,6 +46,13 @@ def statuses(right: Floats, wrong: Floats) -> NDArray[np.str_]:
 
     ``few_errors`` is not among them: counts have a maximum there. It is told by `few_errors` and `reasons`.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+
+    Examples
+    --------
     >>> statuses(np.array([[[5.0, 9.0]], [[0.0, 9.0]]]), np.array([[[3.0, 3.0]], [[0.0, 6.0]]])).tolist()
     ['ok', 'unidentified']
     """
@@ -76,6 +83,13 @@ def few_errors(right: Floats, wrong: Floats) -> NDArray[np.bool_]:
 def reasons(right: Floats, wrong: Floats) -> list[str]:
     """Return why each cell of raw counts ``(N, S, K)`` has no estimate, in words; empty where nothing is against one.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+
+    Examples
+    --------
     >>> reasons(np.array([[[5.0, 9.0]]]), np.array([[[3.0, 1.0]]]))
     ['fewer than five right or wrong answers']
     """
@@ -88,6 +102,13 @@ def reasons(right: Floats, wrong: Floats) -> list[str]:
 def by_response(n_s1: Floats, n_s2: Floats, pad: float = 0.0) -> tuple[Floats, Floats]:
     """Return right and wrong answers ``(cells, 2, K)`` by response, without ``pad``, of counts ``(cells, 2 K)``.
 
+    Parameters
+    ----------
+    n_s1, n_s2
+        Counts after S1 and after S2, padded by ``pad``.
+
+    Examples
+    --------
     >>> [side.tolist() for side in by_response(np.array([[4.5, 3.5, 2.5, 1.5]]), np.array([[0.5, 1.5, 3.5, 5.5]]), 0.5)]
     [[[[3.0, 4.0], [3.0, 5.0]]], [[[1.0, 0.0], [2.0, 1.0]]]]
     """

@@ -140,6 +140,13 @@ def ideal_information(d: ArrayLike) -> Floats:
 def entropy_bits(first: Floats, second: Floats) -> Floats:
     """Return the entropy of a two-way split given as counts, in bits; NaN where both are 0.
 
+    Parameters
+    ----------
+    first, second
+        Counts, 0 or more, of one shape.
+
+    Examples
+    --------
     >>> entropy_bits(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(3)
     array([1.   , 0.811])
     """

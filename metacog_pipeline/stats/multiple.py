@@ -46,6 +46,13 @@ def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
 
     None, for a test that could not be made, stays None and is not counted.
 
+    Parameters
+    ----------
+    pvalues
+        Each 0..1, or None.
+
+    Examples
+    --------
     >>> bonferroni([0.01, None, 0.04, 0.6])
     (0.03, None, 0.12, 1.0)
     """
@@ -56,6 +63,13 @@ def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
 def stars(p: float | None, legend: Legend = STARS) -> str:
     """Return the mark of ``p``: ``""`` at 0.05 and above, and where there is no p.
 
+    Parameters
+    ----------
+    legend
+        Bounds and marks, the smallest bound first.
+
+    Examples
+    --------
     >>> stars(0.004), stars(0.2)
     ('**', '')
     """

@@ -95,6 +95,21 @@ def expected_counts(
 ) -> Counts:
     """Return expected counts, fractions and all: what :func:`simulate` gives on average, without noise.
 
+    Parameters
+    ----------
+    m_ratio
+        meta-d' / d'; 1 uses all that the decision had.
+    criteria_s1, criteria_s2
+        Confidence criteria below and above meta-c, K - 1 each.
+    n
+        Trials.
+    p_s2
+        Share of trials that show S2.
+    cells
+        How many equal observers; None: as many as the arrays say.
+
+    Examples
+    --------
     >>> expected_counts(1.5, 0.8, 0.0, [-0.5], [0.5], 100).n_s1.round(1).tolist()
     [[28.8, 9.9, 5.7, 5.6]]
     """
@@ -127,6 +142,21 @@ def simulate_trials(
 ) -> Trials:
     """Return single trials of one observer, in random order; parameters as for :func:`simulate`.
 
+    Parameters
+    ----------
+    m_ratio
+        meta-d' / d'.
+    criteria_s1, criteria_s2
+        Confidence criteria below and above meta-c, K - 1 each.
+    p_s2
+        Share of trials that show S2.
+    seed
+        Of the trials and their order.
+    sampling
+        Whether the number of S2 trials is drawn or fixed.
+
+    Examples
+    --------
     >>> trials = simulate_trials(1.5, 0.8, 0.0, [-0.5], [0.5], 5, seed=1)
     >>> trials.stimulus.tolist(), trials.response.tolist(), trials.confidence.tolist()
     ([0, 0, 1, 0, 1], [0, 1, 1, 0, 0], [2, 1, 1, 2, 2])

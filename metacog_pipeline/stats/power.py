@@ -224,6 +224,15 @@ def simulated_power(design: Design, trials: int, *, simulations: int = SIMULATIO
 def approximate_power(design: Design, trials: int) -> float | None:
     """Return the power by the normal approximation, 0..1; None where the expected counts have no estimate.
 
+    Parameters
+    ----------
+    design
+        What differs, by how much, and how it is rated.
+    trials
+        Of each observer.
+
+    Examples
+    --------
     >>> round(approximate_power(Design("dprime", d=1.0, m_ratio=1.0, delta=0.4), 300), 2)
     0.45
     """

@@ -119,6 +119,15 @@ def fisher_interval(rho: float, n: int) -> Estimate:
 
     No interval below four pairs, nor where |ρ| is 1.
 
+    Parameters
+    ----------
+    rho
+        Spearman's correlation, -1..1.
+    n
+        How many pairs.
+
+    Examples
+    --------
     >>> found = fisher_interval(0.6, 20)
     >>> round(found.low, 3), round(found.high, 3)
     (0.214, 0.824)
@@ -138,6 +147,15 @@ def fisher_interval(rho: float, n: int) -> Estimate:
 def spearman_p(rho: float, n: int) -> float:
     """Return the two-sided p of a published ρ over ``n`` pairs, 1 below three pairs.
 
+    Parameters
+    ----------
+    rho
+        Spearman's correlation, -1..1.
+    n
+        How many pairs.
+
+    Examples
+    --------
     >>> round(spearman_p(0.6, 20), 4)
     0.0052
     """

@@ -57,6 +57,15 @@ def platt(stated: Floats, training: Floats) -> Floats:
 def isotonic(stated: Floats, training: Floats) -> Floats:
     """Return the probability that isotonic regression gives each of ``stated``, shapes as those of `platt`.
 
+    Parameters
+    ----------
+    stated
+        Where the map is read, 0..1.
+    training
+        Answers the map is fitted to.
+
+    Examples
+    --------
     >>> isotonic(np.array([0.5, 0.7, 0.9]), np.array([[1.0, 1.0, 1.0, 0.0, 0.0, 2.0]])).round(3)
     array([[0.333, 0.333, 1.   ]])
     """
@@ -74,6 +83,11 @@ MAPS = {"platt": platt, "isotonic": isotonic}
 
 def recalibrated(made: Trials) -> Mapping[str, Estimate]:
     """Return ECE and Brier score, 0..1 and 0 is best, after either map; confidences are 0..1.
+
+    Parameters
+    ----------
+    made
+        Answers as counts with their folds, of `trials`.
 
     Returns
     -------

@@ -61,6 +61,13 @@ class Densities:
 def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
     """Return the curve over all distinct confidences; both shapes ``(N,)``, finite numbers and 0/1.
 
+    Parameters
+    ----------
+    confidence, correct
+        Of each answer.
+
+    Examples
+    --------
     >>> curve = roc_curve([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0])
     >>> curve.false_alarms, curve.hits, curve.area
     (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]), 0.875)
@@ -102,6 +109,15 @@ def thinned(curve: Roc, points: int) -> Roc:
 def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = BINS) -> Densities:
     """Return the densities of confidences ``(N,)`` in 0..1 among correct and among wrong items.
 
+    Parameters
+    ----------
+    confidence, correct
+        Of each answer; correct is 0 or 1.
+    bins
+        How many bins of equal width.
+
+    Examples
+    --------
     >>> confidence_densities([0.2, 0.9, 0.8], [0, 1, 1], bins=2).correct
     array([0., 2.])
     """

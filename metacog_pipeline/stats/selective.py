@@ -114,6 +114,13 @@ def selective(
 def of_trials(made: Trials) -> Selective:
     """Return the same of answers that are drawn already.
 
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
+
+    Examples
+    --------
     >>> round(of_trials(trials([0.9, 0.8, 0.7], [1, 0, 1], stream=1)).aurc.value, 4)
     0.2778
     """
@@ -153,6 +160,13 @@ def aurc_statistic(totals: Floats) -> Floats:
 def excess_aurc_statistic(totals: Floats) -> Floats:
     """Return how far each area of `aurc_statistic` is above that of the best order.
 
+    Parameters
+    ----------
+    totals
+        Shape ``(B, 2 L)``: answers of each level, wrong before correct.
+
+    Examples
+    --------
     >>> excess_aurc_statistic(np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
     array([0.  , 0.25])
     """
@@ -164,6 +178,15 @@ def excess_aurc_statistic(totals: Floats) -> Floats:
 def curve(made: Trials, points: int = POINTS) -> Curve:
     """Return risk at ``points`` coverages of equal distance, or at every one where there are fewer answers.
 
+    Parameters
+    ----------
+    made
+        Answers as counts with their resamples, of `trials`.
+    points
+        At most so many coverages.
+
+    Examples
+    --------
     >>> found = curve(trials([0.9, 0.5, 0.5], [1, 1, 0], stream=1))
     >>> found.risk.round(3), found.kept
     (array([0.   , 0.25 , 0.333]), array([1, 2, 3]))

@@ -51,6 +51,15 @@ def p_of(value: float, low: float, high: float) -> float | None:
 
     None where there is no spread.
 
+    Parameters
+    ----------
+    value
+        The estimate of a difference.
+    low, high
+        Ends of its 95 % interval.
+
+    Examples
+    --------
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1)
     (0.05, 1.0, None)
     """

@@ -188,6 +188,13 @@ def type1_from_table(
 ) -> Type1:
     """Return the type-1 measures from the four counts, each a number or of shape ``(cells,)``.
 
+    Parameters
+    ----------
+    hits, misses
+        Counts after S2: answered S2, answered S1.
+    false_alarms, correct_rejections
+        Counts after S1: answered S2, answered S1.
+
     Raises
     ------
     ValueError
@@ -258,6 +265,13 @@ def zroc_slope(table: Counts) -> ZrocSlope:
 def normal_quantile(level: float) -> float:
     """Return the half width, in standard errors, of a central interval of the given coverage (1.959964 at 0.95).
 
+    Parameters
+    ----------
+    level
+        Coverage, above 0 and below 1.
+
+    Examples
+    --------
     >>> round(normal_quantile(0.95), 4)
     1.96
     """

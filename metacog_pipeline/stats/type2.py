@@ -61,6 +61,13 @@ class Type2Rates:
 def type2_rates(table: Counts) -> Type2Rates:
     """Return hit and false-alarm rates of confidence, for each response apart.
 
+    Parameters
+    ----------
+    table
+        Counts of trials with ratings.
+
+    Examples
+    --------
     >>> type2_rates(Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))).hr2_rs1.round(2)
     array([[0.6]])
     """

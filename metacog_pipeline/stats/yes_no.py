@@ -30,6 +30,15 @@ def clipped_dprime(
     NaN where nothing was right or nothing was wrong. Parameters as of
     :func:`~metacog_pipeline.stats.type2_dprime.type2_dprime`.
 
+    Parameters
+    ----------
+    yes_correct, yes_incorrect
+        How often yes was said of right and of wrong answers.
+    n_correct, n_incorrect
+        How many answers were right and wrong.
+
+    Examples
+    --------
     >>> clipped_dprime([80], [0], [100], [60]).round(3)
     array([4.561])
     """
@@ -48,6 +57,15 @@ def relative_information(
 
     Parameters as of :func:`clipped_dprime`.
 
+    Parameters
+    ----------
+    yes_correct, yes_incorrect
+        How often yes was said of right and of wrong answers.
+    n_correct, n_incorrect
+        How many answers were right and wrong.
+
+    Examples
+    --------
     >>> relative_information([80], [30], [100], [60]).round(3)
     array([0.073])
     """
@@ -68,6 +86,13 @@ def graded_yes(yes_logit: ArrayLike, no_logit: ArrayLike) -> Floats:
 
     The logistic function of their difference: it never overflows.
 
+    Parameters
+    ----------
+    yes_logit, no_logit
+        Shapes ``(N,)``, finite; a common constant does not matter.
+
+    Examples
+    --------
     >>> graded_yes([-0.2], [-1.7]).round(3)
     array([0.818])
     """

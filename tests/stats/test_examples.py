@@ -43,6 +43,19 @@ def test_examples_give_what_they_show(name):
     assert failed == 0
 
 
+def test_every_public_statistic_says_what_each_of_its_parameters_is():
+    lacking = [
+        f"{path.stem}.{node.name}: {argument.arg}"
+        for path in sorted(Path(stats.__path__[0]).rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+        if ">>>" in (said := ast.get_docstring(node) or "")
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        if argument.arg not in said.partition(">>>")[0]
+    ]
+    assert lacking == []
+
+
 def test_every_public_statistic_has_an_example():
     lacking = [
         f"{path.stem}.{node.name}"

@@ -72,6 +72,15 @@ def mcse_quantile(draws: ArrayLike, probability: float) -> Floats:
     """Return the Monte Carlo standard error of a quantile: half the width between the order statistics that
     bracket it by one standard error, where the count below the quantile is Beta given the effective sample size.
 
+    Parameters
+    ----------
+    draws
+        Shape ``(chains, draws, parameters)``.
+    probability
+        Which quantile, above 0 and below 1.
+
+    Examples
+    --------
     >>> draws = np.random.default_rng(1).normal(size=(4, 500, 1))
     >>> mcse_mean(draws).round(2), mcse_quantile(draws, 0.5).round(2)
     (array([0.02]), array([0.02]))

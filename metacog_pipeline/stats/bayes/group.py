@@ -189,6 +189,11 @@ def bayes_metad_group(
 def group_counts(subjects_s1: list[Floats], subjects_s2: list[Floats]) -> Counts:
     """Return the table of a group from its subjects' count vectors, each of length 2 K.
 
+    Parameters
+    ----------
+    subjects_s1, subjects_s2
+        Counts after S1 and after S2, one vector for each subject, the same order of subjects.
+
     Raises
     ------
     ValueError

@@ -122,6 +122,15 @@ def against_optimality(
 
     Parameters are those of :func:`compare`.
 
+    Parameters
+    ----------
+    draws
+        M-ratios of a posterior, shape ``(draws,)``.
+    rope, scale, level
+        As of `compare`.
+
+    Examples
+    --------
     >>> against_optimality(np.random.default_rng(1).normal(0.7, 0.05, 1000)).verdict
     'significant'
     """

@@ -138,6 +138,13 @@ def condition_pairs(
 ) -> tuple[Ints, Ints]:
     """Return the indices (first, second) of the cells to compare, groups in order of appearance.
 
+    Parameters
+    ----------
+    groups, conditions
+        Of each cell, in one order.
+    order
+        Conditions from first to last; a pair goes from the earlier to the later one.
+
     Raises
     ------
     ValueError
@@ -184,6 +191,25 @@ def contrasts(
 
     A family size of 1 corrects for nothing: plain and adjusted intervals, p and verdict are those of a single test.
 
+    Parameters
+    ----------
+    quantity
+        What the differences are of, in words.
+    first, second
+        Indices of the cells of each pair, shapes ``(pairs,)``.
+    difference, se
+        Differences and their standard errors, shapes ``(pairs,)``.
+    family_size
+        How many tests are corrected for; None: all that have a number.
+    rope
+        Half width of the region of practical equivalence.
+    level
+        Coverage of the plain interval, 0..1.
+    examined
+        Which pairs belong to the family; None: all.
+
+    Examples
+    --------
     >>> contrasts("c", np.array([0]), np.array([1]), [0.5], [0.1]).verdict.tolist()
     ['significant']
     """

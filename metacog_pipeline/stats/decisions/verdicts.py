@@ -128,6 +128,17 @@ def verdicts(
 ) -> NDArray[np.str_]:
     """Return :func:`rope` row by row; rows whose interval has no number are ``untested``.
 
+    Parameters
+    ----------
+    low, high
+        Ends of the intervals, shapes ``(n,)``.
+    half_width
+        Of the region of practical equivalence around 0.
+    significant
+        Whether each corrected p is below its bound, shape ``(n,)``.
+
+    Examples
+    --------
     >>> verdicts(np.array([0.2, np.nan]), np.array([0.4, np.nan]), 0.1, np.array([True, False])).tolist()
     ['significant', 'untested']
     """

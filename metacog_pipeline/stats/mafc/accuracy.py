@@ -60,6 +60,15 @@ def error_share(d: ArrayLike, m: ArrayLike) -> Floats:
 def accuracy_slope(d: ArrayLike, m: ArrayLike) -> Floats:
     """Return the derivative of `accuracy` by ``d``.
 
+    Parameters
+    ----------
+    d
+        Sensitivity, any shape.
+    m
+        How many alternatives, 2 or more.
+
+    Examples
+    --------
     >>> float(accuracy_slope(0.0, 2).round(6))
     0.282095
     """

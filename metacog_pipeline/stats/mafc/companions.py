@@ -37,6 +37,13 @@ class Interval:
 def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
     """Return the area under the type-2 ROC of counts ``(N, K)`` or ``(N, S, K)``; strata weighted by their pairs.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+
+    Examples
+    --------
     >>> auroc2([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]]).round(6).tolist()
     [0.654513]
     """
@@ -48,6 +55,13 @@ def auroc2(right: ArrayLike, wrong: ArrayLike) -> Floats:
 def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
     """Return the area of one cell, counts ``(K,)``, with its interval (see `score_interval`).
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+
+    Examples
+    --------
     >>> found = auroc2_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19])
     >>> round(found.low, 4), round(found.high, 4)
     (0.5744, 0.7253)
@@ -65,6 +79,15 @@ def auroc2_interval(right: ArrayLike, wrong: ArrayLike) -> Interval:
 def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike) -> Floats:
     """Return AUROC2 of the ideal observer of sensitivity ``d`` ``(N,)`` that uses each rating as often as was seen.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+    m
+        How many alternatives, a number or ``(N,)``.
+
+    Examples
+    --------
     >>> ideal_auroc2([[4, 18, 26, 64, 126]], [[7, 8, 13, 15, 19]], 4, [1.863]).round(4).tolist()
     [0.7847]
     """
@@ -167,6 +190,13 @@ def meta_information(right: ArrayLike, wrong: ArrayLike) -> Floats:
 
     The plug-in value, too large by about (K - 1) / (2 n ln 2).
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+
+    Examples
+    --------
     >>> meta_information([[10, 90]], [[10, 0]]).round(6).tolist()
     [0.257679]
     """

@@ -265,6 +265,13 @@ def grouped(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
 
     Equal confidences are one rating; `groups` says which of them are joined.
 
+    Parameters
+    ----------
+    confidence, correct
+        Of each answer, shapes ``(n,)``: a finite number, and 0 or 1.
+
+    Examples
+    --------
     >>> grouped([0.1, 0.2, 0.2, 0.7, 0.8, 0.9], [0, 0, 1, 1, 1, 1])
     (array([0., 1., 3.]), array([1., 1., 0.]))
     """

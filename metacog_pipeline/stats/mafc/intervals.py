@@ -38,6 +38,15 @@ def m_ratio_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interv
 
     NaN throughout where meta-d' or d' does not exist; the value alone is NaN at a boundary and at chance.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+    m
+        How many alternatives, 2 or more.
+
+    Examples
+    --------
     >>> found = m_ratio_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
     (0.55, 0.28, 0.8)
@@ -48,6 +57,15 @@ def m_ratio_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interv
 def meta_d_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
     """Return meta-d' of one cell with its profile interval, in m-AFC units.
 
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, by rising confidence.
+    m
+        How many alternatives, 2 or more.
+
+    Examples
+    --------
     >>> found = meta_d_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
     (1.02, 0.53, 1.47)

@@ -124,6 +124,13 @@ def interval(
 def intervals(draws: Floats, level: float = LEVEL) -> Floats:
     """Return the percentile `interval` of each row of ``draws`` ``(rows, B)``, as ``(rows, 2)``, NaN for None.
 
+    Parameters
+    ----------
+    level
+        Coverage, above 0 and below 1.
+
+    Examples
+    --------
     >>> intervals(np.vstack([np.arange(101), np.full(101, np.nan)]))
     array([[ 2.5, 97.5],
            [ nan,  nan]])
@@ -143,6 +150,15 @@ def from_draws(
     value: float, draws: Floats, n: int, method: str, status: str = OK, kind: Kind = "percentile"
 ) -> Estimate:
     """Return ``value`` with the `interval` of its draws ``(B,)`` and their standard deviation as ``sem``.
+
+    Parameters
+    ----------
+    n
+        How many clusters were resampled.
+    method, status
+        What the estimate says of itself.
+    kind
+        Percentile, recentred or widened, as of `interval`.
 
     Examples
     --------
@@ -189,6 +205,15 @@ def wald_p(statistic: float, df: int | None = None) -> float:
     It has no floor, so it stands up to a correction over thousands of pairs, and it trusts the shape of the distribution
     far beyond what resamples show. Whoever uses it names it.
 
+    Parameters
+    ----------
+    statistic
+        Value over its standard error.
+    df
+        Degrees of freedom; None: the normal distribution.
+
+    Examples
+    --------
     >>> round(wald_p(1.96), 3), round(wald_p(1.96, 10), 3)
     (0.05, 0.078)
     """

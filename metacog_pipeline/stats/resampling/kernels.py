@@ -124,6 +124,13 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
 
     For statistics that are linear in the clusters, at one matrix product for all resamples.
 
+    Parameters
+    ----------
+    n, n_draws
+        Numbers of clusters and of resamples.
+    stream
+        The seed that belongs to names, of `stream`.
+
     Examples
     --------
     >>> weights(4, 2, 1)
@@ -139,6 +146,13 @@ def weights(n: int, n_draws: int, stream: Stream) -> Floats:
 
 def indices(n: int, n_draws: int, stream: Stream) -> Ints:
     """Draw clusters by number: ``(n_draws, n)`` of 0 .. n - 1, for any statistic of the drawn values; not to be written to.
+
+    Parameters
+    ----------
+    n, n_draws
+        Numbers of clusters and of resamples.
+    stream
+        The seed that belongs to names, of `stream`.
 
     Examples
     --------
