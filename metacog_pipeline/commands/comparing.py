@@ -15,7 +15,7 @@ from metacog_pipeline.study import load_study
 
 _SHOWN = (
     *("benchmark", "condition", "measure", "value_a", "value_b"),
-    *("difference", "low", "high", "p_holm", "n_items", "better"),
+    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
 )
 
 
@@ -27,8 +27,9 @@ _SHOWN = (
 def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     """Compare models A and B of a study on the items both answered: A minus B, paired.
 
-    Bootstrap over items with all their runs; Holm's correction over the whole table. ECE and Brier score: less is
-    better. `better` is empty where the data do not favour one at p < 0.05.
+    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
+    over the whole table. ECE and Brier score: less is better. `better` is empty where the data do not favour one at
+    p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
     """
     found = compare_models(load_study(study_file), a, b)
     shown = found.select(_SHOWN) if form in ("table", "markdown") else found

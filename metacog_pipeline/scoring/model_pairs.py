@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
-from metacog_pipeline.stats import exact, resampling, two_intervals
+from metacog_pipeline.stats import exact, measured_coverage, resampling, two_intervals
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.multiple import holm
@@ -24,13 +24,15 @@ from metacog_pipeline.stats.resampling import Patterns
 N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
 
-#: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any.
+#: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any;
+#: ``low_n`` is true where either has fewer right or wrong answers than the interval was seen to hold with.
 PAIRED_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("benchmark", "condition", "measure", "a", "b"), pl.String),
         **dict.fromkeys(("value_a", "value_b", "difference", "low", "high", "p", "p_holm"), pl.Float64),
         **dict.fromkeys(("n_items", "n_a", "n_b"), pl.Int64),
         **dict.fromkeys(("better", "status"), pl.String),
+        "low_n": pl.Boolean,
     }
 )
 _LOWER_IS_BETTER = ("ece", "brier")
@@ -91,7 +93,17 @@ def _compared(
         "n_a": int(totals[0, :CELLS].sum()),
         "n_b": int(totals[0, CELLS:].sum()),
     }
-    return [{**counted, **_difference(name, totals, drawn, patterns)} for name in names]
+    return [_marked({**counted, **_difference(name, totals, drawn, patterns)}, totals[0]) for name in names]
+
+
+def _marked(row: dict[str, object], totals: Floats) -> dict[str, object]:
+    """Return the row with whether it rests on too few right or wrong answers of either model."""
+    sides = totals.reshape(2, -1, 2).sum(axis=1)  # model × (wrong, right)
+    several = int(totals.sum()) > 2 * int(str(row["n_items"]))
+    name, low = f"difference_{row['measure']}", row["low"]
+    found = low if isinstance(low, float) else None
+    few = measured_coverage.low_n(name, "paired", found, found, 0, int(sides.min()), several=several)
+    return {**row, "low_n": few}
 
 
 def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.Patterns) -> dict[str, object]:

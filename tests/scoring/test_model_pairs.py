@@ -8,6 +8,7 @@ import pytest
 
 from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
+from metacog_pipeline.stats import measured_coverage
 
 COLUMNS = [name for name in HARMONISED if name not in ("n_alternatives", "response")]
 
@@ -116,3 +117,19 @@ def test_areas_of_few_errors_have_an_interval_where_resamples_have_none():
     )
     told = row(paired(both, "a", "b", seed=1, n_boot=200), "auroc2")
     assert told["status"] == "ok" and -1 <= told["low"] < told["difference"] < told["high"] <= 1
+
+
+def test_a_difference_of_fewer_errors_than_its_coverage_was_good_with_is_marked(monkeypatch):
+    monkeypatch.setattr(
+        measured_coverage,
+        "least",
+        lambda: {("difference_accuracy", False): 9.0, ("difference_auroc2", False): 3.0},
+    )
+    rng = np.random.default_rng(3)
+    right = np.arange(200).reshape(2, 100) % 100 >= 5  # five errors each
+    both = pl.concat(
+        [of(model, each, list(rng.random(100))) for model, each in zip("ab", right, strict=True)]
+    )
+    marks = dict(paired(both, "a", "b", seed=1, n_boot=20).select("measure", "low_n").iter_rows())
+    assert marks["accuracy"] is True and marks["auroc2"] is False
+    assert marks["brier"] is True  # not in the table
