@@ -37,7 +37,7 @@ from metacog_pipeline.stats.measured_coverage import low_n
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "9"
+VERSION = "10"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
@@ -161,7 +161,7 @@ def _parts(patterns: Patterns, drawn: Floats, error: Estimate) -> dict[str, Esti
         how = f"levels of a percent; {calibration_interval.METHOD}"
         found[name] = replace(error, value=value, low=low, high=high, sem=None, method=how)
     less = debiased(float(error.value or 0.0), STATISTICS["ece"](drawn))
-    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples; interval of the ece"
+    how = f"ece, 10 bins, less the mean excess of {len(drawn)} resamples, {calibration_interval.METHOD}"
     if less is None or error.low is None or error.high is None:
         found["ece_debiased"] = Estimate(less, None, None, n, how, error.status)
     else:

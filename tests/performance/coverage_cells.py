@@ -70,6 +70,13 @@ def plain(patterns: Patterns, says: np.ndarray) -> Found:
     }
 
 
+def weighted(patterns: Patterns, says: np.ndarray) -> Found:
+    """Estimate of accuracy weighted by confidence."""
+    level, right = np.repeat(np.arange(1.0, LEVELS + 1), 2), np.tile([0.0, 1.0], LEVELS)
+    draws = resampling.patterns(patterns, N_DRAWS, 1)
+    return {"weighted_accuracy": resampling.ratio(patterns, level * right, level, draws)}
+
+
 def harmonised(patterns: Patterns, says: np.ndarray) -> Found:
     """Estimates of the table that all benchmarks share, but for the fits."""
     frame = answers(patterns, says, "a").with_columns(n_alternatives=pl.lit(None, pl.Int32))
@@ -261,6 +268,7 @@ def _values(true: Found) -> dict[str, float]:
 WAYS: Mapping[str, Callable[[Cell], tuple[dict[str, float], list[Found]]]] = {
     "plain": functools.partial(_of_tables, plain),
     "harmonised": functools.partial(_of_tables, harmonised),
+    "weighted": functools.partial(_of_tables, weighted),
     "fitted": functools.partial(_of_tables, fitted),
     "pairs": _of_pairs,
     "yes_no": _of_yes_no,
@@ -268,12 +276,13 @@ WAYS: Mapping[str, Callable[[Cell], tuple[dict[str, float], list[Found]]]] = {
     "tiers": _of_tiers,
     "yes": _of_yes,
     "runs": functools.partial(_of_tables, clustered),
+    "weighted_runs": functools.partial(_of_tables, weighted),
     "yes_runs": _of_yes,
     "fitted_runs": functools.partial(_of_tables, refitted),
 }
 SAMPLES = {
-    "plain": 1000, "harmonised": 75, "fitted": 75, "pairs": 75, "yes_no": 60, "scores": 75, "tiers": 25, "yes": 250,
-    "runs": 30, "yes_runs": 75, "fitted_runs": 25,
+    "plain": 1000, "weighted": 100, "harmonised": 75, "fitted": 75, "pairs": 75, "yes_no": 60, "scores": 75, "tiers": 25,
+    "yes": 250, "runs": 30, "weighted_runs": 50, "yes_runs": 75, "fitted_runs": 25,
 }  # fmt: skip
 #: Where intervals rest on so many items, however they were answered: the numbers of items instead.
 BY_ITEMS: Mapping[str, tuple[int, ...]] = {"scores": (12, 30, 60, *NUMBERS), "tiers": (60, 100, 300)}
@@ -306,7 +315,8 @@ def rows(parts: Iterable[tuple[Cell, Mapping[str, coverage.Coverage]]]) -> list[
     sums: dict[tuple[str, int, float, int, str], list[coverage.Coverage]] = {}
     for cell, found in parts:
         for name, each in found.items():
-            sums.setdefault((name, cell.n, cell.accuracy, cell.runs, cell.way), []).append(each)
+            share = len(coverage_scores.TIERS) if name in coverage_scores.PER_TIER else 1
+            sums.setdefault((name, cell.n // share, cell.accuracy, cell.runs, cell.way), []).append(each)
     return [_row(*key, own) for key, own in sorted(sums.items())]
 
 

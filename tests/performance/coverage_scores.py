@@ -22,6 +22,7 @@ Found = Mapping[str, Estimate]
 #: Levels of confidence of a tier's predictions, and what they say.
 LEVELS = np.array([0.3, 0.5, 0.7, 0.85, 0.95])
 TIERS = ("1a", "1b", "2a", "2b", "3")
+PER_TIER = ("passed_share", "one_minus_ece", "bet_mean")  # rest on the items of one tier
 N_POPULATION = 2_000_000
 
 
