@@ -1,11 +1,16 @@
-"""What one more model costs: the tests of a study of 80 models and of one of 5, everything else kept.
+"""What one more model costs in a study of 80 models and in one of 5: the tests of each benchmark, and a whole run.
 
-Responses are made by hand (`null_studies`); computed are the tests of the model that is new. Groups are made from responses
-anew, as in a run.
+For the tests alone responses are made by hand (`null_studies`), and groups are made from them anew, as in a run. They have
+no target of their own: 80 pairs take more than 5, and a run that does nothing else takes some ten seconds. A whole run asks
+simulated models the sample questions of MetaMedQA under two conditions, through Dagster to the report.
 """
 
 from __future__ import annotations
 
+import random
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -56,5 +61,42 @@ def test_one_more_model(name: str, tmp_path: Path, figure: Figure, monkeypatch: 
     few, many = (of_size(name, models, tmp_path, monkeypatch) for models in (FEW, MANY))
     figure(
         f"{name}: tests when one model is added to {MANY}, beside one added to {FEW}",
-        "≤ 1.5 times", f"{many:.2f} against {few:.2f} s: {many / few:.1f} times", True,
+        "none", f"{many:.2f} against {few:.2f} s: {many / few:.1f} times", True,
+    )  # fmt: skip
+
+
+def _study(folder: Path, models: int) -> Path:
+    """Write a study of as many simulated models, each with parameters of its own."""
+    drawn = random.Random(0)
+    text = ['[study]\nname = "growing"\nhome = "home"\n']
+    for place in range(models):
+        numbers = (f"{name} = {drawn.uniform(0.2, 0.9):.3f}" for name in ("accuracy", "metacognition"))
+        name = f'name = "m{place:03d}"\nprovider = "simulated"'
+        text += ["[[models]]", name, "[models.observer]", *numbers, f"seed = {place}", ""]
+    text += ["[benchmarks.metamedqa]", 'dataset = "sample"', 'conditions = ["baseline", "role-full"]']
+    path = folder / "study.toml"
+    path.write_text("\n".join(text), encoding="utf-8")
+    return path
+
+
+def _run(study: Path) -> float:
+    """Return the processor time of ``metacog run``."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = "import sys; from metacog_pipeline.cli import main; main(sys.argv[1:])"
+    subprocess.run([sys.executable, "-c", code, "run", study, "--quiet"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_a_whole_run_of_one_more_model(tmp_path: Path, figure: Figure) -> None:
+    taken = {}
+    for models in (FEW, MANY):
+        own = tmp_path / str(models)
+        own.mkdir()
+        _run(_study(own, models))
+        taken[models] = _run(_study(own, models + 1))
+    few, many = taken.values()
+    figure(
+        f"metacog run when one model is added to {MANY}, beside one added to {FEW} (MetaMedQA, 96 items, 2 conditions)",
+        "≤ 1.5 times", f"{many:.1f} against {few:.1f} s: {many / few:.2f} times", many <= 1.5 * few,
     )  # fmt: skip

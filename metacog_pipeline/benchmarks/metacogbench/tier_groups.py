@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,7 +39,7 @@ class TierGroup:
     asked: int
     n_failed: int
     frame: pl.DataFrame = field(repr=False)
-    _columns: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def n_items(self) -> int:
@@ -48,18 +49,25 @@ class TierGroup:
     def column(self, name: str) -> Floats:
         """Return a column as numbers, shape ``(items, runs)``; NaN where there was no reply, or no value. Not to be written
         to: it is made once for all pairs of models."""
-        table = self._columns.get(name)
+        table: Floats | None = self._known.get(name)
         if table is None:
-            table = self._columns[name] = np.full((self.n_items, self.n_runs), np.nan)
-            answered = self.frame.filter("_answered")
-            values = answered[name].cast(pl.Float64).to_numpy()
-            table[answered["_item"].to_numpy(), answered["_run"].to_numpy()] = values
+            answered, items, runs = self._answered()
+            table = self._known[name] = np.full((self.n_items, self.n_runs), np.nan)
+            table[items, runs] = answered[name].cast(pl.Float64).to_numpy()
             table.flags.writeable = False
         return table
 
+    def _answered(self) -> tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows with a reply, and the item and run of each."""
+        if "" not in self._known:
+            rows = self.frame.filter("_answered")
+            self._known[""] = rows, rows["_item"].to_numpy(), rows["_run"].to_numpy()
+        found: tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]] = self._known[""]
+        return found
+
     def count(self, condition: pl.Expr) -> int:
         """Return how many replies meet ``condition``."""
-        return self.frame.filter("_answered").filter(condition).height
+        return self._answered()[0].filter(condition).height
 
     def fact(self, name: str) -> list[str]:
         """Return what ``name`` says of each item, ``""`` for nothing."""
