@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -46,6 +47,11 @@ class StudySection(Section):
     owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
+@functools.lru_cache(maxsize=64)  # asked for with every partition, and each answer looks at every folder on the way
+def _home_at(folder: Path) -> Home:
+    return Home(folder.resolve())
+
+
 class Study(Section):
     """A validated study. ``path`` is the file it came from; relative paths in it start there.
 
@@ -65,7 +71,8 @@ class Study(Section):
     def home(self) -> Home:
         """The study's folder, absolute."""
         chosen = self.study.home or f"{self.study.name}-home"
-        return Home((self.path.parent / Path(chosen).expanduser()).resolve())
+        folder = self.path.parent / Path(chosen).expanduser()
+        return _home_at(folder) if folder.is_absolute() else Home(folder.resolve())
 
     @property
     def runs(self) -> range:
