@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.output import printable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+P = ParamSpec("P")
 #: Stands for the page's ink while drawing; no palette below holds it.
 INK = "#010203"
 #: Told apart by people with any colour vision, on light and on dark paper.
@@ -27,6 +29,7 @@ _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)))  # lines told apart without colour t
 _REFERENCE = (0, (4, 3))
 _WIDTH_IN = 5.4
 _LONGEST_LABEL = 32
+_MOST_KEPT = 200  # drawn figures in memory, some 20 kB each
 _WIDE_SCRIPTS = 0x1100  # the first character of a script as wide as it is high
 
 
@@ -65,6 +68,22 @@ def with_data(svg: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
     return made
 
 
+def drawn_once(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
+    """Return ``draw`` so that the same values are drawn once: pages share figures, and printed values never change."""
+    kept: dict[str, Drawn] = {}
+
+    @functools.wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Drawn:
+        key = repr((args, kwargs))
+        if (found := kept.get(key)) is None:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            found = kept[key] = draw(*args, **kwargs)
+        return found
+
+    return drawn
+
+
 def of_point(name: str) -> tuple[str, str, str]:
     """Return the names of the columns that hold a `Point`."""
     return name, f"{name}: low", f"{name}: high"
@@ -80,6 +99,7 @@ def marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
+@drawn_once
 def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, line: str) -> Drawn:
     """Return a plot of ``y`` against ``x`` with the line y = x, named ``line``.
 
@@ -105,6 +125,7 @@ def scatter(points: Sequence[tuple[str, str, Point, Point]], *, x: str, y: str, 
     return with_data(finished(figure, axes, x, y, handles), columns, data)
 
 
+@drawn_once
 def ladder(
     rows: Sequence[tuple[str, Mapping[str, Point]]],
     *,
@@ -136,6 +157,7 @@ def ladder(
     return with_data(finished(figure, axes, x, "", handles, label or x), ("row", "step", *of_point(x)), data)
 
 
+@drawn_once
 def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = None) -> Drawn:
     """Return one mark with its interval per row, from top to bottom as given; ``label`` tells figures of one page apart."""
     figure, axes = canvas(0.9 + 0.28 * max(1, len(rows)))
@@ -150,6 +172,7 @@ def intervals(rows: Sequence[tuple[str, Point]], *, x: str, label: str | None = 
     return with_data(finished(figure, axes, x, "", [], label or x), ("row", *of_point(x)), data)
 
 
+@drawn_once
 def lines(
     series: Mapping[str, Sequence[tuple[float, Point]]],
     *,

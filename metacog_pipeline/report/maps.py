@@ -19,6 +19,7 @@ _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
 
+@figures.drawn_once
 def plane(
     points: Sequence[tuple[str, str, Point, Point]],
     *,
@@ -92,6 +93,7 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = Fals
     return heights
 
 
+@figures.drawn_once
 def heat_map(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
 ) -> Drawn:

@@ -115,6 +115,14 @@ def test_any_number_of_models_and_steps_can_be_drawn(names: list[int]) -> None:
     ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))
 
 
+def test_the_same_values_are_drawn_once_and_others_anew() -> None:
+    rows = [("a", {"s": Point(1.0, 0.5, 1.5)})]
+    first = ladder(rows, steps=["s"], x="x")
+    assert ladder([("a", {"s": Point(1.0, 0.5, 1.5)})], steps=["s"], x="x") is first
+    other = ladder([("a", {"s": Point(1.0, 0.5, 1.25)})], steps=["s"], x="x")
+    assert other != first and other.rows == [("a", "s", 1.0, 0.5, 1.25)]
+
+
 def test_a_point_costs_what_was_paid_over_the_points_there_are() -> None:
     assert per_unit(8.0, 0.8, 100) == pytest.approx(0.1)
     assert (
