@@ -131,11 +131,11 @@ def test_the_command_says_what_it_can_do(installed: Path, tmp_path: Path) -> Non
 
 
 def test_the_demo_runs_end_to_end(installed: Path, tmp_path: Path) -> None:
-    shown = call([installed / "metacog", "demo"], tmp_path, 120)
+    shown = call([installed / "metacog", "demo"], tmp_path, 600)
     assert shown.returncode == 0, shown.stderr
     assert "knows-its-limits" in shown.stdout
     assert (tmp_path / "metacog-demo" / "home" / "leaderboard.duckdb").exists()
-    again = call([installed / "metacog", "demo"], tmp_path, 60)
+    again = call([installed / "metacog", "demo"], tmp_path, 300)
     assert again.returncode == 0, again.stderr
     assert "nothing was asked" in again.stderr
 
@@ -152,7 +152,7 @@ def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Pat
     loaded = call(
         [installed / "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
         tmp_path,
-        90,
+        300,
         **more,
     )
     assert loaded.returncode == 0, loaded.stdout + loaded.stderr

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field, ValidationError
 
 from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
+from metacog_pipeline.study.allowed import expected
 
 BASE = """
 [study]
@@ -125,6 +128,40 @@ def test_a_mistake_names_the_key_the_value_and_what_is_allowed(
     message = refusal(tmp_path, text)
     for part in expected:
         assert part in message
+
+
+class Strange(BaseModel):
+    """Fields of types that no key has."""
+
+    whole: int = 0
+    share: float = Field(default=0.0, ge=0, lt=1)
+    yes: bool = False
+    text: str = Field(default="x", min_length=1)
+    many: tuple[int, ...] = Field(default=(1,), min_length=1)
+    table: dict[str, int] = {}
+    kind: Literal["a", "b"] = "a"
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ({"whole": "x"}, "a whole number"),
+        ({"share": "x"}, "a number"),
+        ({"share": -1}, "a number of 0.0 or more"),
+        ({"share": 1}, "a number below 1.0"),
+        ({"yes": "x"}, "true or false"),
+        ({"text": 3}, "text"),
+        ({"text": ""}, "text that is not empty"),
+        ({"many": 3}, "a list"),
+        ({"many": []}, "a longer list"),
+        ({"table": 3}, "a table"),
+        ({"kind": "c"}, "one of 'a' or 'b'"),
+    ],
+)
+def test_what_is_wanted_is_said_in_words_of_our_own(said: dict[str, object], wanted: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Strange.model_validate(said)
+    assert expected(caught.value.errors()[0]) == wanted
 
 
 JUDGED = (

@@ -18,6 +18,26 @@ _SECRET = ("api_key_env", "base_url", "extra_body")  # keys whose values are nev
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
+#: What a problem of pydantic wants, by how its name begins.
+_KINDS = (
+    ("int", "a whole number"),
+    ("float", "a number"),
+    ("finite", "a finite number"),
+    ("decimal", "a number"),
+    ("bool", "true or false"),
+    ("string_too_short", "text that is not empty"),
+    ("string", "text"),
+    ("list", "a list"),
+    ("tuple", "a list"),
+    ("too_short", "a longer list"),
+    ("too_long", "a shorter list"),
+    ("dict", "a table"),
+    ("model", "a table"),
+    ("dataclass", "a table"),
+    ("missing", "a value: it is required"),
+    ("extra", "a key that is known"),
+    ("unexpected", "a key that is known"),
+)
 
 
 def explain(
@@ -50,7 +70,7 @@ def explain(
         return f"{shown}: {key}{value}: {str(first['msg']).split(', ', 1)[-1]}{more}"
     choices = _choices(field.annotation) if field is not None else ()
     meant = suggestion(str(first.get("input")), choices) if choices else ""
-    return f"{shown}: {key}{value}: give {wanted or 'another value'}{meant}{more}"
+    return f"{shown}: {key}{value}: give {wanted or expected(first)}{meant}{more}"
 
 
 def describe(annotation: Any, metadata: Sequence[Any] = (), said: str | None = None) -> str:
@@ -73,6 +93,20 @@ def describe(annotation: Any, metadata: Sequence[Any] = (), said: str | None = N
     if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, (dict, BaseModel, Mapping))):
         return "a table of KEY = VALUE"
     return _plain(kind, _bounds(metadata))
+
+
+def expected(problem: Mapping[str, Any]) -> str:
+    """Return what one of pydantic's problems wants, where the place it is in is not known: ``a whole number``."""
+    kind, context = str(problem["type"]), problem.get("ctx", {})
+    if kind in _OWN:
+        return str(problem["msg"]).split(", ", 1)[-1]
+    if kind == "literal_error":
+        return f"one of {context['expected']}"
+    for name, words in (("greater_than_equal", "of {ge} or more"), ("greater_than", "above {gt}"),
+                        ("less_than_equal", "up to {le}"), ("less_than", "below {lt}")):  # fmt: skip
+        if kind == name:
+            return f"a number {words.format(**context)}"
+    return next((words for start, words in _KINDS if kind.startswith(start)), "another value")
 
 
 def as_written(value: object) -> str:

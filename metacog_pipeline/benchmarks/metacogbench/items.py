@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.schema import AsJson
+from metacog_pipeline.study.allowed import expected
 
 BENCHMARK = "metacogbench"
 SETS = ("metacog147", "metacog41")
@@ -202,7 +203,7 @@ def item_from_record(record: Mapping[str, Any]) -> Item:
         return Item.model_validate(dict(record))
     except ValidationError as error:
         first = error.errors()[0]
-        raise TypeError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise TypeError(f"{'.'.join(map(str, first['loc']))}: give {expected(first)}") from None
 
 
 def _plain(value: Any) -> Any:

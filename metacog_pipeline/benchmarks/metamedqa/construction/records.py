@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdap
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Letter
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import JsonRow, Line, read_array, read_lines
+from metacog_pipeline.study.allowed import expected
 
 RecordT = TypeVar("RecordT")
 Key = Literal["A", "B", "C", "D"]
@@ -198,9 +199,7 @@ def _read(record: type[RecordT], line: Line, **given: object) -> RecordT:
         return read
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-    needed = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    if fault["type"] == "literal_error":
-        needed = needed.replace("must be", "must be one of")
+    needed = expected(fault) if fault["type"] == "value_error" else f"must be {expected(fault)}"
     wrong = "is missing" if fault["type"] == "missing" else f"{needed}, got {repr(fault['input'])[:80]}"
     raise _refused(line, ".".join(map(str, fault["loc"])), wrong)
 
