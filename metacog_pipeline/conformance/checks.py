@@ -488,6 +488,20 @@ def contrasts_do_not_fail(tried: Tried) -> None:
         _hold(p is None or 0 <= p <= 1, f"{tried.name}: p is {p} for {a} against {b}")
 
 
+def what_is_kept_by_model_rests_on_it_alone(tried: Tried) -> None:
+    """A contrast with by_model gives a model the same rows whoever else is there."""
+    for contrast in (each for each in tried.benchmark.contrasts if each.by_model):
+        rows = list(contrast.compute(tried.benchmark, tried.groups))
+        for name in {group.model for group in tried.groups} | {row.model for row in rows}:
+            own = [group for group in tried.groups if group.model == name]
+            alone = list(contrast.compute(tried.benchmark, own))
+            _hold(
+                own and repr(alone) == repr([row for row in rows if row.model == name]),
+                f"{tried.name}: contrast {contrast.family} gives model {name} other rows when it stands alone; leave "
+                "by_model out, or what rests on other models",
+            )
+
+
 def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> None:
     """Of many tests of one question the one that answers it is named beforehand."""
     questions = tried.benchmark.questions

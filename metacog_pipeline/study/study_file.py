@@ -47,7 +47,9 @@ class StudySection(Section):
     owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
-@functools.lru_cache(maxsize=64)  # asked for with every partition, and each answer looks at every folder on the way
+@functools.lru_cache(
+    maxsize=64
+)  # asked for with every partition, and each answer looks at every folder on the way
 def _home_at(folder: Path) -> Home:
     return Home(folder.resolve())
 

@@ -68,6 +68,19 @@ def test_a_question_without_exactly_one_primary_test_is_told(
     assert said in broken_rules(unsure, tmp_path)
 
 
+@pytest.mark.parametrize("wrong", ["counts the others", "names none"])
+def test_a_contrast_by_model_that_rests_on_others_is_told(toy: Any, tmp_path: Path, wrong: str) -> None:
+    def leaning(benchmark: Any, groups: Any) -> Any:
+        for group in groups:
+            value, model = (len(groups), group.model) if wrong == "counts the others" else (1, None)
+            yield toy.c.Comparison("leaning", "accuracy", model=model, value=float(value), n=9)
+
+    class Leaning(toy.SomeTrivia):
+        contrasts = (toy.c.Contrast("leaning", leaning, correction=None, by_model=True),)
+
+    assert "contrast leaning gives model" in broken_rules(Leaning, tmp_path)
+
+
 def test_a_measure_out_of_range_is_named_with_its_value(toy: Any, tmp_path: Path) -> None:
     def percent(group: Any) -> Any:
         return toy.c.Estimate(100.0, None, None, 1, "percent")
