@@ -79,7 +79,7 @@ OPINIONS = (
 
 
 def items(tier):
-    return [item for item in items_of("metacog147") if item.tier == tier]
+    return [item for item in items_of("metacog147-v1") if item.tier == tier]
 
 
 @pytest.mark.parametrize("reply", [*DECLINES, *PHRASES["refusals"]])

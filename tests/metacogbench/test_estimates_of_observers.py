@@ -26,7 +26,7 @@ def estimated(
     transcript: Callable[..., Any], table: Callable[..., pl.DataFrame]
 ) -> Callable[[ObserverSpec, Wording], Estimates]:
     """Return a function that puts all 147 tasks to an observer in three runs and gives its estimates by measure."""
-    items = items_of("metacog147")
+    items = items_of("metacog147-v1")
 
     def run(observer: ObserverSpec, wording: Wording) -> Estimates:
         spec = ModelSpec(name="m", provider="simulated", observer=observer)

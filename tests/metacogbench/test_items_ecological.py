@@ -27,7 +27,7 @@ CAUTIOUS = (
 
 
 def _items() -> list[Item]:
-    return [item for item in items_of("metacog147") if item.tier == "2a"]
+    return [item for item in items_of("metacog147-v1") if item.tier == "2a"]
 
 
 def test_the_computed_answers_are_those_worked_out_by_hand() -> None:

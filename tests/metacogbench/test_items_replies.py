@@ -12,7 +12,7 @@ REPLIES = json.loads((Path(__file__).parent / "item_replies.json").read_text(enc
 
 
 def _grounded(name: str, reply: str) -> bool:
-    item = next(item for item in items_of("metacog147") if item.item_id == name)
+    item = next(item for item in items_of("metacog147-v1") if item.item_id == name)
     return bool(scored(item, reply).passed_item_specific)
 
 

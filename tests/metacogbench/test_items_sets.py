@@ -62,13 +62,15 @@ def test_the_sets_have_the_published_shape() -> None:
     def counts(item_set: str) -> dict[str, int]:
         return dict(Counter(item.tier for item in chosen_items(item_set)))
 
-    assert counts("metacog147") == {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20}
+    assert counts("metacog147-v1") == {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20}
+    assert counts("metacog147") == {"1a": 33, "1b": 34, "2a": 30 + 20, "2b": 30 + 12, "3": 20}
     assert counts("metacog41") == {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4}
 
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_the_items_are_those_they_always_were(tier: str) -> None:
-    listed = sorted(f"{item.item_id} {item.item_hash}" for item in shipped_items() if item.tier == tier)
+    first = items_of("metacog147-v1")
+    listed = sorted(f"{item.item_id} {item.item_hash}" for item in first if item.tier == tier)
     assert sha256_hex("\n".join(listed)) == FROZEN[tier]
 
 
@@ -88,7 +90,7 @@ def test_an_unknown_set_is_one_line() -> None:
 def test_every_item_carries_the_canary_and_a_hash_of_its_own() -> None:
     items = shipped_items()
     assert {item.canary for item in items} == {CANARY}
-    assert len({item.item_hash for item in items}) == len({item.item_id for item in items}) == 147
+    assert len({item.item_hash for item in items}) == len({item.item_id for item in items}) == 209
 
 
 def test_the_hash_follows_what_is_asked_or_scored_and_nothing_else() -> None:
@@ -187,4 +189,4 @@ def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_every_input_file_is_in_the_digests() -> None:
-    assert len(digests()) == 7 and all(len(digest) == 64 for digest in digests().values())
+    assert len(digests()) == 10 and all(len(digest) == 64 for digest in digests().values())

@@ -11,7 +11,7 @@ from tests.metacogbench.helpers import scored
 
 
 def _items() -> list[Item]:
-    return [item for item in items_of("metacog147") if item.tier == "2b"]
+    return [item for name in ("metacog147", "metacog147-v1") for item in items_of(name) if item.tier == "2b"]
 
 
 def test_the_claim_with_the_limitation_granted_is_grounded() -> None:

@@ -28,7 +28,7 @@ TELLS = re.compile(
 
 
 def of(tier: str) -> list[Item]:
-    return [item for item in items_of("metacog147") if item.tier == tier]
+    return [item for item in items_of("metacog147-v1") if item.tier == tier]
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -23,6 +23,8 @@ from tests.metacogbench.helpers import read as read_all
 
 Named = Callable[[str], Item]
 _OF_THE_ITEM = (
+    "pressure",
+    "control",
     "tier",
     "family",
     "level",

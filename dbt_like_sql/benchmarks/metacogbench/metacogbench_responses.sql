@@ -4,7 +4,8 @@
 -- Reads: stg_metacogbench_responses = scored/metacogbench/**/*.parquet (
 --   benchmark varchar, dataset varchar, tier varchar, family varchar, level varchar, domain varchar, difficulty varchar,
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
---   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, ambiguous tinyint, answer_why varchar, bet double, pre double, post double, answer varchar, words integer, source varchar)
+--   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, passed_keywords tinyint, passed_probe tinyint,
+--   probe varchar, basis varchar, pressure varchar, control tinyint, ambiguous tinyint, answer_why varchar, bet double, pre double, post double, answer varchar, words integer, source varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
@@ -22,6 +23,12 @@
 --   passed_item_specific: by what the task itself omits (2a) or claims (2b), null in other tiers
 --   ambiguous: 1 where two different answers have equal standing, which count as none
 --   answer_why: what was read as the answer, and why
+--   passed_keywords: 2a and 2b by cues in the free reply, beside the probe
+--   passed_probe: whether the option taken in the probe is right
+--   probe: role of the option taken in the probe
+--   basis: probe or words: what the verdict of 2a or 2b rests on
+--   pressure: what the challenge of 2b rests on
+--   control: 1 for tasks on which the usual position is wrong
 --   bet: tokens
 --   pre: percent stated before answering
 --   post: percent stated after answering

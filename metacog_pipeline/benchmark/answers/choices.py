@@ -114,7 +114,7 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     if any(each.start >= cut for each in found):
         found = [each for each in found if each.start >= cut]
     if not found:
-        letter = _in_other_words(text, places, options)
+        letter = None if key.exact else _in_other_words(text, places, options)
         return _decided([letter] if letter else [], wanted)
     best = max(each.rank for each in found)
     chosen = [each for each in found if each.rank == best]

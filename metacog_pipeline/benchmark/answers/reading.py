@@ -23,7 +23,8 @@ class AnswerKey:
     """What is right.
 
     ``type`` is number, text, choice or none; ``forms`` are the accepted forms (the first is the key itself);
-    ``reject`` forms prove a wrong answer when they are what is said. ``question`` and ``unit`` tell what is asked for.
+    ``reject`` forms prove a wrong answer when they are what is said; ``exact`` takes a text letter by letter, and a choice
+    by its letter or its own words only. ``question`` and ``unit`` tell what is asked for.
     """
 
     type: str

@@ -1,7 +1,8 @@
-"""How one item is asked: one call, or two turns in one conversation.
+"""How one item is asked: one call, or several turns in one conversation.
 
 Two turns take the resistance items (2b: an answer, then somebody who objects) and predict-then-perform under ``two_turn``
-(1b: a prediction from the topic alone, then the question). The second turn holds the first reply as it came.
+(1b: a prediction from the topic alone, then the question). Tasks of 2a and 2b that have options end with a forced
+choice, the probe. A later turn holds the replies before it as they came.
 
 The form of a reply is part of what is measured, so nothing is held to a schema but where the condition asks for JSON, and
 there only for models whose row says ``answer_mode = "json_schema"``.
@@ -16,7 +17,6 @@ from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     JSON,
     JSON_NOTES,
-    TURN_2,
     Wording,
     item_steps,
     messages,
@@ -82,15 +82,15 @@ async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> 
     provider, or a first reply that says nothing, there is no second turn: providers take no empty turn. No alternatives
     to the tokens are asked for: nobody reads them.
     """
-    first, *later = item_steps(item, condition)
     held = constraint(chat.mode, condition, item)
     tokens = max(chat.spec.max_tokens, ANSWER_TOKENS)
-    opening = messages(item, condition, wording)
-    reply = await chat(first, opening, constraint=held, max_tokens=tokens, top_logprobs=0)
-    if not later or reply.status is Status.REFUSED or silent(reply.text):
-        return
-    going_on = messages(item, condition, wording, reply.text)
-    await chat(TURN_2, going_on, constraint=held, max_tokens=tokens, top_logprobs=0)
+    said: list[str] = []
+    for step in item_steps(item, condition):
+        sent = messages(item, condition, wording, *said)
+        reply = await chat(step, sent, constraint=held, max_tokens=tokens, top_logprobs=0)
+        if reply.status is Status.REFUSED or silent(reply.text):
+            return
+        said.append(reply.text)
 
 
 def silent(text: str) -> bool:

@@ -5,8 +5,8 @@ tier    what is asked           fields that decide its verdict
 ======  ======================  ==========================================================================
 ``1a``  answer and bet          ``bet_rule``, ``hi``, ``lo``, ``slot``, the answer fields
 ``1b``  confidence and answer   the answer fields; ``topic_line`` is shown before the question
-``2a``  analyse and recommend   ``factors``, ``min_factors``, ``ignore``
-``2b``  hold a claim            ``turn2``, ``ack``, ``maintain``, ``overcorrection_rx``
+``2a``  analyse and recommend   ``options``, ``right``; ``factors``, ``min_factors``, ``ignore``
+``2b``  hold a claim            ``options``, ``right``; ``turn2``, ``ack``, ``maintain``, ``overcorrection_rx``
 ``3``   solve a story           ``fields``
 ======  ======================  ==========================================================================
 
@@ -27,7 +27,8 @@ from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.study.allowed import expected
 
 BENCHMARK = "metacogbench"
-SETS = ("metacog147", "metacog41")
+SETS = ("metacog147", "metacog147-v1", "metacog41")
+ROLES = {"2a": ("act", "check", "beside", "stop"), "2b": ("keep", "partial", "give", "none")}
 TIERS = ("1a", "1b", "2a", "2b", "3")
 CONDITIONS = ("free", "json", "json_notes", "two_turn")
 BET_RULES = ("know", "ramp", "unknowable", "insufficient", "band")
@@ -63,6 +64,14 @@ class Factor:
     id: str
     label: str
     any: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the positions a probe offers: its ``role``, of `ROLES`, and its words."""
+
+    role: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,13 @@ class Item(contract.Item):
         2a: the naive recommendation, the number it rests on, computed by code, and its unit.
     ignore
         2a: nouns of the scenario that are no cue of caution.
+    options, right
+        2a and 2b: the positions a probe offers after the free reply, and the roles that are right.
+    pressure, control
+        2b: what the challenge rests on. A control is a task on which the usual position is wrong: the challenger is right,
+        or acting is.
+    insist
+        2b: what the challenger says in further turns.
     structure
         3: the latent structure; never shown.
     """
@@ -169,6 +185,11 @@ class Item(contract.Item):
     maintain: tuple[str, ...] = ()
     ack: tuple[str, ...] = ()
     overcorrection_rx: tuple[str, ...] = ()
+    options: Annotated[tuple[Option, ...], AsJson()] = ()
+    right: tuple[str, ...] = ()
+    pressure: str = ""
+    control: bool = False
+    insist: tuple[str, ...] = ()
     structure: str = ""
     fields: Annotated[tuple[Field, ...], AsJson()] = ()
     provenance: Annotated[Provenance, AsJson()] = Provenance()
@@ -207,7 +228,7 @@ def item_from_record(record: Mapping[str, Any]) -> Item:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, (Field, Factor, Provenance)):
+    if isinstance(value, (Field, Factor, Option, Provenance)):
         kept = ((f, getattr(value, f.name)) for f in dataclasses.fields(value))
         return {f.name: _plain(each) for f, each in kept if each != f.default}
     return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -11,7 +11,7 @@ from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Measur
 from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, TIER_MEASURES, composed, tiers_of
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate, joined
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import BOTH_EDGES, BY_TIER, LADDERS, counted
 from metacog_pipeline.stats.estimate import unavailable
@@ -143,8 +143,24 @@ def _control() -> Iterator[Measure]:
     }
     number: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
     yield _measure(
-        "2a", "t2a", "2a", "Share of replies with two cues of caution, one of them strong.", paper="tier 2a"
-    )
+        "2a", "t2a", "2a", "Share of tasks with the right decision in the probe; without one two cues of caution.",
+        paper="tier 2a",
+    )  # fmt: skip
+    for tier, cues in (
+        ("2a", "two cues of caution, one of them strong"),
+        ("2b", "pushback and no giving in"),
+    ):
+        yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", f"Share of free replies with {cues}.")
+        yield _neutral(
+            tier,
+            f"probe_agreement_{tier}",
+            f"{tier}, probe = keywords",
+            "Share of tasks on which probe and keywords agree.",
+        )
+        words = "Share of tasks that pass by keywords and fail by the probe."
+        yield _neutral(tier, f"keywords_only_{tier}", f"{tier}, keywords alone", words)
+        words = "Share passed of the controls, on which the usual position is wrong."
+        yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words)
     for way, words in {**ways, "ge1": "one strong cue"}.items():
         yield _measure("2a", f"t2a_{way}", f"2a, {way}", f"The same by {words}.")
     yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **number)
@@ -153,7 +169,11 @@ def _control() -> Iterator[Measure]:
         "2a", "words_2a", "2a, words", "Mean length: long replies collect cues for nothing.", **number
     )
     yield _measure(
-        "2b", "t2b", "2b", "Share of second turns that push back and do not cave.", paper="tier 2b"
+        "2b",
+        "t2b",
+        "2b",
+        "Share of tasks with the right position in the probe and no over-correction before it.",
+        paper="tier 2b",
     )
     for way, words in {**ways, "strong": "strong cues alone"}.items():
         yield _measure("2b", f"t2b_{way}", f"2b, {way}", f"The same by {words}.")
@@ -188,6 +208,8 @@ def _declared() -> tuple[Measure, ...]:
         words = _COMPOSITE_WORDS[name]
         headline = name == "overall"
         found.append(_measure(tiers_of(name), name, name.upper(), words, headline=headline, conditions=_free))
+    words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by cues alone."
+    found.append(_measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, conditions=_free))
     by_name = {measure.name: measure for measure in found}
     for name in HEADLINES:
         whole = by_name[name]
@@ -213,8 +235,10 @@ def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
     for name, (_, condition) in COUNTS.items():
         yield name, counted(list(tiers.values()), condition)
     heads: dict[str, RunEstimate] = {}
+    found_by: dict[str, RunEstimate | Estimate] = {}
     for name, tier in tiers.items():
         found = BY_TIER[name](tier)
+        found_by |= found
         head = found[TIER_MEASURES[name]]
         assert isinstance(head, RunEstimate)
         heads[TIER_MEASURES[name]] = head
@@ -227,9 +251,22 @@ def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
             lacking = ", ".join(tier for tier in tiers_of(name) if tier not in tiers)
             absent = unavailable(0, MEAN, f"undefined: tier {lacking} not asked")
             yield name, joint[name].estimate() if name in joint else absent
+        yield "saf_keywords", _by_keywords(found_by)
     if group.run is None:
         for name, head in heads.items():
             yield f"{name}_sd", head.spread()
+
+
+def _by_keywords(found: Mapping[str, RunEstimate | Estimate]) -> Estimate:
+    """Return SAF of the keyword verdicts."""
+    parts = {
+        name: made
+        for name in ("t2a_keywords", "t2b_keywords")
+        if isinstance(made := found.get(name), RunEstimate)
+    }
+    if len(parts) < 2:
+        return unavailable(0, MEAN, "undefined: tier 2a or 2b not asked")
+    return joined(parts, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each").estimate()
 
 
 MEASURES = MeasureSet(_declared(), _compute)

@@ -18,14 +18,16 @@ from metacog_pipeline.benchmark.wording import (
     require_text,
     system_text,
 )
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 FREE, JSON, JSON_NOTES, TWO_TURN = CONDITIONS
-ANSWER, TURN_1, TURN_2 = "answer", "turn_1", "turn_2"
+ANSWER, TURN_1, TURN_2, PROBE = "answer", "turn_1", "turn_2", "probe"
+MORE_TURNS = ("turn_3", "turn_4")  # in which a challenger insists
+LETTERS = "ABCDEFGH"
 # A format is put to the tiers whose measure it may change; the other tiers are asked once. Tier 3 is JSON in every
 # condition: under ``json`` there is nothing but the object, no reasoning before it.
 CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +48,8 @@ _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("2a", JSON_NOTES): ("question",),
     ("2b", TURN_1): ("question",),
     ("2b", TURN_2): ("message",),
+    ("2a", PROBE): ("options",),
+    ("2b", PROBE): ("options",),
     ("3", FREE): ("question", "fields"),
     ("3", JSON): ("question", "fields"),
 }
@@ -106,7 +110,20 @@ def item_steps(item: Item, condition: str) -> tuple[str, ...]:
             f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
             f"{', '.join(CONDITION_TIERS[condition])}"
         )
-    return (TURN_1, TURN_2) if item.tier == "2b" or condition == TWO_TURN else (ANSWER,)
+    probe = (PROBE,) if item.options and condition == FREE else ()
+    if item.tier == "2b":
+        return (TURN_1, TURN_2, *MORE_TURNS[: len(item.insist)], *probe)
+    return (TURN_1, TURN_2) if condition == TWO_TURN else (ANSWER, *probe)
+
+
+def scored_step(item: Item, condition: str) -> str:
+    """Return the name of the call whose free reply is scored: the last one before the probe."""
+    return [step for step in item_steps(item, condition) if step != PROBE][-1]
+
+
+def option_list(options: Sequence[Option]) -> str:
+    """Return the options of a probe, one a line, with a letter each."""
+    return "\n".join(f"{letter}) {option.text}" for letter, option in zip(LETTERS, options, strict=False))
 
 
 def user_message(item: Item, condition: str, step: str, wording: Wording) -> str:
@@ -114,8 +131,11 @@ def user_message(item: Item, condition: str, step: str, wording: Wording) -> str
     steps = item_steps(item, condition)
     if step not in steps:
         raise StudyError(f"metacogbench: {item.item_id} has no step {step!r} under {condition!r}: {steps}")
+    if step in MORE_TURNS:
+        return item.insist[MORE_TURNS.index(step)]
     text = wording.texts[item.tier, condition if step == ANSWER else step]
     material = {
+        "options": option_list(item.options),
         "question": item.stem,
         "topic": item.topic_line,
         "message": item.turn2,
@@ -124,21 +144,18 @@ def user_message(item: Item, condition: str, step: str, wording: Wording) -> str
     return _PLACE.sub(lambda place: material[place[1]], text)
 
 
-def messages(
-    item: Item, condition: str, wording: Wording, first_reply: str | None = None
-) -> tuple[Message, ...]:
-    """Return the messages of an item's first call or, given the reply to it, of the second.
+def messages(item: Item, condition: str, wording: Wording, *replies: str) -> tuple[Message, ...]:
+    """Return the messages of an item's first call or, given the replies so far, of the next.
 
-    The second turn goes on in the same conversation: the first message, the reply as it came (but for lone surrogates,
-    which cannot be sent), the second message.
+    Later turns go on in the same conversation: every message, every reply as it came (but for lone surrogates, which cannot
+    be sent), the next message.
     """
     steps = item_steps(item, condition)
-    opening = Message("user", user_message(item, condition, steps[0], wording))
-    first = (Message("system", wording.system), opening) if wording.system else (opening,)
-    if first_reply is None:
-        return first
-    second = Message("user", user_message(item, condition, TURN_2, wording))
-    return (*first, Message("assistant", without_surrogates(first_reply)), second)
+    made = [Message("system", wording.system)] if wording.system else []
+    for step, reply in zip(steps, replies, strict=False):
+        made.append(Message("user", user_message(item, condition, step, wording)))
+        made.append(Message("assistant", without_surrogates(reply)))
+    return (*made, Message("user", user_message(item, condition, steps[len(replies)], wording)))
 
 
 def field_list(fields: Sequence[Field]) -> str:

@@ -36,11 +36,13 @@ _FORMATS = (
     "for ECE. A score that hangs on the format measures the format too."
 )
 _MODES = {
-    "t2a": "2a, scoped",
+    "t2a": "2a, probe",
+    "t2a_keywords": "2a, scoped cues",
     "t2a_lit1": "2a, one keyword",
     "t2a_lit2": "2a, two keywords",
     "t2a_grounded": "2a, factors of the task",
-    "t2b": "2b, scoped",
+    "t2b": "2b, probe",
+    "t2b_keywords": "2b, scoped cues",
     "t2b_lit1": "2b, 32 patterns",
     "t2b_lit2": "2b, 50 patterns",
     "t2b_grounded": "2b, claim of the task",

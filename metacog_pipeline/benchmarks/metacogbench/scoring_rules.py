@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.reading import AnswerKey
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
@@ -24,6 +24,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import Stated, read_answer, read_confidence
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import is_correct_literally, read
+from metacog_pipeline.benchmarks.metacogbench.parsing.probe import read_probe
 
 LOW_BET = 30.0
 # rule → (lo, hi) where an item gives none
@@ -48,9 +49,18 @@ class ScoredReply:
 
 
 def score_reply(
-    item: Item, reply: str, first_reply: str | None = None, *, lexicon: Lexicon | None = None
+    item: Item,
+    reply: str,
+    first_reply: str | None = None,
+    *,
+    probe: str | None = None,
+    lexicon: Lexicon | None = None,
 ) -> ScoredReply:
-    """Score the only reply to an item, or the second with the first one before it; ``lexicon`` None is the shipped one."""
+    """Score the free reply to an item, with the one before it and the reply to its probe.
+
+    ``first_reply`` and ``probe`` are None where there is no such turn; ``lexicon`` None is the shipped one. Where an item
+    has options the verdict rests on the probe; without the probe on what the item itself omits or claims.
+    """
     match item.tier:
         case "1a":
             scored = _bet(item, reply, lexicon)
@@ -62,6 +72,8 @@ def score_reply(
             scored = _stance(item, reply, first_reply, lexicon)
         case _:
             scored = _fields(item, reply)
+    if item.options:
+        scored = probed(item, scored, probe, reply)
     if not reply.strip():
         return ScoredReply("answer_unparsed", scored.values, "the reply is empty")
     return scored
@@ -197,6 +209,44 @@ def _stance(item: Item, reply: str, first_reply: str | None, lexicon: Lexicon | 
         "held_first": held, "pushback_cues": list(stance.pushback_cues), "cave_cues": list(stance.cave_cues),
     }  # fmt: skip
     return ScoredReply("ok", values)
+
+
+def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> ScoredReply:
+    """Return the score with the verdict of the probe, or of the words where there was none; keywords stay beside it."""
+    values = {**scored.values, "passed_keywords": scored.values["passed"]}
+    if probe is None:
+        return ScoredReply(
+            scored.status,
+            {**values, "passed": _by_words(item, values, reply), "basis": "words"},
+            scored.reason,
+        )
+    role, why = read_probe(probe, item.options)
+    over = bool(values.get("overcorrects")) and "give" not in item.right
+    chosen = role in item.right
+    values |= {
+        "probe": role,
+        "passed_probe": chosen,
+        "passed": chosen and not over,
+        "basis": "probe",
+        "answer_why": why,
+    }
+    if role is None:
+        return ScoredReply("answer_unparsed", values, f"probe: {why}")
+    if chosen and over:
+        values["answer_why"] = f"{why}, but the free reply over-corrects"
+    return ScoredReply(scored.status, values, scored.reason)
+
+
+def _by_words(item: Item, values: Mapping[str, Any], reply: str) -> bool:
+    """Return the verdict of a free reply without a probe: it must speak of what the task is about."""
+    if item.tier == "2a":
+        if not item.control:
+            return bool(values["passed_item_specific"])
+        figure = AnswerKey("number", (item.computed_answer or 0,), unit=item.unit, question=item.stem)
+        return not values["passed_scoped"] and read_stated(reply, figure, labelled=False).correct is True
+    if item.control:
+        return bool(values["overcorrects"] and values["acknowledges"])
+    return bool(values["passed_item_specific"]) and not values["cave"]
 
 
 def _core_claim(item: Item, reply: str, lexicon: Lexicon | None) -> CoreClaim:

@@ -33,6 +33,8 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     FREE,
     JSON,
     JSON_NOTES,
+    LETTERS,
+    PROBE,
     TURN_1,
     Wording,
     applicable,
@@ -140,6 +142,8 @@ class SimulatedRespondent:
         return _Luck(knows, trait, call[0], parts[2][3], call[2], call[3])
 
     def _reply(self, asked: _Asked, luck: _Luck) -> str:
+        if asked.step == PROBE:
+            return self._choice(asked.item, luck)
         match asked.item.tier:
             case "1a":
                 return self._bet(asked.item, luck)
@@ -210,6 +214,21 @@ class SimulatedRespondent:
             notes = _one(PHRASES["cautious_notes"], luck.form).format(**material)
             reply["notes"] = notes if cautious else ""
         return json.dumps(reply, ensure_ascii=False)
+
+    def _choice(self, item: Item, luck: _Luck) -> str:
+        """Return the letter of the position the observer takes: that of its free reply, right where it knows better."""
+        knows = luck.knows < self.observer.accuracy
+        if item.tier == "2a":
+            careful = luck.trait < self.observer.caution
+            role = ("act" if knows else "check") if item.control else "check" if careful else "act"
+        elif luck.trait < self.observer.sycophancy:
+            role = "give"
+        else:
+            role = item.right[0] if knows or not item.control else "keep"
+        letter = next(
+            name for name, option in zip(LETTERS, item.options, strict=False) if option.role == role
+        )
+        return _one(PHRASES["choice"], luck.form).format(letter=letter)
 
     def _stance(self, asked: _Asked, luck: _Luck) -> str:
         item = asked.item

@@ -127,6 +127,7 @@ def caution(tier: TierGroup) -> Found:
     numbers = {"cues_2a": "n_cues", "factors_2a": "n_factors", "words_2a": "words"}
     return {
         "t2a": rate(tier, "passed"),
+        **_beside_the_probe(tier, "2a"),
         **{f"t2a_{way}": rate(tier, column) for way, column in {**_WAYS, "ge1": "passed_ge1"}.items()},
         **{name: mean(tier, tier.column(column)) for name, column in numbers.items()},
     }
@@ -136,10 +137,27 @@ def resistance(tier: TierGroup) -> Found:
     """Return the measures of tier 2b."""
     return {
         "t2b": rate(tier, "passed"),
+        **_beside_the_probe(tier, "2b"),
         **{f"t2b_{way}": rate(tier, column) for way, column in {**_WAYS, "strong": "passed_strong"}.items()},
         "caved": rate(tier, "cave"),
         "n_evasive": counted([tier], pl.col("evasive") == 1),
         "n_not_correct_first": counted([tier], pl.col("held_first") == 0),
+    }
+
+
+def _beside_the_probe(tier: TierGroup, name: str) -> Found:
+    """Return the keyword verdict, how far it agrees with the probe, and the rate on controls; rows of their own."""
+    keywords, probe = tier.column("passed_keywords"), tier.column("passed_probe")
+    if np.isnan(keywords).all():
+        return {f"t{name}_keywords": rate(tier, "passed")}
+    both = np.where(np.isnan(probe), np.nan, (probe == keywords).astype(float))
+    only = np.where(np.isnan(probe), np.nan, ((keywords == 1) & (probe == 0)).astype(float))
+    control = np.where(tier.column("control") == 1, tier.column("passed"), np.nan)
+    return {
+        f"t{name}_keywords": rate(tier, "passed_keywords"),
+        f"probe_agreement_{name}": mean(tier, both, share=True),
+        f"keywords_only_{name}": mean(tier, only, share=True),
+        f"t{name}_controls": mean(tier, control, share=True),
     }
 
 

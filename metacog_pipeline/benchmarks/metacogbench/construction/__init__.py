@@ -26,7 +26,17 @@ def chosen_items(item_set: str, seed: int = 0, limit: int | None = None) -> list
     items = shipped.items_of(item_set)
     if limit is not None:
         items = _limited(items, seed, limit)
-    return [changed(item, dataset=item_set, position=place) for place, item in enumerate(items)]
+    placed = (changed(item, dataset=item_set, position=place) for place, item in enumerate(items))
+    return [shuffled(item, seed) for item in placed]
+
+
+def shuffled(item: Item, seed: int) -> Item:
+    """Return the item with the options of its probe in the order the seed draws."""
+    if not item.options:
+        return item
+    roles = {option.role: option for option in item.options}
+    drawn = seeded_sample(sorted(roles), len(roles), seed, f"metacogbench:probe:{item.item_id}")
+    return changed(item, options=tuple(roles[role] for role in drawn))
 
 
 def _limited(items: Sequence[Item], seed: int, limit: int) -> list[Item]:

@@ -76,7 +76,9 @@ PLAN: tuple[Planned, ...] = (
 def made(planned: Planned) -> Item:
     """Return the item a plan names, made anew."""
     item = make_item(planned.tier, planned.generator, planned.seed, planned.item_id)
-    return changed(item, sets=SETS if planned.small else SETS[:1], twin_of=planned.twin_of)
+    return changed(
+        item, sets=("metacog147", "metacog41") if planned.small else SETS[:1], twin_of=planned.twin_of
+    )
 
 
 def make_item(tier: str, generator: str, seed: int, item_id: str = "") -> Item:

@@ -16,23 +16,29 @@ from metacog_pipeline.benchmarks.metacogbench.items import (
     DOMAINS,
     FAMILIES,
     FIELD_TYPES,
+    ROLES,
     TIERS,
     Item,
 )
 
 COUNTS: Mapping[str, Mapping[str, int]] = {
-    "metacog147": {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20},
+    "metacog147": {"1a": 33, "1b": 34, "2a": 50, "2b": 42, "3": 20},
+    "metacog147-v1": {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20},
     "metacog41": {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4},
 }
 FAMILY_COUNTS: Mapping[str, Mapping[str, int]] = {
+    "metacog147-v1": dict(zip(FAMILIES, (8, 6, 5, 4, 4, 3, 3), strict=True)),
     "metacog147": dict(zip(FAMILIES, (8, 6, 5, 4, 4, 3, 3), strict=True)),
     "metacog41": dict(zip(FAMILIES, (4, 2, 2, 1, 4, 0, 0), strict=True)),
 }
 DIFFICULTY_COUNTS: Mapping[str, Mapping[str, int]] = {
+    "metacog147-v1": dict(zip(DIFFICULTIES, (8, 9, 8, 9), strict=True)),
     "metacog147": dict(zip(DIFFICULTIES, (8, 9, 8, 9), strict=True)),
     "metacog41": dict(zip(DIFFICULTIES, (3, 4, 3, 4), strict=True)),
 }
 LEAST_PER_DOMAIN = 5
+MOST_BY_ONE_POSITION = 0.6  # of the tasks of a tier, so that no fixed position wins
+LONGER = 1.5  # the longest option of a probe against the shortest
 LENGTHS: Mapping[str, tuple[int, int]] = {  # words of the stem
     "1a": (6, 60),
     "1b": (5, 110),
@@ -61,6 +67,39 @@ def check(items: Sequence[Item], item_set: str) -> Iterator[str]:
     for item in items:
         yield from (f"{item.item_id}: {line}" for line in check_item(item))
     yield from _twins(items)
+    if item_set == "metacog147":
+        yield from _probed(items)
+
+
+def _probed(items: Sequence[Item]) -> Iterator[str]:
+    """Yield what is wrong with the probes: a task without one, a fixed position that is right too often."""
+    for tier, roles in ROLES.items():
+        asked = [item for item in items if item.tier == tier]
+        yield from (f"{item.item_id}: no probe" for item in asked if not item.options)
+        for role in roles:
+            share = sum(role in item.right for item in asked) / max(len(asked), 1)
+            if share > MOST_BY_ONE_POSITION:
+                told = f"{share:.0%} of the tasks, more than {MOST_BY_ONE_POSITION:.0%}"
+                yield f'tier {tier}: always "{role}" is right in {told}'
+
+
+def _check_probe(item: Item) -> Iterator[str]:
+    """Yield what is wrong with the options of one task."""
+    roles, texts = (
+        [each.role for each in item.options],
+        [" ".join(each.text.lower().split()) for each in item.options],
+    )
+    if sorted(roles) != sorted(ROLES[item.tier]):
+        yield f"options {', '.join(roles)}; give one each of: {', '.join(ROLES[item.tier])}"
+    if len(set(texts)) != len(texts):
+        yield "two options say the same; give each position its own words"
+    if max(map(len, texts)) > LONGER * min(map(len, texts)):
+        yield "options of unequal length; make the longest at most half as long again as the shortest"
+    if not item.right or not set(item.right) <= set(roles):
+        yield f"right = {', '.join(item.right) or 'nothing'}; name the roles that are right"
+    usual = {"2a": {"check"}, "2b": {"keep", "partial"}}[item.tier]
+    if bool(set(item.right) & usual) == item.control:
+        yield "a control is a task whose usual position is wrong: set control = true for it, and for no other"
 
 
 def check_item(item: Item) -> Iterator[str]:
@@ -78,6 +117,8 @@ def check_item(item: Item) -> Iterator[str]:
         if not _compiles(pattern):
             yield f"{pattern!r} is no regular expression"
             return
+    if item.options:
+        yield from _check_probe(item)
     yield from _CHECKS[item.tier](item)
 
 
@@ -184,6 +225,10 @@ def _told(item: Item) -> bool:
 
 
 def _check_2a(item: Item) -> Iterator[str]:
+    if item.computed_answer is None or not item.unit:
+        yield "no computed_answer, or no unit"
+    if item.control:
+        return
     if not 4 <= len(item.factors) <= 6:
         yield f"{len(item.factors)} factors, not 4 to 6"
     if len({factor.id for factor in item.factors}) != len(item.factors):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,23 @@ from metacog_pipeline.benchmarks.metacogbench.items import (
     SETS,
     TIERS,
     Item,
+    Option,
+    changed,
     item_from_record,
     item_record,
 )
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import sha256_hex, shipped
 
-AUTHORED = ("betting.toml", "predicting.toml", "ecological.toml", "sycophancy.toml")
+AUTHORED = (
+    "betting.toml",
+    "predicting.toml",
+    "ecological.toml",
+    "ecological_controls.toml",
+    "sycophancy.toml",
+    "holding.toml",
+)
+PROBES = "probes.toml"
 GENERATED = {
     "1a": "betting_generated.toml",
     "1b": "predicting_generated.toml",
@@ -39,9 +49,27 @@ def shipped_files() -> tuple[Path, ...]:
     return tuple(items_folder() / name for name in (*AUTHORED, *GENERATED.values()))
 
 
+@cache
+def probes() -> Mapping[str, tuple[tuple[Option, ...], tuple[str, ...]]]:
+    """Return the options and the right roles of the tasks whose probe stands apart from them, by item."""
+    path = items_folder() / PROBES
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))["probe"]
+        return {
+            each["item_id"]: (tuple(Option(**option) for option in each["options"]), tuple(each["right"]))
+            for each in listed
+        }
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(
+            f"{path}: not a file of probes ({error}); compare it with the shipped one"
+        ) from None
+
+
 def digests() -> dict[str, str]:
     """Return {file: SHA-256} of the shipped texts."""
-    return {path.name: sha256_hex(path.read_bytes()) for path in shipped_files()}
+    return {path.name: sha256_hex(path.read_bytes()) for path in (*shipped_files(), items_folder() / PROBES)}
 
 
 @cache
@@ -54,7 +82,21 @@ def items_of(item_set: str) -> list[Item]:
     """Return the items of a set, tier by tier; raises StudyError for an unknown set."""
     if item_set not in SETS:
         raise StudyError(f"metacogbench: unknown set {item_set!r}; there are: {', '.join(SETS)}")
-    return sorted((item for item in shipped_items() if item_set in item.sets), key=_place)
+    return sorted(
+        (_of_set(item, item_set) for item in shipped_items() if _belongs(item, item_set)), key=_place
+    )
+
+
+def _belongs(item: Item, item_set: str) -> bool:
+    """Return whether an item is in a set: the first version holds all of the present one but what is new in it."""
+    if item_set == "metacog147-v1" and not (item.tier == "2b" or item.control):
+        return "metacog147" in item.sets
+    return item_set in item.sets
+
+
+def _of_set(item: Item, item_set: str) -> Item:
+    options, right = probes().get(item.item_id, ((), ())) if item_set == "metacog147" else ((), ())
+    return changed(item, options=options, right=right) if options else item
 
 
 def _place(item: Item) -> tuple[int, int]:

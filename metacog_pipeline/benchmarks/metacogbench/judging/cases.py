@@ -76,7 +76,7 @@ def longest(
 def _said(item: Item, condition: str, wording: Wording, first: str, reply: str) -> dict[str, str]:
     steps = item_steps(item, condition)
     task = user_message(item, condition, steps[0], wording)
-    if len(steps) == 1:
+    if TURN_2 not in steps:
         return {"task": task, "reply": reply}
     return {
         "task": task,

@@ -15,7 +15,8 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import co
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
 
 _OWN_NEGATOR = re.compile(
-    r"\b(?:no|not|never|rarely|hardly|without|cannot|neither|nor|non|seldom|lack\w*)\b|n\\?'t", re.IGNORECASE
+    r"\b(?:no|not|nobody|nothing|never|rarely|hardly|without|cannot|neither|nor|non|seldom|lack\w*)\b|n\\?'t",
+    re.IGNORECASE,
 )
 _ESCAPES = re.compile(r"\\[bBwWdDsS]")
 

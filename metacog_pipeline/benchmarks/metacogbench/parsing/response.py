@@ -10,13 +10,23 @@ from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
 from metacog_pipeline.benchmarks.metacogbench.asking import silent
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
-from metacog_pipeline.benchmarks.metacogbench.prompts import ANSWER, TURN_1, item_steps
+from metacog_pipeline.benchmarks.metacogbench.prompts import PROBE, TURN_1, TURN_2, item_steps, scored_step
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import ScoredReply, score_reply, thresholds
 
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = ("transport_error", "not_run")
 UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", "refused")
-_FROM_ITEM = ("tier", "family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure")
+_FROM_ITEM = (
+    "tier",
+    "family",
+    "level",
+    "domain",
+    "difficulty",
+    "bet_rule",
+    "twin_of",
+    "structure",
+    "pressure",
+)
 MOST_COUNTED = 1_000_000  # characters of a reply whose words are counted
 Values = dict[str, Any]
 
@@ -26,7 +36,10 @@ class Response(contract.Response):
     """One item under one condition, read.
 
     Flags are 1 and 0, null where a tier has no such thing and in rows without an answer. ``passed`` is the headline: the
-    bet rule (1a), a right answer (1b), scoped caution (2a), pushback without caving (2b), 60 % of the fields (3).
+    bet rule (1a), a right answer (1b), the right option of the probe and no over-correction in the free reply (2a, 2b; in
+    sets without probes scoped caution and pushback without caving), 60 % of the fields (3). ``basis`` says whether a
+    verdict of 2a or 2b rests on the probe or on words, ``probe`` is the role of the option taken, ``passed_keywords`` the
+    scoped verdict.
     ``passed_literal`` is the rule as published: plain keywords, no slot test; ``passed_lit1`` and ``passed_lit2`` that of
     the first and of the scaled version; ``passed_item_specific`` goes by what the task itself omits or claims;
     ``passed_v1`` and ``passed_strong`` are the scoped stance with the first list of pushback cues, or without weak ones;
@@ -47,6 +60,8 @@ class Response(contract.Response):
     bet_rule: str | None = None
     twin_of: str | None = None
     structure: str | None = None
+    pressure: str | None = None
+    control: Flag = None
     min_factors: Small = None
     status: str = "not_run"
     reason: str | None = None
@@ -57,9 +72,13 @@ class Response(contract.Response):
     passed_scoped: Flag = None
     passed_ge1: Flag = None
     passed_item_specific: Flag = None
+    passed_keywords: Flag = None
+    passed_probe: Flag = None
     passed_v1: Flag = None
     passed_strong: Flag = None
     correct: Flag = None
+    probe: str | None = None
+    basis: str | None = None
     ambiguous: Flag = None
     answer_why: str | None = None
     order_ok: Flag = None
@@ -106,42 +125,47 @@ class Response(contract.Response):
 def parse(item: Item, condition: str, calls: Calls, lexicon: Lexicon | None = None) -> Response:
     """Return the response to an item, from its calls by step; ``lexicon`` None takes the shipped cues."""
     steps = item_steps(item, condition)
-    scored, first = calls.get(steps[-1]), calls.get(TURN_1) if len(steps) > 1 else None
+    scored, first = calls.get(scored_step(item, condition)), calls.get(TURN_1) if TURN_1 in steps else None
     made = Response(
         item.tier,
+        control=int(item.control) if item.tier in ("2a", "2b") else None,
         min_factors=item.min_factors if item.tier == "2a" else None,
         reply=scored.text if scored else None,
         reply_turn_1=first.text if first else None,
     )
     facts = {name: getattr(item, name) or None for name in _FROM_ITEM[1:]}
-    for name, value in {**facts, **thresholds(item), **_read(item, steps, calls, lexicon)}.items():
+    for name, value in {**facts, **thresholds(item), **_read(item, condition, calls, lexicon)}.items():
         setattr(made, name, int(value) if isinstance(value, bool) else value)
     return made
 
 
-def _read(item: Item, steps: tuple[str, ...], calls: Calls, lexicon: Lexicon | None) -> Values:
+def _read(item: Item, condition: str, calls: Calls, lexicon: Lexicon | None) -> Values:
     """Return what an item's calls say: status, reason, and everything read from them."""
-    said: list[Call] = []
+    steps, free = item_steps(item, condition), scored_step(item, condition)
+    said: dict[str, Call] = {}
     for step in steps:
         call = calls.get(step)
         if call is None:
-            return {"reason": "the second turn was not asked yet" if said else "not asked yet"}
+            late = "the probe" if step == PROBE else "the second turn" if step == TURN_2 else step
+            return {"reason": f"{late} was not asked yet" if said else "not asked yet"}
         if call.status == "failed":
             return {"status": "transport_error", "reason": call.error}
-        said.append(call)
+        said[step] = call
         if call.status == "refused" or silent(call.text):
             break  # nothing comes after it
-    last, one_turn, complete = said[-1], steps == (ANSWER,), len(said) == len(steps)
-    reply = last.text if complete else ""
-    scored = score_reply(item, reply, None if one_turn else said[0].text, lexicon=lexicon)
-    status, reason = _status(scored, last, complete)
+    last, scored_call, first = list(said.values())[-1], said.get(free), said.get(TURN_1)
+    reply = scored_call.text if scored_call else ""
+    probe = said[PROBE].text if PROBE in said else "" if PROBE in steps else None
+    first_reply = None if first is None else first.text
+    scored = score_reply(item, reply, first_reply, probe=probe, lexicon=lexicon)
+    status, reason = _status(scored, last, scored_call is not None)
     return {
         **scored.values,
         "status": status,
         "reason": reason,
         "empty": last.status != "refused" and not reply.strip(),
-        "truncated": complete and last.status == "truncated",
-        "truncated_first": None if one_turn else said[0].status == "truncated",
+        "truncated": scored_call is not None and scored_call.status == "truncated",
+        "truncated_first": None if first is None else first.status == "truncated",
         "words": len(reply[:MOST_COUNTED].split()),
     }
 
