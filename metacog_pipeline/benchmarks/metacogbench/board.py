@@ -54,6 +54,10 @@ BOARD = Board(
         "CDTC: transfer to a new story (3); overall: mean of MS, SAF, CDTC. A missing part leaves it undefined.\n"
         "json: 1b, 2a and 3 in JSON; json_notes: 2a with room for notes; two_turn: 1b, predicted beforehand.\n"
     ),
-    about={"metacog147": f" (147 {_OURS})", "metacog41": f" (41 {_OURS})"},
+    about={
+        "metacog147": f" (179 {_OURS})",
+        "metacog147-v1": f" (147 {_OURS})",
+        "metacog41": f" (41 {_OURS})",
+    },
     notes=_judges,
 )

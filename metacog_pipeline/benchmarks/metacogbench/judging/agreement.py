@@ -41,6 +41,8 @@ RULES: Mapping[str, Mapping[str, str]] = {
     "3": {HEADLINE: "passed", "core_required": "passed_core"},
 }
 #: The measure of a tier that is the share of replies passed.
+#: What the headline rule says of the reply itself: a judge does not see the probe.
+_OF_THE_REPLY = pl.coalesce("passed_keywords", "passed").alias("passed")
 SHARES: Mapping[str, str] = {"1a": "t1a", "1b": "accuracy_1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
 NO_JUDGEMENTS = "no judgements"
 JUDGED = "_judged"  # derived column of responses: what each judge said
@@ -141,7 +143,12 @@ def judge_shifts(groups: Sequence[Group], resampled: Resampled) -> Iterator[Comp
         return
     seed = groups[0].benchmark.context.seed
     kept = ("dataset", "condition", "model", "run", "tier", "item_id", "passed", JUDGED)
-    said = pl.concat([each.select(kept) for each in frames]).drop_nulls(JUDGED).explode(JUDGED).unnest(JUDGED)
+    said = (
+        pl.concat([each.with_columns(_OF_THE_REPLY).select(kept) for each in frames])
+        .drop_nulls(JUDGED)
+        .explode(JUDGED)
+        .unnest(JUDGED)
+    )
     names = ("dataset", "judged_source", "condition", "judge", "tier", "model")
     parts = said.sort(*names).partition_by(names, maintain_order=True, as_dict=True)
     for key, part in parts.items():
@@ -155,7 +162,7 @@ def judge_shifts(groups: Sequence[Group], resampled: Resampled) -> Iterator[Comp
 def _verdicts(responses: pl.DataFrame) -> pl.DataFrame:
     columns = sorted({column for rules in RULES.values() for column in rules.values()} - {"passed_core"})
     core = pl.col("passed") * pl.col("core_ok").fill_null(0)
-    return responses.with_columns(passed_core=core).select(*_KEY, *columns, "passed_core")
+    return responses.with_columns(_OF_THE_REPLY, passed_core=core).select(*_KEY, *columns, "passed_core")
 
 
 def _counts(part: pl.DataFrame, column: str) -> Counts:

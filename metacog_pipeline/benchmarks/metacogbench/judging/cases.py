@@ -28,7 +28,8 @@ _KEPT = ("dataset", "tier", "condition", "model", "run", "item_id", "passed", "s
 class Case:
     """One reply to judge.
 
-    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules (None where there is no reply yet).
+    ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules on that reply: a judge does not see
+    the probe (None where there is no reply yet).
     """
 
     item_id: str
@@ -50,15 +51,14 @@ def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> l
     by_id = {item.item_id: item for item in items}
     kept = responses.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
     found = []
-    for row in kept.select(*_KEPT, "reply", "reply_turn_1").iter_rows(named=True):
+    for row in kept.select(*_KEPT, "passed_keywords", "reply", "reply_turn_1").iter_rows(named=True):
         item = by_id.get(row["item_id"])
         if item is None or not (row["reply"] or "").strip():
             continue
         said = _said(item, row["condition"], wording, row["reply_turn_1"] or "", row["reply"])
+        by_words = row["passed"] if row["passed_keywords"] is None else row["passed_keywords"]
         found.append(
-            Case(
-                item.item_id, item.tier, row["condition"], said, row["dataset"], row["passed"], row["source"]
-            )
+            Case(item.item_id, item.tier, row["condition"], said, row["dataset"], by_words, row["source"])
         )
     return found
 

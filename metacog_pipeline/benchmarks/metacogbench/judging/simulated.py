@@ -62,7 +62,8 @@ class SimulatedJudge:
         key = canonical_json([self.observer.seed, item.item_id, sorted(said.items()), request.sampling.seed])
         digest = sha256_hex(key)
         errs, refuses, slips, form = (int(digest[i : i + 8], 16) / 2**32 for i in range(0, 32, 8))
-        passes = bool(scored.values["passed"]) == (errs < self.observer.accuracy)
+        by_rules = scored.values.get("passed_keywords", scored.values["passed"])
+        passes = bool(by_rules) == (errs < self.observer.accuracy)
         verdict = "pass" if passes else "fail"
         if isinstance(request.constraint, JsonObject):
             return f'{{"verdict": "{verdict}"}}'
