@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 class Settings(sections.Settings):
     """``[benchmarks.metacogbench]``: which tasks, under which conditions.
 
-    ``dataset`` is the large set, its first version or the small one. ``conditions``: ``free`` asks all tiers; ``json`` and
-    ``json_notes`` ask the ecological-validity tasks again in another format, ``two_turn`` the predictions before the question
-    is seen. ``limit`` draws that many tasks of every tier by the study's seed. ``wording`` is a TOML file with the exact texts of
-    another study, ``lexicon`` a file or folder with another list of cues; both relative to the study file. ``judges``
-    names rows of ``[[judges]]`` that give their own verdict on every reply, ``"self"`` the model that gave it; no score
-    rests on them. Published results are means of three runs at temperature 0.7.
+    ``dataset`` is the large set, its first version or the small one. ``conditions``: ``free`` asks all tiers;
+    ``json`` and ``json_notes`` ask the ecological-validity tasks again in another format, ``two_turn`` the
+    predictions before the question is seen. ``limit`` draws that many tasks of every tier by the study's seed.
+    ``wording`` is a TOML file with the exact texts of another study, ``lexicon`` a file or folder with another list
+    of cues; both relative to the study file. ``judges`` names rows of ``[[judges]]`` that give their own verdict on
+    every reply, ``"self"`` the model that gave it; no score rests on them. Published results are means of three runs
+    at temperature 0.7.
     """
 
     dataset: Literal["metacog147", "metacog147-v1", "metacog41"] = setting(Stage.ITEMS, "metacog147")
