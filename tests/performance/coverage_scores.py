@@ -94,9 +94,7 @@ def _tiers(accuracy: float, right: np.ndarray, said: np.ndarray, n: int, rng: np
     }
     stated, outcome = _predicted(right, said, n, rng)
     error = run_estimates.calibration_error(tiers["1b"], stated[:, None], outcome[:, None])
-    found["t1b"] = run_estimates.changed(
-        error, lambda value: 1 - value, f"1 - ECE, {run_estimates.RECENTRED}"
-    )
+    found["t1b"] = run_estimates.changed(error, lambda value: 1 - value, f"1 - ECE, {run_estimates.INVERTED}")
     whole = composites.composed(found)["overall"]
     bet = run_estimates.mean(tiers["1b"], stated[:, None] / 100)
     made = {"passed_share": found["t1a"], "one_minus_ece": found["t1b"], "bet_mean": bet, "composite": whole}

@@ -59,7 +59,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "3",
-        Stage.SCORING: "3",
+        Stage.SCORING: "4",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

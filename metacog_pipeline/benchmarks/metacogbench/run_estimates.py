@@ -1,7 +1,8 @@
 """A measure in every run, its resamples over items, and why there is none.
 
 A measure over several runs is the mean of its runs. Resamples draw items with all their runs; a measure that moves when
-items are drawn twice, as the calibration error does, has its resamples moved back to the value (recentred).
+items are drawn twice, as the calibration error does, has its resamples moved back to the value (recentred) where others are
+made from it; its own interval is found by test inversion, because recentred percentiles cover too little.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup
-from metacog_pipeline.stats import calibration, resampling
+from metacog_pipeline.stats import calibration, calibration_interval, resampling
 from metacog_pipeline.stats.calibration import Edges
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import wilson_interval
 
 MEAN = "item bootstrap"
 RECENTRED = "item bootstrap, recentred"
+INVERTED = "item bootstrap, test inversion"
 EVERY_ITEM_EQUAL = "wilson, every item alike"
 BINS = 5
 NULL_DRAWS = 2_000
@@ -41,6 +43,8 @@ class RunEstimate:
         Whether it is a share of items, so that an interval exists where all are equal.
     status, flag
         ``ok`` or why there is no value; ``ok`` or what to know about the value.
+    ends
+        Of the interval, where it is not that of the draws.
     """
 
     by_run: Floats
@@ -50,6 +54,7 @@ class RunEstimate:
     share: bool = False
     status: str = OK
     flag: str = OK
+    ends: tuple[float, float] | None = None
 
     @property
     def value(self) -> float | None:
@@ -70,7 +75,10 @@ class RunEstimate:
         if self.share and value in (0.0, 1.0):
             low, high = wilson_interval(value, self.n)
             return Estimate(value, low, high, self.n, EVERY_ITEM_EQUAL, self.flag)
-        return resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
+        found = resampling.from_draws(value, self.draws, self.n, self.method, self.flag, kind="widened")
+        if self.ends is None or found.low is None:
+            return found
+        return replace(found, low=min(self.ends[0], value), high=max(self.ends[1], value))
 
     def spread(self) -> Estimate:
         """Return the standard deviation over runs, n - 1."""
@@ -143,7 +151,24 @@ def calibration_error(
         axis=0,
     )
     n = int(here.any(axis=1).sum())
-    return RunEstimate(by_run, recentred(drawn, float(by_run.mean())), n, RECENTRED)
+    known = n > 1 and not np.isnan(by_run).any()
+    ends = _inverted(stated, np.where(here, correct, np.nan), weights, edges) if known else None
+    return RunEstimate(by_run, recentred(drawn, float(by_run.mean())), n, INVERTED, ends=ends)
+
+
+def _inverted(stated: Floats, correct: Floats, weights: Floats, edges: Edges) -> tuple[float, float]:
+    """Return the interval of the error over the bins of all runs, items drawn with all of them."""
+    parts = []
+    for said, right in zip(stated.T, correct.T, strict=True):
+        here = ~np.isnan(said)
+        member = np.zeros((len(said), BINS))
+        member[here, calibration.bin_index(said[here], BINS, edges)] = 1.0
+        known = [np.where(here, each, 0.0)[:, None] * member for each in (right, said)]
+        parts.append([*known, member])
+    columns = [np.hstack(each) for each in zip(*parts, strict=True)]
+    seen = [each.sum(axis=0) for each in columns]
+    drawn = weights @ columns[0], weights @ columns[1], weights @ columns[2]
+    return calibration_interval.inverted(seen[0], seen[1], seen[2], drawn)
 
 
 def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floor") -> float:
@@ -208,7 +233,11 @@ def along_runs(values: Floats, statistic: Callable[[Floats, Floats], float | Non
 def changed(found: RunEstimate, change: Callable[[Floats], Floats], method: str) -> RunEstimate:
     """Return a measure whose runs and resamples are changed in the same way."""
     draws = None if found.draws is None else change(found.draws)
-    return replace(found, by_run=change(found.by_run), draws=draws, method=method)
+    ends = None
+    if found.ends is not None:
+        one, other = change(np.array(found.ends)).tolist()
+        ends = min(one, other), max(one, other)
+    return replace(found, by_run=change(found.by_run), draws=draws, method=method, ends=ends)
 
 
 def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], method: str) -> RunEstimate:

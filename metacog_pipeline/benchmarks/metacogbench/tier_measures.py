@@ -11,6 +11,7 @@ import polars as pl
 from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES, composed
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
+    INVERTED,
     RECENTRED,
     RunEstimate,
     absent,
@@ -97,7 +98,7 @@ def predictions(tier: TierGroup) -> Found:
     error("ece_strict", np.where(lacking, 100.0, pre), np.where(lacking, 0.0, right))
     error("ece_pre_in_order", np.where(tier.column("order_ok") != 0, pre, np.nan), right)
     found |= errors
-    head = changed(errors["ece_pre"], lambda value: 1 - value, f"1 - ECE, {RECENTRED}")
+    head = changed(errors["ece_pre"], lambda value: 1 - value, f"1 - ECE, {INVERTED}")
     read = mean(tier, np.where(answered, (~np.isnan(pre)).astype(float), np.nan), share=True)
     if read.value is not None and read.value < LOW_COVERAGE:
         head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
