@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -81,13 +82,14 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = Fals
         left, level = _PLOT_PT[0] * xs[i] / wide, _PLOT_PT[1] * ys[i] / high + _ABOVE_PT
         right = left + _LETTER_PT * len(label_text(points[i][0]))
         own = level
-        while any(
-            left < other_right and other_left < right and abs(level - other) < _LINE_PT
-            for other_left, other_right, other in placed
-        ) or any(
-            left < x < right and -_ABOVE_PT < level - y + _LINE_PT < _LINE_PT + _ABOVE_PT for x, y in marks
-        ):
-            level -= 1
+
+        def free(level: float, left: float = left, right: float = right) -> bool:
+            return not any(
+                left < end and start < right and abs(level - other) < _LINE_PT for start, end, other in placed
+            ) and not any(left < x < right and -_LINE_PT < level - y + _ABOVE_PT < _LINE_PT for x, y in marks)
+
+        # The nearest free level, below before above.
+        level = next(each for step in itertools.count() for each in (own - step, own + step) if free(each))
         placed.append((left, right, level))
         heights[i] = _ABOVE_PT + level - own
     return heights
