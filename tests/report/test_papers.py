@@ -127,3 +127,13 @@ def test_every_printed_number_computed_again_stands_below(make_home: MakeHome, t
     assert "29 of 36 printed numbers hold" in page(tmp_path, "metamedqa")
     assert papers.write_papers(home, tmp_path, "x", []) == {}
     assert list((tmp_path / papers.FOLDER).iterdir()) == []
+
+
+def test_strengths_that_are_not_printed_follow_from_table_1_as_the_printed_ones_do() -> None:
+    from metacog_pipeline.benchmarks.medley import exhibits as medley
+
+    abilities = {row["model"]: row for row in exhibits.printed("medley", "table_1")}
+    for row in exhibits.printed("medley", "table_s10"):
+        found = medley._strengths(abilities[row["model"]])
+        for name, value in zip(medley._ABILITIES, found, strict=True):
+            assert value == pytest.approx(float(row[f"ipsative_{name}"]), abs=0.16), (row["model"], name)

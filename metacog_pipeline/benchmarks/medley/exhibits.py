@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
+from metacog_pipeline.benchmarks.medley.abilities import MAPS
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.report import exhibits, maps, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
@@ -16,6 +18,7 @@ from metacog_pipeline.report.figures import Point
 _ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
 _SCORES = ("mms", "mas", "t1", "t2", "t3", *_ABILITIES)
 _NORMAL = "starts_with(condition, 'normal')"
+_IN_FIGURE_4 = 20  # models, the first of table 1
 _SIZE = re.compile(r"\((\d+)B\)")
 _FAMILIES = ("Gemma", "GPT")
 _MODEL = {"model": "model"}
@@ -149,13 +152,17 @@ def figure_4(home: Path) -> Markup:
     """Return the strengths within each model as a heat map."""
     names = [name.replace("_", "-") for name in _ABILITIES]
     columns = _columns(_ABILITIES, "ipsative_")
-    rows = [
-        (row["model"], [float(row[column.printed]) for column in columns])
+    printed = {
+        row["model"]: [float(row[column.printed]) for column in columns]
         for row in exhibits.printed(BENCHMARK, "table_s10")
-    ]
+    }
+    every = [(row["model"], _strengths(row)) for row in exhibits.printed(BENCHMARK, "table_1")[:_IN_FIGURE_4]]
+    rows = [(model, printed.get(model, follows)) for model, follows in every]
     said = "each ability minus the model's own mean, points"
     drawn = maps.heat_map(rows, columns=names, name=f"{PRINTED}: {said}")
-    made = [exhibits.figure_of(PRINTED, drawn, said, n=_INSTANCES, method="means, no interval printed")]
+    derived = ", ".join(model for model, _ in every if model not in printed)
+    method = f"means, no interval printed; {derived}: from table 1, as those of table S10 follow from it"
+    made = [exhibits.figure_of(PRINTED, drawn, said, n=_INSTANCES, method=method)]
     for title, groups in _own(home, columns).items():
         own = [
             (
@@ -170,6 +177,14 @@ def figure_4(home: Path) -> Markup:
             exhibits.figure_of(title, drawn, said, n=n, method="means; intervals stand in the table of S10")
         )
     return pieces.grid(made)
+
+
+def _strengths(row: Mapping[str, str]) -> list[float]:
+    """Return the abilities of a row of table 1 minus the mean of its ten judged dimensions."""
+    sizes = [len(MAPS["notebook"][name]) for name in _ABILITIES]
+    scores = [float(row[name]) for name in _ABILITIES]
+    centre = sum(size * score for size, score in zip(sizes, scores, strict=True)) / sum(sizes)
+    return [score - centre for score in scores]
 
 
 def table_s5(home: Path) -> Markup:
@@ -243,7 +258,7 @@ EXHIBITS = (
     Exhibit("Figure 2", "Who follows arguments, and who the crowd", figure_2),
     Exhibit("Figure 3", "A judged dimension and what an inverted consensus does", figure_3,
             "grades of single models are not published, only ρ = -0.82 over 11 of them: nothing printed can be drawn."),
-    Exhibit("Figure 4", "Strengths within each model", figure_4, "the figure has 20 models, the table printed 15."),
+    Exhibit("Figure 4", "Strengths within each model", figure_4),
     Exhibit("Table 1", "Scores, tiers and abilities", table_1),
     Exhibit("Table S5", "Rankings of two domains", table_s5),
     Exhibit("Table S6", "The ranking without a domain", table_s6,
