@@ -23,6 +23,7 @@ from metacog_assets.marking import LINEAGE, ROWS, SCHEMA, URI, lineage, owners, 
 from metacog_assets.reporting import LEFT_EMPTY, one_line_failure
 from metacog_assets.study_file import current_study
 from metacog_assets.table_previews import shown
+from metacog_pipeline import registry
 from metacog_pipeline.leaderboard.build import BuildReport, build
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
@@ -39,7 +40,13 @@ Produced = Sequence[tuple[str, AssetKey]]
 
 
 def key_of(table: str) -> AssetKey:
-    """Return the asset key of a table of the leaderboard file."""
+    """Return the asset key of a table of the leaderboard file.
+
+    The graph shows the last part of a key: the name of the benchmark, which its group has already, stands before it.
+    """
+    for benchmark in registry.names():
+        if table.startswith(f"{benchmark}_"):
+            return AssetKey(["leaderboard", benchmark, table.removeprefix(f"{benchmark}_")])
     return AssetKey(["leaderboard", table])
 
 

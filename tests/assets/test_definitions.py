@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -16,9 +17,11 @@ from metacog_assets.automation import ask_models, score_and_publish
 from metacog_assets.definitions import defs
 
 MOST_OF_A_GROUP, MOST_ASSETS = 25, 130
+LONGEST_NAME = 30  # characters that a node of the graph shows whole
 SNAPSHOT = Path(__file__).with_name("definitions.json")
 
 
+@functools.cache
 def graph() -> dict[str, Any]:
     """Return the graph of the demo study, loaded in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name != "METACOG_STUDY"}
@@ -68,6 +71,12 @@ def test_no_group_is_too_large_to_look_at() -> None:
         groups[each["group"]] = groups.get(each["group"], 0) + 1
     assert max(groups.values()) <= MOST_OF_A_GROUP, groups
     assert len(found) <= MOST_ASSETS
+
+
+def test_no_two_nodes_of_a_group_have_one_name_and_none_is_too_long_to_show() -> None:
+    shown = [(each["group"], key.rsplit("/", 1)[-1]) for key, each in graph().items()]
+    assert len(shown) == len(set(shown))
+    assert max(len(name) for _, name in shown) <= LONGEST_NAME, max(shown, key=lambda each: len(each[1]))
 
 
 def test_every_asset_has_owners_a_layer_and_kinds() -> None:
