@@ -45,7 +45,7 @@ def test_a_labelled_batch_is_read_as_labelled(name: str) -> None:
         if "passed" in row:
             passed[row["passed"], int(found["passed"])] += 1
     assert sum(right.values()) > 150 and kappa(right) >= KAPPA[name], right
-    assert kappa(passed) >= KAPPA[name], passed
+    assert kappa(passed) >= 0.85, passed
 
 
 def stated(item: Item) -> list[tuple[str, bool]]:

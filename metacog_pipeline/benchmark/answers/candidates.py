@@ -53,6 +53,7 @@ _OPERATOR = re.compile(
     r"|menos|entre))[\s(\[]*$",
     re.IGNORECASE,
 )
+_ONE_IN = re.compile(r" (?:in|out of|von|de cada) (?:every )?", re.IGNORECASE)
 _RANGE = re.compile(r"[^\d,;=]{0,12}?(?:-|~| to | and |\bhasta\b| a |至|到|에서)\s*\Z")
 _DENIED = re.compile(
     r"(?:\b(?:not|never|nor|rather than|instead of|and no|neither)|n't|不是|并非"
@@ -127,7 +128,7 @@ def candidates(
 ) -> list[Candidate]:
     """Return the numbers of a prepared text, ranked, in their order."""
     places = Places(text)
-    found = _in_asked_unit(_merged(text, _found(text)), question)
+    found = _in_asked_unit(_merged(text, _found(text), asks_share=question.asks_share), question)
     ranked = _ranges(text, _equations(text, places, found), question)
     ranked = [_in_context(each, text, places, question, labelled=labelled) for each in ranked]
     ranked = _with_marks(text, places, ranked, labelled=labelled)
@@ -198,12 +199,23 @@ def _step(written: str, before: str) -> Fraction:
     )
 
 
-def _merged(text: str, found: list[Candidate]) -> list[Candidate]:
-    """Return compound amounts as one: 22 euros 80 cents, 5 h 30 min."""
+def _merged(text: str, found: list[Candidate], *, asks_share: bool) -> list[Candidate]:
+    """Return compound amounts as one: 22 euros 80 cents, 5 h 30 min, and one in six where a share is asked for."""
     made: list[Candidate] = []
     for each in found:
         last = made[-1] if made else None
-        if (
+        gap = text[last.end : each.start] if last is not None else ""
+        if last is not None and asks_share and not last.unit and _ONE_IN.fullmatch(gap) and each.value:
+            made[-1] = replace(last, value=last.value / each.value, end=each.end)
+        elif (
+            last is not None
+            and last.unit
+            and last.unit.name in ("eur", "usd")
+            and gap == " "
+            and not each.unit
+        ):
+            made[-1] = replace(last, value=last.value + each.value / 100, end=each.end)
+        elif (
             last is not None and last.unit and each.unit and last.unit.dimension == each.unit.dimension
             and each.unit.factor < last.unit.factor and each.unit.dimension != "temperature"
             and re.fullmatch(r"(?:,| and| y|,? and)? ?", text[last.end : each.start])
@@ -223,13 +235,16 @@ def _in_asked_unit(found: list[Candidate], question: Question) -> list[Candidate
 def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candidate]:
     """Rank what is computed with as working, and all but the last member of an equation lower."""
     working = {i for i, each in enumerate(found) if re.match(r"\(+\s*\d", text[each.end : each.end + 4])}
+    computes = re.search(r"[=×→÷+]|\d ?/ ?\d", text) is not None
     for i, (one, two) in enumerate(itertools.pairwise(found)):
         gap = text[one.end : two.start]
-        if (
+        both = one.unit and two.unit and one.unit.dimension == two.unit.dimension and gap.strip() == "/"
+        if not both and (
             len(gap) <= 60
             and _OPERATOR.search(gap)
             and not _EQUALS.search(gap)
             and re.search(r"[;\n:]|\. ", gap) is None
+            and not (gap.strip() == "-" and (one.is_date or two.is_date or not computes))
         ):
             modulo = re.search(r"\bmod", gap)
             working |= {i + 1} if modulo else {i, i + 1}
@@ -250,6 +265,10 @@ def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candid
                 and not re.search(r"[,;:]\s", text[each.end : found[following].start])
             )
         )
+        if later and following is not None and _finer(text, each, found[following]):
+            made.append(each)
+            found[following] = replace(found[following], value=each.value)  # ≈: the finer of the two is meant
+            continue
         rank = LATER if later else MAIN
         if (
             each.value in operands
@@ -259,6 +278,13 @@ def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candid
             rank = BRACKET
         made.append(replace(each, rank=rank))
     return made
+
+
+def _finer(text: str, one: Candidate, two: Candidate) -> bool:
+    """Return whether a number is followed by itself with fewer digits: 499,348,514 ≈ 4.99 × 10⁸."""
+    digits = [len(re.sub(r"\D", "", text[each.start : each.end])) for each in (one, two)]
+    rounded = "≈" in text[one.end : two.start] and abs(one.value - two.value) * 100 <= abs(one.value)
+    return rounded and digits[0] > digits[1] and one.parts is None
 
 
 def _ranges(text: str, found: list[Candidate], question: Question) -> list[Candidate]:

@@ -20,7 +20,8 @@ _ARTICLE_A = re.compile(
     r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead|was|seems|must|follows)\b)[a-z]"
 )
 _SET_ASIDE = re.compile(
-    r"(?:\b(?:although|though|while|whereas|not|nor|neither|rather than|instead of|unlike|despite|over"
+    r"(?:\b(?:could be|may be|might be|possibly)[^.;\n]{0,12}[:,]"
+    r"|\b(?:although|though|while|whereas|not|nor|neither|rather than|instead of|unlike|despite|over"
     r"|except|excluding|ruled? out|eliminate[ds]?|discard\w*|reject\w*)|n't)"
     r"\b(?:[^,.;\n]|,(?= ?\(?[A-J]\)?(?:,| or| and| nor)\b)){0,60}$",
     re.IGNORECASE,
@@ -114,7 +115,7 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     if any(each.start >= cut for each in found):
         found = [each for each in found if each.start >= cut]
     if not found:
-        letter = None if key.exact else _in_other_words(text, places, options)
+        letter = None if key.exact else _in_other_words(text, places, options, key.question)
         return _decided([letter] if letter else [], wanted)
     best = max(each.rank for each in found)
     chosen = [each for each in found if each.rank == best]
@@ -202,7 +203,7 @@ def _texts(text: str, places: Places, options: dict[str, str]) -> list[Taken]:
     return found
 
 
-def _in_other_words(text: str, places: Places, options: dict[str, str]) -> str | None:
+def _in_other_words(text: str, places: Places, options: dict[str, str], question: str) -> str | None:
     """Return the one option whose words the first sentence shares most, where that is clear."""
     if not options:
         return None
@@ -213,7 +214,8 @@ def _in_other_words(text: str, places: Places, options: dict[str, str]) -> str |
         untold = next((letter for said, letter in plain.items() if _NO_TELLING.search(said)), None)
         if _NO_TELLING.search(first):
             return untold
-        return plain["no"] if _NEGATES.search(first) else plain["yes"] if len(first.split()) > 2 else None
+        of_the_question = bool(_stems(first) & _stems(question))
+        return plain["no"] if _NEGATES.search(first) else plain["yes"] if of_the_question else None
     said = _stems(first)
     scored = sorted(
         ((_overlap(said, _stems(option)), letter) for letter, option in options.items()), reverse=True

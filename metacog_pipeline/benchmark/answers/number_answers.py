@@ -7,7 +7,14 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.candidates import BRACKET, CONTEXT, FINAL, Candidate, candidates
+from metacog_pipeline.benchmark.answers.candidates import (
+    BRACKET,
+    CONTEXT,
+    FINAL,
+    LATER,
+    Candidate,
+    candidates,
+)
 from metacog_pipeline.benchmark.answers.numbers import exact
 from metacog_pipeline.benchmark.answers.question import Question, question_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, Scalar, nothing
@@ -29,7 +36,7 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     if question.asks_numerator:
         found = [replace(each, value=each.parts[0]) if each.parts else each for each in found]
     standing = [each for each in found if each.rank >= CONTEXT]
-    if not standing:
+    if not standing or (max(each.rank for each in standing) < LATER and _no_asked(prepared.text, question)):
         return _without_numbers(prepared.text, key, question)
     chosen = _chosen(standing, labelled=labelled)
     top = chosen[-1]
@@ -86,6 +93,12 @@ def _compared(
             return Reading(said, None, f"the range {said} holds the answer and other numbers")
         if top.parts and wanted in top.parts and wanted.denominator == 1 and min(top.parts) > 99:
             return Reading(said, None, f"{said} can be a fraction or two numbers")
+        if question.asks_percent and any(
+            each.unit is not None and each.unit.dimension == "percent" and each.value == top.value * 100
+            for each in standing
+        ):
+            right = _close(top.value * 100, form, key)
+            return Reading(said, right, f"{said} is given in percent as well")
         if question.asks_percent and top.unit is None and _close(top.value * 100, form, key):
             return Reading(said, None, f"{said} can be a share or a percentage")
     return Reading(said, False, f"{said} is not the answer")
@@ -123,3 +136,9 @@ def _without_numbers(text: str, key: AnswerKey, question: Question) -> Reading:
         right = any(not isinstance(form, bool) and exact(form) == 0 for form in key.forms)
         return Reading("none", right, "none is 0")
     return nothing()
+
+
+def _no_asked(text: str, question: Question) -> bool:
+    """Return whether a text says that there is none of what is asked for: "there is no remainder"."""
+    said = _ZERO.search(text[:200])
+    return said is not None and question.noun_after(text[said.end() : said.end() + 40]) is True

@@ -107,7 +107,9 @@ class Question:
         self.asks_numerator = re.search(r"\bnumerator\b", lowered) is not None
         self.asked = self._asked_nouns(lowered)
         self.others = (
-            frozenset(_singular(word) for word in self.words if word.isalpha()) - self.asked - {"number"}
+            frozenset(_singular(word) for word in self.words if word.isalpha() and len(word) > 2)
+            - self.asked
+            - {"number"}
         )
 
     def _asked_nouns(self, lowered: str) -> frozenset[str]:
@@ -118,6 +120,7 @@ class Question:
                 r"\bwhat is the (?:\w+ )?(remainder|numerator|sum|product|number)\b", lowered
             )
         }
+        found |= {each[1] for each in re.finditer(r"\bnumber of ([a-z]{3,})\b", lowered)}
         return frozenset(_singular(word) for word in found - _OF_A_KIND - _COMMON)
 
     def in_asked_unit(self, value: Fraction, unit: Unit | None, given: Candidate) -> Candidate:

@@ -37,6 +37,10 @@ _JOINED = re.compile(
     r"|\?\s*(?:or|maybe|perhaps)\b[^.;\n]{0,18}",
     re.IGNORECASE,
 )
+_DENIED_LIST = re.compile(r"\b(?:not|neither)\b[^.;:]{0,40}\b(?:or|nor)\s+(?:the )?$", re.IGNORECASE)
+_ONCE = re.compile(
+    r"\W{0,3}(?:formerly|once|previously|at first|initially|historically|was the first)\b", re.IGNORECASE
+)
 _ORDINALS = frozenset(
     ["first", "second", "third", "fourth", "fifth", "deepest", "largest", "longest", "biggest"]
 )
@@ -156,10 +160,16 @@ def _outermost(found: list[Mention]) -> list[Mention]:
 def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, labelled: bool) -> Mention:
     before = text[max(places.sentence_start(each.start), each.start - 120) : each.start]
     clause = places.clause(each.start)
-    if _DENIED.search(before[-40:]):
+    if _DENIED.search(before[-40:]) or _DENIED_LIST.search(before):
         rank = DENIED
     elif _OTHERS_SAY.search(before):
         rank = LATER - 1 if not _STRONG.search(clause) else MAIN
+    elif _ONCE.match(text, each.end) or re.search(
+        r"\b(?:initially|at first|originally|formerly)\b", clause, re.IGNORECASE
+    ):
+        rank = LATER - 1
+    elif re.search(r"[A-Z]\w+, (?:and )?then (?:the )?$", before) and not words & _ORDINALS:
+        rank = LATER
     elif places.in_bracket(each.start):
         alone = text[max(0, each.start - 1)] in "([" and text[each.end : each.end + 1] in (")", "]")
         rank = LATER + 0.5 if alone else BRACKET
@@ -195,7 +205,8 @@ def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> f
 def _another_name(text: str, key: AnswerKey, standing: list[Mention]) -> str | None:
     """Return the name a text begins with where the accepted answer only stands beside it: "the Dnieper, not far ..."."""
     head = text[: min(each.start for each in standing if each.right)]
-    known = set(folded(key.question).split()) | _COMMON
+    listed = re.search(r", (?:and )?then (?:the )?$", head) is not None
+    known = _COMMON if listed else set(folded(key.question).split()) | _COMMON
     names = [word for word in re.findall(r"\b[A-Z][\w'-]+", head) if folded(word) not in known]
     return names[0] if names else None
 

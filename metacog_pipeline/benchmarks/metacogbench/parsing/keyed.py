@@ -87,7 +87,7 @@ class _Finder:
                 value = self._next_line(lines, number)
                 found.append(Keyed(name, value, True, len(found)))
                 continue
-            matches = list(self.keyed.finditer(line[:_LONGEST_LINE]))
+            matches = self._apart(list(self.keyed.finditer(line[:_LONGEST_LINE])))
             ends = [m.start() for m in matches[1:]] + [len(line)] * bool(matches)
             for match, end in zip(matches, ends, strict=True):
                 value = line[match.end() : min(end, match.end() + _LONGEST_LINE)].strip()
@@ -96,6 +96,15 @@ class _Finder:
                 firm = _WORDLIKE.match(match["sep"].strip()) is None
                 found.append(Keyed(self._name(match), value, firm, len(found)))
         return found
+
+    def _apart(self, matches: list[re.Match[str]]) -> list[re.Match[str]]:
+        """Return the labels of a line without those that only say *is* behind a sign of the same name."""
+        kept: list[re.Match[str]] = []
+        for each in matches:
+            spoken = _WORDLIKE.match(each["sep"].strip()) is not None
+            if not (spoken and kept and self._name(kept[-1]) == self._name(each)):
+                kept.append(each)
+        return kept
 
     def _next_line(self, lines: list[str], number: int) -> str:
         """Return the next non-empty line, or "" where it holds a key of its own."""
