@@ -164,6 +164,8 @@ def ui(study_file: Path, port: int, host: str) -> None:
         str(port),
         "--host",
         host,
+        "--working-directory",  # Dagster imports from it before anything else; nothing of the user's lies there
+        str(study.home.dagster),
     ]
     address = f"http://{host}:{port}"
     printing.say(f"Dagster UI of {study.study.name}: {address}", address=address)
