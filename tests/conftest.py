@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.commands import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Ask
+from tests.forked import Loaded
 
 ROOT = Path(__file__).resolve().parents[1]
+
+gc.disable()  # until all tests are collected: what is loaded on the way stays
 
 
 def data_file(*parts: str) -> Path:
@@ -28,6 +32,16 @@ def data_file(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is not here; set METACOG_DATA")
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runs_are_forked() -> Iterator[None]:
+    """Have ``metacog run``, called in this process, fork its run instead of loading Dagster anew (`tests.forked`)."""
+    loaded = Loaded()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "subprocess", loaded)
+        yield
+    loaded.close()
 
 
 @pytest.fixture
@@ -183,6 +197,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Take what all tests share out of the garbage collector's sight: it would walk through millions of objects again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 50)
 
 

@@ -1,0 +1,70 @@
+"""A study of one model and 1,373 questions, from its file to its report: processor time beside the peer, and memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.benchmarks.metamedqa import sources
+from metacog_pipeline.llm.server import ServerProcess
+from metacog_pipeline.study import load_study
+from tests.conftest import data_file
+from tests.performance.peers import HERE, PEER, peer_release
+
+QUESTIONS, IN_FLIGHT, PROMPT_BYTES, LATENCY_S = 1373, 100, 1000, 0.2
+SHARE, PEAK_MB = 0.25, 300
+STUDY = """
+[study]
+name = "end to end"
+home = "home"
+budget_usd = 100
+
+[[models]]
+name = "one"
+provider = "openai"
+model = "bench"
+base_url = "{url}/v1"
+price_in = 0.15
+price_out = 0.6
+max_concurrency = {in_flight}
+
+[benchmarks.metamedqa]
+dataset = "published"
+conditions = ["baseline"]
+"""
+
+pytestmark = pytest.mark.bench
+
+Figure = Callable[[str, str, str, bool], None]
+
+
+def spent(command: Sequence[str | Path]) -> tuple[float, float]:
+    """Return seconds of processor time of a command and all it started, and the largest peak of memory of one of them."""
+    started = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    assert started.returncode == 0
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def test_a_study_of_one_model_beside_the_peer(tmp_path: Path, peer_python: Path, figure: Figure) -> None:
+    answer = "Answer: A\nConfidence: 3"
+    with ServerProcess(["--latency", str(LATENCY_S), "--text", answer]) as server:
+        study = tmp_path / "study.toml"
+        study.write_text(STUDY.format(url=server.url, in_flight=IN_FLIGHT), encoding="utf-8")
+        sources.fetch(load_study(study).home.path, folder=data_file("metamedqa"))
+        ours, peak = spent([sys.executable, "-m", "metacog_pipeline", "run", study, "--quiet"])
+        script = [HERE / "peer.py", server.url, tmp_path / "peer", QUESTIONS, IN_FLIGHT, PROMPT_BYTES]
+        theirs, their_peak = spent([peer_python, *map(str, script)])
+    print(f"peak memory: {peak:.0f} MB, of {PEER} {their_peak:.0f} MB (target of ours {PEAK_MB} MB)")
+    figure(
+        f"a study of one model, {QUESTIONS} questions, beside {PEER} {peer_release(peer_python)}",
+        f"≤ {SHARE} of its processor time",
+        f"{ours:.1f} against {theirs:.1f} s: {ours / theirs:.2f}; peak memory {peak:.0f} against {their_peak:.0f} MB",
+        ours <= SHARE * theirs,
+    )
