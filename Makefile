@@ -6,6 +6,9 @@ DEMO := metacog-demo
 # A worker of the tests per core: libraries that start a thread per core besides only wait for each other.
 ONE_THREAD := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# One more than there are cores: a fifth of the time of tests is waiting, for servers, disks and processes.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2) + 1 )))
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types ui docs lowest proofs bench numbers clean
 
@@ -53,7 +56,7 @@ ui: $(VENV)/.runtime
 	@$(BIN)/metacog ui $(DEMO)/study.toml
 
 test: $(VENV)/.dev
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
+	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

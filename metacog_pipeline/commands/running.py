@@ -114,10 +114,11 @@ def run(
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
-    from metacog_pipeline.asking.before_spending import unpriced
+    if not quiet:
+        from metacog_pipeline.asking.before_spending import unpriced
 
-    for line in () if quiet else unpriced(study):
-        click.echo(f"metacog: {line}", err=True)
+        for line in unpriced(study):
+            click.echo(f"metacog: {line}", err=True)
     if lane is not None:
         os.environ[LANE] = lane
     if no_wait:
