@@ -168,18 +168,41 @@ def _without_fit(group: Choices, found: fit.Efficiency, n: int, sensitivity: Est
 def _clustered(made: dict[str, Estimate], group: Choices, found: fit.Efficiency) -> dict[str, Estimate]:
     """Return the values with percentile intervals of resampled items: runs of an item are not independent."""
     assert group.draws is not None
-    drawn = refit(group.draws[..., 1], group.draws[..., 0], group.m, found, (group.right, group.wrong))
-    values = {"d_mafc": drawn.d, "meta_d_mafc": drawn.meta_d, "m_ratio_mafc": drawn.m_ratio}
-    method = f"ml, m {', '.join(str(each) for each in group.m)}, bootstrap of {len(group.draws)} over items"
+    right, wrong = group.draws[..., 1], group.draws[..., 0]
+    drawn = refit(right, wrong, group.m, found, (group.right, group.wrong))
+    eta, ideal = _of_draws(right, wrong, group.m, drawn.d)
+    resamples = f"bootstrap of {len(group.draws)} over items"
+    fitted = f"ml, m {', '.join(str(each) for each in group.m)}, {resamples}"
+    values = {
+        "d_mafc": (drawn.d, fitted),
+        "meta_d_mafc": (drawn.meta_d, fitted),
+        "m_ratio_mafc": (drawn.m_ratio, fitted),
+        "eta_mafc": (eta, f"rating-matched ideal observer, {resamples}"),
+        "auroc2_ideal": (ideal, f"ideal observer of this accuracy, {resamples}"),
+    }
     again = dict(made)
-    for name, several in values.items():
+    for name, (several, method) in values.items():
         one = made[name]
         if one.value is None:
             again[name] = replace(one, low=None, high=None, method=method)
             continue
-        ends = resampling.from_draws(one.value, several, one.n, method)
+        kind: resampling.Kind = "widened" if name in ("eta_mafc", "auroc2_ideal") else "percentile"
+        ends = resampling.from_draws(one.value, several, one.n, method, kind=kind)
         again[name] = ends if ends.low is not None else unavailable(one.n, method, ends.status)
     return again
+
+
+def _of_draws(right: Floats, wrong: Floats, m: Ints, d: Floats) -> tuple[Floats, Floats]:
+    """Return eta and the area of the ideal observer of each resample ``(B, S, K)``; NaN where there is none."""
+    weight = right.sum(axis=2) * wrong.sum(axis=2)
+    known = np.isfinite(d)
+    own = np.where(known, d, 1.0)
+    area = table().auroc2(np.tile(m, len(own)), np.repeat(own, len(m))).reshape(weight.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ideal = np.where(known, (area * weight).sum(axis=1) / weight.sum(axis=1), np.nan)
+        matched = companions.ideal_auroc2(right, wrong, m, own) - 0.5
+        eta = (companions.auroc2(right, wrong) - 0.5) / np.where(known & (matched > 0), matched, np.nan)
+    return eta, ideal
 
 
 def _finite(value: float) -> float | None:

@@ -282,7 +282,7 @@ WAYS: Mapping[str, Callable[[Cell], tuple[dict[str, float], list[Found]]]] = {
 }
 SAMPLES = {
     "plain": 1000, "weighted": 100, "harmonised": 75, "fitted": 75, "pairs": 75, "yes_no": 60, "scores": 75, "tiers": 25,
-    "yes": 250, "runs": 30, "weighted_runs": 50, "yes_runs": 75, "fitted_runs": 25,
+    "yes": 250, "runs": 30, "weighted_runs": 50, "yes_runs": 75, "fitted_runs": 50,
 }  # fmt: skip
 #: Where intervals rest on so many items, however they were answered: the numbers of items instead.
 BY_ITEMS: Mapping[str, tuple[int, ...]] = {"scores": (12, 30, 60, *NUMBERS), "tiers": (60, 100, 300)}
