@@ -19,7 +19,7 @@ from tests.benchmark.answer_rewrites import SAID, WORDS
 DATA = Path(__file__).parent / "data"
 ITEMS = {item.item_id: item for item in shipped_items() if item.tier in ("1a", "1b")}
 ANSWERED = [item for item in ITEMS.values() if item.answer_type != "none"]
-KAPPA = {"answers_apart": 0.9, "answers_tuned": 0.95}
+KAPPA = {"answers_apart": 0.9, "answers_apart_2": 0.9, "answers_tuned": 0.95}
 
 
 def kappa(table: Counter[tuple[object, object]]) -> float:
@@ -44,7 +44,7 @@ def test_a_labelled_batch_is_read_as_labelled(name: str) -> None:
             right[row["correct"], said] += 1
         if "passed" in row:
             passed[row["passed"], int(found["passed"])] += 1
-    assert sum(right.values()) > 150 and kappa(right) >= KAPPA[name], right
+    assert sum(right.values()) > 100 and kappa(right) >= KAPPA[name], right
     assert kappa(passed) >= 0.85, passed
 
 

@@ -305,7 +305,7 @@ def _ranges(text: str, found: list[Candidate], question: Question) -> list[Candi
                 re.search(r"\bbetween\b[^\d]{0,12}$", text[max(0, last.start - 24) : last.start], re.I)
                 is not None
             )
-        if joined and last is not None and "-" in gap and each.value < 100 and last.value >= 1000:
+        if joined and last is not None and gap == "-" and each.value < 100 and last.value >= 1000:
             each = replace(each, value=last.value - last.value % 100 + each.value)  # 1936-37
         if joined and last is not None and last.low is None and last.value < each.value:
             unit = each.unit or last.unit

@@ -24,7 +24,8 @@ SUBORDINATE = re.compile(
     r"|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque|mientras|porque"
     r"|después de|antes de|frente a|for reference|by comparison|in comparison|up from|down from|e\.g|for example|such as"
     r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often|often (?:said|assumed"
-    r"|mistaken)|commonly|(?:un)?like|if|(?<=, )as|where|given that)\b|虽然|因为|比|据说|다음으로|보다",
+    r"|mistaken)|commonly|(?:un)?like|if|(?<=, )as|where"
+    r"|given that|namely|of which|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
     re.IGNORECASE,
 )
 

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.examples import can_match
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -125,12 +126,32 @@ def load_lexicon(own: Path | None = None) -> Lexicon:
         data = _merged(data, _read(own), own)
     macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
     cues = {name: _cues(data.get(name, []), name, macros, own or folder) for name in SECTIONS}
+    if own is not None:
+        _require_examples(cues, {cue.id for cue in shipped_cues(folder)}, own)
     try:
         scope = _scope(data.get("scope", {}), macros)
     except (BadPattern, KeyError, TypeError, ValueError) as problem:
         raise StudyError(f"scope rules of the lexicon {own or folder}: {problem}") from problem
     literal = {str(k): tuple(map(str, v)) for k, v in data.get("literal", {}).items()}
     return Lexicon(cues, scope, literal, sha256_hex(canonical_json(data)), macros)
+
+
+def shipped_cues(folder: Path) -> list[Cue]:
+    """Return the cues that come with the package."""
+    data = _merged({}, _read(folder), folder)
+    macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
+    return [cue for name in SECTIONS for cue in _cues(data.get(name, []), name, macros, folder)]
+
+
+def _require_examples(cues: Mapping[str, tuple[Cue, ...]], known: set[str], path: Path) -> None:
+    """Raise StudyError for a study's own cue that no text is found for: it would count nothing."""
+    for section, found in cues.items():
+        for cue in found:
+            if cue.id not in known and not can_match(cue.regex):
+                raise StudyError(
+                    f"cue {cue.id!r} of section {section!r} in the lexicon {path}: no text was found that its "
+                    "regex matches; correct the regex, or remove the cue"
+                )
 
 
 def expand(pattern: str, macros: Mapping[str, str]) -> str:

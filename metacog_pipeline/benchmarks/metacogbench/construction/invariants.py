@@ -83,6 +83,14 @@ def _probed(items: Sequence[Item]) -> Iterator[str]:
                 yield f'tier {tier}: always "{role}" is right in {told}'
 
 
+def check_shape(item: Item) -> Iterator[str]:
+    """Yield what makes a task unusable whatever set it is in: a probe that cannot be read, a figure without its unit."""
+    if item.options:
+        yield from _check_probe(item)
+    if item.tier == "2a" and (item.computed_answer is None or not item.unit):
+        yield "no computed_answer, or no unit: give the number and what it counts"
+
+
 def _check_probe(item: Item) -> Iterator[str]:
     """Yield what is wrong with the options of one task."""
     roles, texts = (
@@ -117,8 +125,7 @@ def check_item(item: Item) -> Iterator[str]:
         if not _compiles(pattern):
             yield f"{pattern!r} is no regular expression"
             return
-    if item.options:
-        yield from _check_probe(item)
+    yield from check_shape(item)
     yield from _CHECKS[item.tier](item)
 
 
@@ -225,8 +232,6 @@ def _told(item: Item) -> bool:
 
 
 def _check_2a(item: Item) -> Iterator[str]:
-    if item.computed_answer is None or not item.unit:
-        yield "no computed_answer, or no unit"
     if item.control:
         return
     if not 4 <= len(item.factors) <= 6:

@@ -110,13 +110,22 @@ def read_texts(path: Path) -> list[Item]:
     """Read the items of one TOML file; SourceError if it is missing, no TOML, or holds what is no item."""
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["item"]
-        return [item_from_record(record) for record in listed]
+        return [_usable(item_from_record(record), path) for record in listed]
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
     except (KeyError, TypeError, ValueError) as error:
         raise SourceError(
             f"{path}: not a file of items ({error}); compare it with the shipped ones"
         ) from None
+
+
+def _usable(item: Item, path: Path) -> Item:
+    """Return the item; raise SourceError for one that cannot be asked or scored."""
+    from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check_shape
+
+    if (wrong := next(check_shape(item), None)) is not None:
+        raise SourceError(f"{path}: {item.item_id}: {wrong}")
+    return item
 
 
 def to_toml(items: Iterable[Item], heading: str) -> str:
