@@ -7,7 +7,7 @@ import inspect
 import json
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +18,7 @@ import metacog_pipeline as mp
 from metacog_pipeline import errors, registry, stats
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.study.allowed import as_written, describe
 from metacog_pipeline.study.sections import TrainingSection
 from metacog_pipeline.study.study_file import StudySection
@@ -73,33 +74,29 @@ def _default(field: Any) -> str:
 
 
 def measures() -> str:
-    """Every measure of every benchmark, as its class declares it."""
+    """Every measure of every benchmark, as its class declares it; those all benchmarks share once, at the end."""
     found = [
         "# Measures",
         "As the benchmarks declare them; the table `measures` of the DuckDB file has the same. Those that begin with "
-        "`harmonised_` follow one rule for every benchmark.",
+        "`harmonised_` follow one rule for every benchmark and stand at the end.",
     ]
+    shared: dict[str, Mapping[str, Any]] = {}
     for name in registry.names():
         rows = declared_measures([name])
-        found.append(f"## {registry.load(name).title}")
-        lines = [
-            "| measure | unit | range | better | meaning | source |",
-            "| --- | --- | --- | --- | --- | --- |",
-        ]
-        for row in rows:
-            better = {True: "more", False: "less", None: "neither"}[row["higher_is_better"]]  # type: ignore[index]
-            span = f"{_end(row['min'])} to {_end(row['max'])}"
-            said = (
-                f"`{row['measure']}`",
-                row["unit"],
-                span,
-                better,
-                row["definition"] or row["label"],
-                row["paper"] or "",
-            )
-            lines.append("| " + " | ".join(_cell(str(each)) for each in said) + " |")
-        found.append("\n".join(lines))
-    return "\n\n".join(found) + "\n"
+        shared |= {str(row["measure"]): row for row in rows if str(row["measure"]).startswith(PREFIX)}
+        own = [row for row in rows if row["measure"] not in shared]
+        found += [f"## {registry.load(name).title}", _measure_table(own)]
+    return "\n\n".join([*found, "## By one rule", _measure_table(list(shared.values()))]) + "\n"
+
+
+def _measure_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| measure | meaning | unit and range | source |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        better = {True: "; more is better", False: "; less is better", None: ""}[row["higher_is_better"]]
+        span = f"{row['unit']}, {_end(row['min'])} to {_end(row['max'])}{better}"
+        said = (f"`{row['measure']}`", row["definition"] or row["label"], span, row["paper"] or "")
+        lines.append("| " + " | ".join(_cell(str(each)) for each in said) + " |")
+    return "\n".join(lines)
 
 
 def _end(value: object) -> str:
