@@ -442,7 +442,7 @@ def test_an_unknown_profile_and_an_empty_key_variable_are_one_line_each(tmp_path
     got = CliRunner().invoke(cli, ["simulate-server", "--study", str(study), "--profile", "opneai"])
     assert got.exit_code != 0
     said = got.output + str(got.exception)
-    assert "unknown; there are: anthropic" in said
+    assert 'unknown (did you mean "openai"?); there are: anthropic' in said
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     command = ["serve", "--study", str(study), "--profile", "openai", "--key-env", "NO_SUCH_KEY"]
     got = CliRunner().invoke(cli, command)
