@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,9 @@ _ONCE = (
     "twice. An abstaining reply hardly ever holds the right answer, which alone makes the d′ large: compare it between "
     "models, not with that of asking twice."
 )
+MOST_TESTS = 1000  # rows of the table of tests; pairs of 80 models are 40,000
+_P = 9  # place of p_adjusted in a row of tests
+MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 Ends = tuple[Any, ...]  # estimate, low, high, n, method
 Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
 
@@ -110,14 +115,27 @@ def curves(home: Path) -> Markup:
                     n=pieces.counted(sizes.get((title, condition), ())),
                     method="histograms over bins of equal width",
                 )
-                for model, each in series.items()
+                for model, each in _most_sensitive(series, _values(home).get(title, {}), condition)
                 if (svg := density_figure(each, name=f"confidence of {model}, {condition}"))
             ]
             if made:
+                told = f", the {MOST_DENSITIES} of {len(series)} models with the largest d′"
+                which = told if len(series) > MOST_DENSITIES else ""
                 densities.append(
-                    pieces.folded(f"{title}: densities of confidence, {condition}", pieces.grid(made))
+                    pieces.folded(f"{title}: densities of confidence, {condition}{which}", pieces.grid(made))
                 )
     return pieces.joined([pieces.grid(rocs), *densities], "No values yet.")
+
+
+def _most_sensitive(
+    series: Mapping[str, Curves], values: Values, condition: str
+) -> Sequence[tuple[str, Curves]]:
+    """Return the models whose densities are drawn: all, or where there are many those with the largest d′."""
+    if len(series) <= MOST_DENSITIES:
+        return list(series.items())
+    known = {model: (values.get((model, condition), {}).get("d_type2") or (None,))[0] for model in series}
+    chosen = sorted(known, key=lambda model: (-(-math.inf if known[model] is None else known[model]), model))
+    return [(model, series[model]) for model in chosen[:MOST_DENSITIES]]
 
 
 def asked_once(home: Path) -> Markup:
@@ -144,7 +162,7 @@ def tests(home: Path) -> Markup:
     found = rows(
         home,
         "select source, family, coalesce(condition, model) as held, measure, a, b, value, low, high, p_adjusted, "
-        "verdict, status, n from comparisons where benchmark = 'selfknowledge' "
+        "verdict, status, n, \"primary\" from comparisons where benchmark = 'selfknowledge' "
         "order by source, family, held, measure, a, b",
     )
     columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
@@ -153,14 +171,32 @@ def tests(home: Path) -> Markup:
         body = [
             (f"{a} - {b}", held, _FAMILIES.get(family, family), measure, pieces.interval(*ends), pieces.shown(p),
              pieces.said(verdict, status), n)
-            for _, family, held, measure, a, b, *ends, p, verdict, status, n in own
+            for _, family, held, measure, a, b, *ends, p, verdict, status, n, _ in _few_tests(own)
         ]  # fmt: skip
+        some = len(body) < len(own)
+        told = (
+            f"; of the primary ones the {len(body)} with the smallest p; all are in comparisons"
+            if some
+            else ""
+        )
         made.append(
-            pieces.folded(f"{title}: {len(body)} tests", pieces.table(columns, body, f"{title}: differences"))
+            pieces.folded(
+                f"{title}: {len(own)} tests{told}", pieces.table(columns, body, f"{title}: differences")
+            )
         )
     said = "Questions are resampled with all their runs, alike on both sides; p by Holm over the pairs of a measure."
     nothing = "Tests need two models, two languages, or the question with leave to abstain."
     return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
+
+
+def _few_tests(found: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    """Return the tests that are printed: all, or of many the primary ones with the smallest p, in the order they have."""
+    if len(found) <= MOST_TESTS:
+        return found
+    primary = [row for row in found if row[-1]]
+    p = {id(row): math.inf if row[_P] is None else row[_P] for row in primary}
+    chosen = {id(row) for row in sorted(primary, key=lambda row: p[id(row)])[:MOST_TESTS]}
+    return [row for row in primary if id(row) in chosen]
 
 
 SECTIONS = (
