@@ -43,7 +43,7 @@ from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import ABSTENTIONS
             "The answer is unknown to me",
             "I honestly do not know who that was",
         ),
-        *ABSTENTIONS,
+        *(each for forms in ABSTENTIONS.values() for each in forms),
         REFUSALS["en"].replace("help with", "answer"),
     ],
 )

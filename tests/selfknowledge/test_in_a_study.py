@@ -75,13 +75,13 @@ def requests(partition: Partition) -> list[dict[str, Any]]:
 def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
     asked = study(tmp_path, f"{EVERY}\nlimit = 12")
     assert tasks.expected(of(asked)) == 0 and not construction.items_current(of(asked))
-    assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 1)
+    assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 4)
     partition = ask(asked)
     assert partition.manifest()["state"] == "complete"
     found = files.read(of(asked), partition)
-    assert found.frame.height == found.expected == 12 * 5
+    assert found.frame.height == found.expected == 12 * 8
     assert set(found.frame["status"]) == {"ok"} and set(found.frame["source"]) == {"simulated"}
-    dual = found.frame.filter(pl.col("condition") != "idk")
+    dual = found.frame.filter(~pl.col("condition").str.starts_with("idk"))
     assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
     assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
     assert files.score(of(asked), partition).height
@@ -164,8 +164,9 @@ def test_conditions_follow_languages_and_idk(tmp_path: Path) -> None:
 
     assert conditions("") == ("dual", "idk")
     assert conditions("idk = false") == ("dual",)
-    assert conditions('languages = ["ko", "en"]') == ("dual_ko", "dual", "idk")
-    assert conditions('languages = ["zh", "es"]') == ("dual_zh", "dual_es")
+    assert conditions('languages = ["ko", "en"]') == ("dual_ko", "dual", "idk_ko", "idk")
+    assert conditions('languages = ["zh", "es"]') == ("dual_zh", "dual_es", "idk_zh", "idk_es")
+    assert conditions('languages = ["zh", "en"]\nidk = ["en"]') == ("dual_zh", "dual", "idk")
 
 
 def test_own_words_that_cannot_be_used_are_named(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_each_step_is_asked_alone_and_told_how(bench: Any, tmp_path: Path) -> No
         ('languages = ["en", "fr"]', "languages"),
         ('languages = ["en", "en"]', "twice"),
         ("languages = []", "languages"),
-        ('languages = ["zh"]\nidk = true', "English only"),
+        ('languages = ["zh"]\nidk = ["en"]', 'idk names "en"'),
         ('dataset = "nq_open"\nlanguages = ["ko"]', "English questions only"),
         ('matching = "fuzzy"', "token_boundary"),
         ('yes_no = "lenient"', "strict"),

@@ -55,7 +55,16 @@ def test_a_language_without_a_question_has_none_and_accepts_nothing() -> None:
 def test_a_condition_asks_only_what_has_its_language() -> None:
     english = replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1])
     counts = {name: len(asked([ITEM, english], name)) for name in CONDITIONS}
-    assert counts == {"dual": 2, "dual_zh": 0, "dual_ko": 1, "dual_es": 0, "idk": 2}
+    assert counts == {
+        "dual": 2,
+        "dual_zh": 0,
+        "dual_ko": 1,
+        "dual_es": 0,
+        "idk": 2,
+        "idk_zh": 0,
+        "idk_ko": 1,
+        "idk_es": 0,
+    }
 
 
 def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else() -> None:

@@ -81,7 +81,7 @@ def test_own_texts_replace_the_shipped_ones_and_change_only_their_digests(tmp_pa
         ("[en", "cannot be read"),
         ("[fr]\ndirect = 'x'", "unknown key 'fr'"),
         ("[en]\ndirct = 'x'", 'did you mean "direct"'),
-        ("[zh]\nidk = '{question}'", "unknown key 'idk'"),
+        ("[zh]\nidk = '{question}'", "我不知道"),
         ("en = 3", "must be a table"),
         ("[en]\ndirect = ''", "must be a text"),
         ("[en]\ndirect = 'Say it.'", "stands there 0 times"),

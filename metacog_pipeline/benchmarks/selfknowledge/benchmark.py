@@ -39,6 +39,7 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import (
     META,
     Wording,
     condition_steps,
+    gives_leave,
     load_wording,
     messages,
 )
@@ -127,9 +128,10 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
 
     def conditions(self) -> tuple[Condition, ...]:
         """One per language, and the question with leave to abstain."""
-        duals = {LANGUAGE_OF[name]: name for name in CONDITIONS if name != IDK}
+        duals = {LANGUAGE_OF[name]: name for name in CONDITIONS if not gives_leave(name)}
+        leave = {LANGUAGE_OF[name]: name for name in CONDITIONS if gives_leave(name)}
         names = [duals[language] for language in self.settings.languages]
-        names += [IDK] if self.settings.asks_idk else []
+        names += [leave[language] for language in self.settings.idk_languages]
         return tuple(Condition(name, lambda every, name=name: asked(every, name)) for name in names)  # type: ignore[misc]
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
@@ -180,9 +182,9 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         ``threshold``: D > 0.5, a tie is a no. ``yes`` under ``idk``: the answer was not withheld. ``all_aligned`` under
         ``idk``: being right and saying yes under ``dual``, and not abstaining here, are all three the same.
         """
-        keys = ("dataset", "model", "run", "item_id")
-        failed, idk = pl.col("status").is_in(self.unanswered), pl.col("condition") == IDK
-        dual = responses.filter(pl.col("condition") == DUAL).select(
+        keys = ("dataset", "model", "run", "language", "item_id")
+        failed, idk = pl.col("status").is_in(self.unanswered), pl.col("condition").str.starts_with(IDK)
+        dual = responses.filter(pl.col("condition").str.starts_with(DUAL)).select(
             *keys,
             _dual_correct=pl.when(~failed).then(pl.col("correct")),
             _dual_yes=pl.when(~failed).then(pl.col("yes")),
@@ -193,7 +195,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         known = ("_dual_correct", "_dual_yes", "abstained")
         whole = pl.all_horizontal(pl.col(name).is_not_null() for name in known)
         joined = responses.with_columns(_here=pl.when(idk).then(pl.col("item_id"))).join(
-            dual, left_on=[*keys[:3], "_here"], right_on=list(keys), how="left", maintain_order="left"
+            dual, left_on=[*keys[:4], "_here"], right_on=list(keys), how="left", maintain_order="left"
         )
         return joined.with_columns(
             yes=pl.when(idk).then(tried).otherwise(pl.col("yes")).cast(pl.Int8),

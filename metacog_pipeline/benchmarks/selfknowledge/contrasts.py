@@ -29,7 +29,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
+from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
 from metacog_pipeline.stats import exact, resampling, two_intervals
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
@@ -78,7 +78,7 @@ def between_models(groups: Sequence[Group], wanted: Collection[tuple[str, str]])
 def between_languages(groups: Sequence[Group]) -> Iterator[Pairs]:
     """Yield the pairs of languages of each data set and model."""
     for own in _together(groups, "dataset", "model"):
-        spoken = [group for group in own if group.condition != IDK]
+        spoken = [group for group in own if not gives_leave(group.condition)]
         yield [(_base("languages_paired", a, b, model=a.model), a, b) for a, b in combinations(spoken, 2)]
 
 
@@ -155,7 +155,7 @@ def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) 
     """Yield a row of a minus b per measure, without a correction for several tests; ``shared`` are differences drawn with
     those of other pairs."""
     pair = pair_of(a, b)
-    both_idk = a.condition == b.condition == IDK
+    both_idk = a.condition == b.condition and gives_leave(a.condition)
     one_idk = a.condition != b.condition == IDK
     # An abstaining reply is hardly ever right: how often a no fails says nothing there.
     measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES

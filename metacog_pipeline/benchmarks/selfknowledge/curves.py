@@ -11,7 +11,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Group, Scored, Table, schema_of
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of_group
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
+from metacog_pipeline.benchmarks.selfknowledge.prompts import gives_leave
 from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
 
 POINTS = 200  # of a ROC curve: more cannot be seen
@@ -44,7 +44,7 @@ def curves(benchmark: Any, scored: Scored) -> pl.DataFrame:
     rows = [
         (benchmark.name, group.dataset, group.condition, group.model, group.source, *point)
         for group in scored.groups
-        if not group.n_failed and group.condition != IDK
+        if not group.n_failed and not gives_leave(group.condition)
         for point in _points(group)
     ]
     return pl.DataFrame(rows, schema=schema_of(Curve), orient="row")

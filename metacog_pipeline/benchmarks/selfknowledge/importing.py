@@ -19,7 +19,7 @@ from metacog_pipeline.asking.importing import importer_of
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, gives_leave
 
 _PARTS = re.compile(r"\s*[|;]\s*")
 
@@ -66,8 +66,8 @@ class Rows(RowRules):
         """Return the answer as it is, and whether it was known as a bare yes or no in the language asked."""
         made: dict[str, str] = {}
         if "answer" in said:
-            made[IDK if condition == IDK else DIRECT] = str(said["answer"])
-        if "knows" in said and condition != IDK:
+            made[IDK if gives_leave(condition) else DIRECT] = str(said["answer"])
+        if "knows" in said and not gives_leave(condition):
             value = said["knows"]
             yes = correctness(value)
             if yes is None and columns.number(value) is not None:

@@ -44,6 +44,9 @@ LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
     "dual_ko": "ko",
     "dual_es": "es",
     "idk": "en",
+    "idk_zh": "zh",
+    "idk_ko": "ko",
+    "idk_es": "es",
 }
 CONDITIONS = tuple(LANGUAGE_OF)
 

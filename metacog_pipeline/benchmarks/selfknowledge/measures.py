@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Unit
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK
+from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
 from metacog_pipeline.scoring.measures import Compute, ratio, share
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
@@ -210,11 +210,11 @@ def calibration_error(group: Group, confidence: Floats, right: Ints, clusters: I
 
 # --- the measures -----------------------------------------------------------------------------------------------------
 def _dual(condition: str) -> bool:
-    return condition != IDK
+    return not gives_leave(condition)
 
 
 def _idk(condition: str) -> bool:
-    return condition == IDK
+    return gives_leave(condition)
 
 
 def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -> Measure:

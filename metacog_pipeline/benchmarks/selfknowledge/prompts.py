@@ -5,7 +5,7 @@ step      asks                                                                  
 ========  ==========================================================================  ==============
 direct    for the answer, in keywords                                                 en, zh, ko, es
 meta      whether the answer is known: yes if surely, no otherwise                    en, zh, ko, es
-idk       for the answer, or "I don't know"                                           en
+idk       for the answer, or "I don't know"                                           en, zh, ko, es
 ========  ==========================================================================  ==============
 """
 
@@ -25,7 +25,13 @@ from metacog_pipeline.llm.types import Message
 DIRECT, META, IDK = "direct", "meta", "idk"
 STEPS = (DIRECT, META, IDK)
 PLACE = "{question}"
-ABSTENTION = "i don't know"
+#: How the prompts ask to abstain, by language: the words a text of the step must name.
+ABSTENTIONS: Mapping[str, str] = {
+    "en": "I don't know",
+    "zh": "我不知道",
+    "ko": "모르겠습니다",
+    "es": "No lo sé",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class Wording:
         found = self.templates.get((language, step))
         if found is None:
             raise StudyError(
-                f"selfknowledge: wording {self.id!r} has no text {step!r} in {language!r}; idk is asked in English only"
+                f"selfknowledge: wording {self.id!r} has no text {step!r} in {language!r}; add it"
             )
         return found
 
@@ -68,7 +74,12 @@ def condition_steps(condition: str) -> tuple[str, ...]:
             f"selfknowledge: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}; there are: "
             f"{', '.join(CONDITIONS)}"
         )
-    return (IDK,) if condition == IDK else (DIRECT, META)
+    return (IDK,) if gives_leave(condition) else (DIRECT, META)
+
+
+def gives_leave(condition: str) -> bool:
+    """Whether a condition asks once, with leave to abstain."""
+    return condition.startswith(IDK)
 
 
 def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[Message, ...]:
@@ -86,7 +97,7 @@ def load_wording(path: Path | None = None) -> Wording:
     Parameters
     ----------
     path
-        Keys: ``id``, and tables ``[en]``, ``[zh]``, ``[ko]``, ``[es]`` of texts ``direct``, ``meta`` and, in English,
+        Keys: ``id``, and tables ``[en]``, ``[zh]``, ``[ko]``, ``[es]`` of texts ``direct``, ``meta`` and
         ``idk``.
 
     Raises
@@ -110,7 +121,7 @@ def _read(path: Path) -> Wording:
     for language, texts in data.items():
         if not isinstance(texts, dict):
             raise StudyError(f"{path}: {language} = {texts!r} must be a table")
-        require_known(f"{path}: {language}", texts, STEPS if language == "en" else (DIRECT, META))
+        require_known(f"{path}: {language}", texts, STEPS)
         for step, text in texts.items():
             templates[language, step] = _checked(f"{path}: {language}.{step}", language, step, text)
     return Wording(require_text(f"{path}: id", name), templates)
@@ -127,8 +138,8 @@ def _checked(where: str, language: str, step: str, value: object) -> str:
             f'{where}: the word "{missing[0]}" is not in it; answers are read by "{YES_NO[language][0]}" and '
             f'"{YES_NO[language][1]}", so the text must ask for both'
         )
-    if step == IDK and ABSTENTION not in text.replace("’", "'").lower():
-        raise StudyError(f'{where}: "I don\'t know" is not in it; say that this is how to abstain')
+    if step == IDK and (said := ABSTENTIONS[language]).lower() not in text.replace("’", "'").lower():
+        raise StudyError(f'{where}: "{said}" is not in it; say that this is how to abstain')
     return text
 
 

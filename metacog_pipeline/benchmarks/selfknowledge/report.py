@@ -68,7 +68,7 @@ def sensitivity(home: Path) -> Markup:
     """Return how far a yes goes with being right, and who gets a yes."""
     made = []
     for title, values in _values(home).items():
-        own = {key: found for key, found in values.items() if key[1] != "idk"}
+        own = {key: found for key, found in values.items() if not key[1].startswith("idk")}
         points = [
             (", ".join(key), point)
             for key, found in own.items()
@@ -149,7 +149,7 @@ def asked_once(home: Path) -> Markup:
                 *(_interval(found, name) for name in _ASKED_ONCE),
             )
             for (model, condition), found in values.items()
-            if condition == "idk"
+            if condition.startswith("idk")
         ]
         if body:
             columns = ("model", "accuracy, asked twice", *_ASKED_ONCE.values())

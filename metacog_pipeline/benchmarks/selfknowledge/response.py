@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
 from metacog_pipeline.benchmarks.selfknowledge.parsing import YesNoRule, abstains, read_yes_no, says_yes
-from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, META, condition_steps
+from metacog_pipeline.benchmarks.selfknowledge.prompts import META, condition_steps, gives_leave
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def _read_answer(
     response.correct_strict = int(matching.matches(reply, accepted, matching.STRICT))
     response.correct_inclusion = int(matching.matches(reply, accepted, "inclusion"))
     response.truncated = int(call.status == "truncated")
-    if condition == IDK:
+    if gives_leave(condition):
         withheld = abstains(reply, yes_no, accepted, question)
         # A refusal withholds the answer whatever it is worded as; the reference knows one wording only.
         refused = call.status == "refused" and yes_no != "reference" and not response.correct

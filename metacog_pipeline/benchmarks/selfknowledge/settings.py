@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StrictBool, field_validator, model_validator
 
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
@@ -15,12 +15,13 @@ class Settings(sections.Settings):
     """``[benchmarks.selfknowledge]``: which questions, in which languages, read by which rules.
 
     ``limit`` draws that many questions by the study's seed; a larger number only adds. ``split`` is the part of the
-    data set, where its source has parts; None takes the one that published results are about. ``languages`` are asked
-    as far as the data set has them; ``idk`` asks again, in English, with leave to abstain. ``matching`` says when an
-    answer is right and ``yes_no`` what counts as a yes: both are applied to kept answers, so changing them asks nothing
-    again. ``decoding = "greedy"`` sends the temperature of the model's row, ``"checkpoint"`` none, so that whatever
-    ships with the model applies. ``folder`` holds published files that were got elsewhere, ``wording`` is a TOML file
-    with the exact texts of another study; both relative to the study file.
+    data set, where its source has parts; None takes the one that published results are about. ``languages`` are
+    asked as far as the data set has them; ``idk`` asks again with leave to abstain, in each of them or in those it
+    lists. ``matching`` says when an answer is right and ``yes_no`` what counts as a yes: both are applied to kept
+    answers, so changing them asks nothing again. ``decoding = "greedy"`` sends the temperature of the model's row,
+    ``"checkpoint"`` none, so that whatever ships with the model applies. ``folder`` holds published files that were
+    got elsewhere, ``wording`` is a TOML file with the exact texts of another study; both relative to the study
+    file.
     """
 
     dataset: Literal[
@@ -40,7 +41,7 @@ class Settings(sections.Settings):
     languages: Annotated[tuple[Literal["en", "zh", "ko", "es"], ...], Field(min_length=1)] = setting(
         Stage.ASKING, ("en",)
     )
-    idk: bool = setting(Stage.ASKING, True, strict=True)
+    idk: StrictBool | tuple[Literal["en", "zh", "ko", "es"], ...] = setting(Stage.ASKING, True)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     matching: Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = (
         setting(Stage.PARSING, "entities")
@@ -64,11 +65,13 @@ class Settings(sections.Settings):
             raise ValueError(
                 f'dataset = "{self.dataset}" has English questions only: set languages = ["en"], or take "sample" or "mkqa"'
             )
-        if "idk" in self.model_fields_set and self.idk and "en" not in self.languages:
-            raise ValueError('idk is worded in English only: add "en" to languages or set idk = false')
+        if isinstance(self.idk, tuple) and (missing := set(self.idk) - set(self.languages)):
+            raise ValueError(
+                f'idk names "{min(missing)}", which languages does not; add it there or leave it out'
+            )
         return self
 
     @property
-    def asks_idk(self) -> bool:
-        """Whether the question with leave to abstain is asked: it stands beside the English ones."""
-        return self.idk and "en" in self.languages
+    def idk_languages(self) -> tuple[str, ...]:
+        """The languages in which the question with leave to abstain is asked."""
+        return self.idk if isinstance(self.idk, tuple) else self.languages if self.idk else ()

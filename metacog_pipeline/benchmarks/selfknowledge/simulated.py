@@ -23,7 +23,15 @@ from metacog_pipeline.benchmarks.selfknowledge import untidy_replies
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
 from metacog_pipeline.benchmarks.selfknowledge.matching import inclusion
-from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, PLACE, Wording, load_wording
+from metacog_pipeline.benchmarks.selfknowledge.prompts import (
+    ABSTENTIONS,
+    DIRECT,
+    IDK,
+    META,
+    PLACE,
+    Wording,
+    load_wording,
+)
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, OneOf, Status, TokenLogprob
@@ -34,7 +42,6 @@ _SHARPNESS = 1.5  # of D, per standard deviation of the evidence
 _OFF_MENU = 0.02  # share of what a reply could begin with that is neither yes nor no
 _NORMAL = NormalDist()
 _TRIES = 8  # for a wrong answer that is not right by accident
-_ABSTENTION = "I don't know"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class SimulatedRespondent:
         """Return the answer to ``request``, with log-probabilities where a meta step asks for them."""
         asked = self._find(request)
         if asked is None:
-            return _ABSTENTION
+            return ABSTENTIONS["en"]
         state = self._state(asked, request.sampling.seed)
         if isinstance(request.constraint, OneOf):
             text = _one_of(request.constraint.options, asked, state)
@@ -129,7 +136,8 @@ class SimulatedRespondent:
         if asked.step == META:
             return _meta_reply(asked.language, state)
         if asked.step == IDK and state.beyond <= 0:
-            return _one(untidy_replies.ABSTENTIONS, state.form) if state.untidy else _ABSTENTION
+            untidy = untidy_replies.ABSTENTIONS[asked.language]
+            return _one(untidy, state.form) if state.untidy else ABSTENTIONS[asked.language]
         answer = self._answer(asked, state)
         return _one(untidy_replies.ANSWERS, state.form).format(answer=answer) if state.untidy else answer
 

@@ -13,13 +13,18 @@ ANSWERS = (
     "{answer}, {answer}",
 )
 # Instead of "I don't know".
-ABSTENTIONS = (
-    "I don’t know.",
-    "I do not know",
-    "<think>Hm.</think>I don't know",
-    "I really don't know that.",
-    "**I don't know**",
-)
+ABSTENTIONS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "I don’t know.",
+        "I do not know",
+        "<think>Hm.</think>I don't know",
+        "I really don't know that.",
+        "**I don't know**",
+    ),
+    "zh": ("我不知道。", "不知道", "抱歉，我不知道答案。"),
+    "ko": ("모릅니다.", "잘 모르겠습니다", "**모르겠습니다**"),
+    "es": ("No lo sé.", "no lo se", "Lo siento, no lo sé."),
+}
 # Of a yes and of a no. All of these are read as meant.
 YES: Mapping[str, tuple[str, ...]] = {
     "en": ("yes.", "“Yes”", "**Yes**", "Yes, I know that.", "<think>No, wait.</think>\nYes"),
