@@ -41,7 +41,7 @@
 --   wording: digest of the words both questions were asked in
 select
     said.* replace (listed.source as source),
-    if(said.condition = 'idk', 1 - said.abstained, said.yes)::tinyint as known,
+    if(starts_with(said.condition, 'idk'), 1 - said.abstained, said.yes)::tinyint as known,
     (said.correct = known)::tinyint as aligned
 from stg_selfknowledge_responses as said
 inner join listed on listed.model = said.model and said.run <= listed.runs
