@@ -48,4 +48,4 @@ def answer(study_file: Path, answer_id: str, raw: bool) -> None:
         return
     shown = [lookup.shown(record) for record in records]
     for each in [shown] if printing.wanted() else shown:
-        printing.value(each)
+        printing.value(each, exact=True)

@@ -81,13 +81,13 @@ def table(name: str, rows: Rows, shown: Rows | None = None) -> None:
         click.echo(render(shown or rows, "table"), nl=False)
 
 
-def value(found: object) -> None:
-    """Print ``found`` as JSON at once."""
+def value(found: object, *, exact: bool = False) -> None:
+    """Print ``found`` as JSON at once; ``exact``: it is JSON already, and texts keep even what is no character."""
     from metacog_pipeline.leaderboard.output import plain
 
     if (kept := _found()) is not None:
         kept.clear()
-    click.echo(json.dumps(plain(found), indent=1, allow_nan=False))
+    click.echo(json.dumps(found if exact else plain(found), indent=1, allow_nan=False))
 
 
 def flush() -> None:

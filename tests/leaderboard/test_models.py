@@ -69,7 +69,7 @@ def test_tables_come_after_what_they_read() -> None:
     ("files", "said"),
     [
         ({"marts/a": HEAD + "select * from nothing"}, "nothing, which no SQL file makes"),
-        ({"marts/a": HEAD + "select * from listde"}, r"did you mean listed\?"),
+        ({"marts/a": HEAD + "select * from listde"}, r'did you mean "listed"\?'),
         ({"marts/a": HEAD + "select * from b", "detail/b": HEAD + "select * from a"}, "in a circle: "),
         ({"marts/a": HEAD + "select 1 as x", "detail/a": HEAD + "select 1 as x"}, "both make a"),
         ({"marts/a": HEAD + "select 1; select 2"}, "one SELECT"),

@@ -118,5 +118,5 @@ def test_unknown_mode_and_condition_are_errors_before_anything_is_asked(
 ) -> None:
     with pytest.raises(StudyError, match="unknown answer mode 'guess'"):
         asked(items[0], wording, "guess", [])
-    with pytest.raises(StudyError, match="unknown condition 'nope'"):
+    with pytest.raises(StudyError, match='unknown condition "nope"'):
         asked(items[0], wording, "text", [], condition="nope")

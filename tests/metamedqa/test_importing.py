@@ -156,7 +156,7 @@ def test_every_row_not_taken_is_listed_with_its_reason(tmp_path: Path, items: li
     assert list(listed) == [3, 4, 5, 6, 7, 8, 10, 11, 12]
     for row, part in {
         3: "unknown item: item_id 'nobody'", 4: "choice 'G' is neither a letter A–F nor an index 0–5", 5: "choice '9'",
-        6: "there is no choice", 7: "names no item", 8: "given twice, first in row 2", 10: "unknown condition 'wrong'",
+        6: "there is no choice", 7: "names no item", 8: "given twice, first in row 2", 10: 'unknown condition "wrong"',
         11: "the row has 2 cells, the header 3", 12: "neither a letter",
     }.items():  # fmt: skip
         assert part in listed[row], row

@@ -66,7 +66,7 @@ def test_alias_gives_the_canonical_name_and_words(alias: str, name: str, wording
 
 
 def test_unknown_condition_is_named_with_a_suggestion(wording: Wording) -> None:
-    with pytest.raises(StudyError, match=r"unknown condition 'role-ful'.*did you mean \"role-full\""):
+    with pytest.raises(StudyError, match=r"unknown condition \"role-ful\".*did you mean \"role-full\""):
         wording.condition("role-ful")
 
 
