@@ -5,9 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.errors import suggestion
 
 ItemT = TypeVar("ItemT")
+LONGEST_RAW, LONGEST = 200_000, 30_000  # characters of a reply with its thinking, and without
+
+
+def too_long(text: str) -> str | None:
+    """Return why a reply is not read: what is this long answers nothing; None where it is read."""
+    if len(text) <= LONGEST:
+        return None
+    if len(text) > LONGEST_RAW:
+        return f"unparsable: {len(text)} characters, at most {LONGEST_RAW} are read"
+    said = len(without_thinking(text))
+    return (
+        f"unparsable: {said} characters beside its thinking, at most {LONGEST} are read"
+        if said > LONGEST
+        else None
+    )
+
+
+def unparsable(why: str) -> dict[str, Any]:
+    """Return the answer to a row whose reply is not read."""
+    return {
+        "status": "unparsable", "read": {}, "correct": False, "passed": False, "ambiguous": False, "basis": "words",
+        "why": why,
+    }  # fmt: skip
 
 
 class BadRow(Exception):

@@ -105,3 +105,19 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_a_benchmark_that_reads_no_replies_is_one_line(name: str, said: str, tmp_path: Path) -> None:
     _, result = asked(name, written(tmp_path / "r.jsonl", {}))
     assert result.exit_code == 2 and said in result.stderr
+
+
+@pytest.mark.parametrize("text", ["(" * 200_001, "7 " * 20_000, "\u202e٣" * 40_000])
+def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text: str, tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "item_id": "hold.rent", "responses": {"turn_1": "x", "turn_2": text, "probe": "A"}},
+        {"id": 2, "item_id": "predict.capital", "response": f"<think>{'hm ' * 20_000}</think>ANSWER: Ottawa"},
+    ]
+    found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
+    assert result.exit_code == 0 and found[0]["status"] == "unparsable" and "characters" in found[0]["why"]
+    assert found[1]["correct"] is True
+    (other,), _ = asked(
+        "selfknowledge",
+        written(tmp_path / "s.jsonl", {"id": 1, "item_id": "geography-001", "response": text}),
+    )
+    assert other["status"] == "unparsable" and other["correct"] is False

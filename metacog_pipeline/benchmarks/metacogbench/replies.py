@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of
+from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of, too_long, unparsable
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.metacogbench.construction import shuffled
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
@@ -27,6 +27,8 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     scored = next((texts[step] for step in reversed(free) if step in texts), None)
     if scored is None:
         raise BadRow(f"no reply to score; give response, or responses with {ANSWER} or {TURN_2}")
+    if (why := next(filter(None, map(too_long, texts.values())), None)) is not None:
+        return {"tier": item.tier, **unparsable(why)}
     first = texts.get(TURN_1) if item.tier == "2b" or TURN_2 in texts else None
     made = score_reply(item, scored, first, probe=texts.get(PROBE))
     values = made.values

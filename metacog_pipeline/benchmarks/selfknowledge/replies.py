@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of
+from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of, too_long, unparsable
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
@@ -25,6 +25,8 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     languages = _languages(row)
     questions, accepted = _asked(row, languages)
     texts = texts_of(row, STEPS)
+    if (too := next(filter(None, map(too_long, texts.values())), None)) is not None:
+        return {**unparsable(too), "correct_inclusion": None, "abstained": None, "yes": None}
     answer = texts.get(DIRECT, texts.get(IDK, texts.get("response")))
     read: dict[str, Any] = {}
     made: dict[str, Any] = {"correct": None, "correct_inclusion": None, "abstained": None, "yes": None}
