@@ -375,7 +375,7 @@ def test_a_step_before_its_time_says_what_is_missing(bench: Bench) -> None:
     ("old", "new", "says"),
     [
         ('"pen", "quill"', '"pen", "quil"', 'designers: no row "quil" (did you mean "quill"?)'),
-        ('verifiers = ["judge-quartz", ', "verifiers = [", "at least 3"),
+        ('verifiers = ["judge-quartz", ', "verifiers = [", "3 or more"),
         ('verifiers = ["judge-quartz"', 'verifiers = ["oak-nine"', 'verifiers: no row "oak-nine"'),
         ('"alder-small", "alder-large"', '"alder-small", "alder-small"', "listed twice"),
         ('dataset = "custom"', 'dataset = "sample"', "generator makes a data set of its own"),
