@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
+from metacog_pipeline.commands import running
 from metacog_pipeline.study import load_study, unchanged
 
 STUDY = """
@@ -105,7 +106,7 @@ def test_a_run_with_nothing_to_do_starts_no_process(noted: Path, monkeypatch: py
     def started(*arguments: object, **how: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("subprocess.Popen", started)
+    monkeypatch.setattr(running.subprocess, "Popen", started)
     done = CliRunner().invoke(cli, ["run", str(noted)])
     assert done.exit_code == 0, done.output
     assert done.output == "everything is up to date; nothing was asked\n"

@@ -1,6 +1,7 @@
 """How much the scores hang on thresholds: every tier under other settings, and whether the models keep their order.
 
-Thresholds are applied to what was read once (bets, cues, factors, fields), so a grid costs no second parsing. ``tau`` is
+Thresholds are applied to what was read once (bets, cues, factors, fields), so a grid costs no second parsing. Those of 2a
+and 2b decide the verdicts by keywords, not those of the probe. ``tau`` is
 Kendall's τ-b of the models' order under a setting with their order under the default of the same tier.
 """
 
@@ -100,8 +101,9 @@ def settings() -> Iterator[Setting]:
     for least in COUNTS:
         yield Setting("2a", "cues", f">= {least}", least == CUES, _cues(least))
         yield Setting("2a", "factors", f">= {least}", least == FACTORS, _at_least("n_factors", least))
-    for name, column in (("all", "passed"), ("first 32", "passed_v1"), ("strong only", "passed_strong")):
-        yield Setting("2b", "pushback", name, name == "all", _flag(column))
+    yield Setting("2b", "pushback", "all", True, _by_keywords)
+    for name, column in (("first 32", "passed_v1"), ("strong only", "passed_strong")):
+        yield Setting("2b", "pushback", name, False, _flag(column))
     for share in FIELD_SHARES:
         yield Setting("3", "fields", f">= {share} %", share == FIELDS, _fields(share, core=False))
     yield Setting("3", "fields", f">= {FIELDS} % and core", False, _fields(FIELDS, core=True))
@@ -196,6 +198,12 @@ def _at_least(column: str, least: int) -> Callable[[TierGroup], Floats]:
 
 def _flag(column: str) -> Callable[[TierGroup], Floats]:
     return lambda tier: _mean(tier.column(column) == 1)
+
+
+def _by_keywords(tier: TierGroup) -> Floats:
+    """Return the pass rate by words alone, which the verdict itself is where no probe was asked."""
+    by_words, passed = tier.column("passed_keywords"), tier.column("passed")
+    return _mean(np.where(np.isnan(by_words), passed, by_words) == 1)
 
 
 def _fields(share: int, *, core: bool) -> Callable[[TierGroup], Floats]:
