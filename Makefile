@@ -69,11 +69,14 @@ LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tes
   tests/stats/test_examples.py tests/leaderboard/test_build.py tests/leaderboard/test_read.py \
   tests/llm/test_client.py tests/assets/test_definitions.py
 
-# Old releases warn of what newer ones of their own dependencies call outdated.
-lowest: $(VENV)/.uv
+$(LOWEST)/.installed: $(VENV)/.uv pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(LOWEST)
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e . pytest==9.2.0 \
 	  hypothesis==6.150.0
+	@touch $@
+
+# Old releases warn of what newer ones of their own dependencies call outdated.
+lowest: $(LOWEST)/.installed
 	@$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -q -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
 docs: $(VENV)/.dev
