@@ -33,12 +33,12 @@ def status(study_file: Path, everything: bool, form: str) -> None:
     from metacog_pipeline.querying.spent import spent_figures
 
     study = load_study(study_file)
-    states = [*partition_states(study), *helper_states(study)]
-    money = spent_figures(study.home.path, study.study.budget_usd)
-    current = board_current(study)
     if form == "json":
         printing.value(state_of(study))
         return
+    states = [*partition_states(study), *helper_states(study)]
+    money = spent_figures(study.home.path, study.study.budget_usd)
+    current = board_current(study)
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
     # What failed or stopped on the way says why; what was not asked yet says nothing new and comes last.

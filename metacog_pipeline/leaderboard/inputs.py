@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, one_line
+from metacog_pipeline.files import file_sha256
 from metacog_pipeline.leaderboard.staging import Dataset
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
@@ -121,8 +121,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise StoreError(f"{path}: cannot be read ({error.strerror}); check the study's home") from None
 

@@ -8,7 +8,6 @@ noted. They can be made again, so a difference costs nothing but a run.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import ASIDE, put_aside, write_text
+from metacog_pipeline.files import ASIDE, file_sha256, put_aside, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import unchanged
 from metacog_pipeline.transcripts.folder import MANIFEST_NAME
@@ -46,10 +45,11 @@ def note(home: Home) -> None:
         with contextlib.suppress(FileNotFoundError):
             state = path.stat()
             row = before.get(name)
-            known = row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else _digest(path)
+            known = row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else file_sha256(path)
             found[name] = [state.st_size, state.st_mtime_ns, known]
     if found != before:
-        write_text(home.status / NOTE, json.dumps(found, separators=(",", ":")))
+        with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
+            write_text(home.status / NOTE, json.dumps(found, separators=(",", ":")))
 
 
 def compare(home: Home) -> Compared:
@@ -63,7 +63,7 @@ def compare(home: Home) -> Compared:
             damage[home.path / name] = "is gone"
             continue
         try:
-            if _digest(path) != row[2]:
+            if file_sha256(path) != row[2]:
                 damage[path] = "is not what was published"
         except OSError as error:
             raise StoreError(
@@ -103,8 +103,3 @@ def _noted(home: Home) -> dict[str, list[Any]]:
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return {name: row for name, row in rows.items() if len(row) == 3}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,24 +13,10 @@ import pytest
 
 from metacog_pipeline.commands import mistakes
 from metacog_pipeline.leaderboard.build import build
+from tests.cli.conftest import STUDY as OF_COMMANDS
 from tests.homes import write
 
-STUDY = """[study]
-name = "t"
-home = "home"
-
-[[models]]
-name = "sim"
-provider = "simulated"
-
-[[models]]
-name = "theirs"
-provider = "replay"
-
-[benchmarks.metamedqa]
-dataset = "sample"
-limit = 10
-"""
+STUDY = OF_COMMANDS.lstrip()
 NAME, HOME, LIMIT, SET = 'name = "t"', 'home = "home"', "limit = 10", 'dataset = "sample"'
 SIM, FIRST, TABLE = 'provider = "simulated"', 'name = "sim"', "[benchmarks.metamedqa]"
 ALL = f"{TABLE}\n{SET}\n{LIMIT}"

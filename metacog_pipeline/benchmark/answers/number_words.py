@@ -9,12 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.numbers import UNITS, Number
+from metacog_pipeline.benchmark.answers.numbers import TENS, UNITS, Number
 
-_EN_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _EN: Mapping[str, int] = {
     **{word: value for value, word in enumerate(UNITS)},
-    **{word: 20 + 10 * place for place, word in enumerate(_EN_TENS)},
+    **TENS,
     "nil": 0, "nought": 0, "fourty": 40, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
     "trillion": 10**12,
 }  # fmt: skip

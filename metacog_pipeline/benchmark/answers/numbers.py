@@ -36,13 +36,13 @@ UNITS = [
     "eighteen",
     "nineteen",
 ]
-_TENS = {
+TENS = {
     "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
-_SMALL = {**{w: i for i, w in enumerate(UNITS)}, **_TENS, "nil": 0, "nought": 0, "naught": 0, "fourty": 40}
+_SMALL = {**{w: i for i, w in enumerate(UNITS)}, **TENS, "nil": 0, "nought": 0, "naught": 0, "fourty": 40}
 _UNIT_RX = "|".join(sorted(UNITS[1:10], key=len, reverse=True))
 _SMALL_RX = "|".join(sorted(_SMALL, key=len, reverse=True))
-_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)}|fourty)[- ](?:{_UNIT_RX})|{_SMALL_RX})"
+_BELOW_100 = rf"(?:(?:{'|'.join(TENS)}|fourty)[- ](?:{_UNIT_RX})|{_SMALL_RX})"
 WORDS = rf"\b(?:(?:(?:a|{_UNIT_RX})[- ])hundred(?:(?: and |[- ]){_BELOW_100})?|hundred|{_BELOW_100})\b"
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
