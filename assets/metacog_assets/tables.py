@@ -31,6 +31,7 @@ from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import columns_of, one_connection
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
+from metacog_pipeline.study import digests
 
 TESTED, BOARD = "tests", "leaderboard"
 POOL = "board"  # one process writes; a second board waits for its turn
@@ -91,6 +92,7 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
             report = build(study.home.path)
             grow_texts(study.home.path)
             note_board(study)
+            digests.note(study.home)  # a run of the UI has no command that notes them at its end
             columns = columns_of(study.home.path)
             with one_connection(study.home.path):
                 results = [
@@ -188,8 +190,11 @@ def _official(produced: Produced) -> AssetsDefinition:
     )
     def leaderboard_official() -> MaterializeResult:
         """The board at a moment when every partition of every model was complete."""
+        home = current_study().home
         with one_line_failure():
-            return MaterializeResult(metadata={ROWS: publish_official(current_study().home.path)})
+            rows = publish_official(home.path)
+        digests.note(home)
+        return MaterializeResult(metadata={ROWS: rows})
 
     return leaderboard_official
 
@@ -210,6 +215,7 @@ def _report() -> AssetsDefinition:
         study = current_study()
         with one_line_failure():
             page = build_report(study.home.path, study.study.name)
+        digests.note(study.home)
         return MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
     return report

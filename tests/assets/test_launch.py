@@ -13,6 +13,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
+from metacog_pipeline.study import digests
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 
 ITEMS = 6
@@ -48,6 +49,8 @@ def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: An
     assert len(bench.runs()) == before
     assert provider.calls == calls
     assert board_of(bench, "leaderboard_official").keys() == {"first", "second"}
+    noted = digests.compare(current_study().home)  # by the assets: a backfill of the UI has no command that does
+    assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
 
 
 def test_questions_built_by_another_command_are_still_built_in_the_graph(bench: Any, http: Any) -> None:
