@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 
 import metacog_pipeline as mp
 from metacog_pipeline import errors, registry, stats
+from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.calibration import PREFIX
@@ -49,6 +50,7 @@ def keys() -> str:
         "observer = { … }": ObserverSpec,
         **{f"[benchmarks.{name}]": registry.part(name, "Settings") for name in registry.names()},
         "[training]": TrainingSection,
+        "[deploy]": DeploySection,
     }
     for title, model in tables.items():
         found += [f"## `{title}`", prose(inspect.getdoc(model) or ""), _key_table(model)]

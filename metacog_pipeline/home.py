@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from metacog_pipeline import instance_file
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import probe_writing, shipped, write_text
+from metacog_pipeline.files import probe_writing, write_text
+
+if TYPE_CHECKING:
+    from metacog_pipeline.deploy import DeploySection
 
 # "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
 # their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
@@ -21,9 +27,11 @@ VERSION_FILE, LAYOUT = "version", "0.2"  # of the folders above; transcripts are
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder of one study."""
+    """The folder of one study; ``variables`` are those its runs need, wherever they are worked on."""
 
     path: Path
+    deploy: DeploySection | None = None
+    variables: tuple[str, ...] = ()
 
     @property
     def sources(self) -> Path:
@@ -57,8 +65,9 @@ class Home:
 
     @property
     def dagster(self) -> Path:
-        """``DAGSTER_HOME`` of this study."""
-        return self.path / "dagster"
+        """``DAGSTER_HOME`` of this study: the user's where it is set."""
+        own = os.environ.get("DAGSTER_HOME")
+        return Path(own).expanduser().absolute() if own else self.path / "dagster"
 
     @property
     def status(self) -> Path:
@@ -87,12 +96,11 @@ class Home:
         try:
             for name in FOLDERS:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            settings = shipped("data", "dagster.yaml").read_text(encoding="utf-8")
-            target = self.dagster / "dagster.yaml"
-            if not target.exists() or target.read_text(encoding="utf-8") != settings:
-                write_text(target, settings)
+            if self.dagster == self.path / "dagster" or not (self.dagster / instance_file.NAME).exists():
+                self.dagster.mkdir(parents=True, exist_ok=True)
+                instance_file.fill(self.dagster, self.deploy, self.variables)
+                probe_writing(self.dagster)  # a folder of the user's own may be mounted to be read only
             write_text(self.path / VERSION_FILE, f"{LAYOUT}\n")
-            probe_writing(self.dagster)
         except OSError as error:
             raise self._unwritable(error) from None
 

@@ -152,6 +152,7 @@ def _say_state(study: Study, code: int) -> None:
 def ui(study_file: Path, port: int, host: str) -> None:
     """Open the Dagster UI on a study; stop it with Ctrl-C."""
     study = load_study(study_file)
+    study.deploy.check()
     port = port_for(host, port)
     study.home.prepare()
     command = [
@@ -274,6 +275,7 @@ def launch(
     quiet: bool = False,
 ) -> int:
     """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
+    study.deploy.check()
     study.home.prepare()
     command = [sys.executable, "-m", "metacog_assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):

@@ -14,7 +14,14 @@ from pydantic.fields import FieldInfo
 
 from metacog_pipeline.errors import suggestion
 
-_SECRET = ("api_key_env", "base_url", "extra_body")  # keys whose values are never shown
+_SECRET = (
+    "api_key_env",
+    "base_url",
+    "extra_body",
+    "dagster_storage",
+    "broker",
+    "store",
+)  # keys whose values are never shown
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value

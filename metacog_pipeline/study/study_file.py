@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import Field, SerializeAsAny, ValidationError
 
 from metacog_pipeline import registry
+from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
@@ -50,8 +51,8 @@ class StudySection(Section):
 @functools.lru_cache(
     maxsize=64
 )  # asked for with every partition, and each answer looks at every folder on the way
-def _home_at(folder: Path) -> Home:
-    return Home(folder.resolve())
+def _home_at(folder: Path, deploy: DeploySection, variables: tuple[str, ...]) -> Home:
+    return Home(folder.resolve(), deploy, variables)
 
 
 class Study(Section):
@@ -67,6 +68,7 @@ class Study(Section):
     authors: tuple[ModelSpec, ...] = ()
     benchmarks: dict[str, SerializeAsAny[Settings]]
     training: TrainingSection | None = None
+    deploy: DeploySection = DeploySection()
     path: Path
 
     @property
@@ -74,7 +76,17 @@ class Study(Section):
         """The study's folder, absolute."""
         chosen = self.study.home or f"{self.study.name}-home"
         folder = self.path.parent / Path(chosen).expanduser()
-        return _home_at(folder) if folder.is_absolute() else Home(folder.resolve())
+        return _home_at(folder if folder.is_absolute() else folder.resolve(), self.deploy, self.variables)
+
+    @functools.cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables a process needs that works for this study."""
+        named = [
+            self.deploy.dagster_storage,
+            self.deploy.broker,
+            *(each.api_key_env for each in self.askable),
+        ]
+        return tuple(dict.fromkeys(["METACOG_STUDY", "DAGSTER_HOME", *filter(None, named)]))
 
     @property
     def runs(self) -> range:
@@ -133,6 +145,8 @@ def load_study(path: Path) -> Study:
     except ValidationError as error:
         raise StudyError(explain(shown, error, Study)) from None
     _check_home(shown, study)
+    for problem in study.deploy.problems():
+        raise StudyError(f"{shown}: {problem}")
     for key in ASKED:
         for index, spec in enumerate(getattr(study, key)):
             _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)

@@ -1,0 +1,56 @@
+"""Runs as tasks of Celery workers: a whole run per task, in the worker's own process, which is warm.
+
+A task per step would need a process per run that waits for it, beside the worker that does the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.exceptions import CeleryError
+from dagster import DagsterRun
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
+from dagster_celery.launcher import CeleryRunLauncher
+from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+from kombu.exceptions import KombuError
+
+ANSWER_S = 3.0  # a worker that is alive says within this what it works on
+SETTINGS = {"task_track_started": True, "broker_connection_retry_on_startup": True}
+
+
+class Workers(CeleryRunLauncher):
+    """Sends whole runs to Celery workers, and notices when the worker of a run is gone."""
+
+    def __init__(self, *, config_source: dict[str, Any] | None = None, **more: Any) -> None:
+        super().__init__(config_source={**SETTINGS, **(config_source or {})}, **more)
+
+    @property
+    def supports_resume_run(self) -> bool:
+        """Whether a run goes on in another worker: no, it is run again, and what was answered is not asked again."""
+        return False
+
+    def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
+        """Return how a run does; a task that was begun and that no worker has any more has died with its worker."""
+        task = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
+        if task is None:
+            return CheckRunHealthResult(WorkerStatus.UNKNOWN, "not yet sent to a worker")
+        try:
+            found = super().check_run_worker_health(run)
+            if found.status is not WorkerStatus.RUNNING:
+                return found
+            active = self.celery.control.inspect(timeout=ANSWER_S).active()
+        except (
+            CeleryError,
+            KombuError,
+            OSError,
+        ) as error:  # the broker is away: nothing is known, nothing is ended
+            return CheckRunHealthResult(WorkerStatus.UNKNOWN, f"the broker does not answer: {error}")
+        if any(each["id"] == task for tasks in (active or {}).values() for each in tasks):
+            return found
+        # It may have ended between the two questions.
+        found = super().check_run_worker_health(run)
+        if found.status is not WorkerStatus.RUNNING:
+            return found
+        return CheckRunHealthResult(
+            WorkerStatus.FAILED, "no worker has its task any more: it was ended or lost"
+        )

@@ -1,0 +1,150 @@
+"""``[deploy]`` and ``dagster.yaml``: what is refused, in one line; what a user wrote stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from metacog_pipeline.deploy import DeploySection
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import shipped
+from metacog_pipeline.instance_file import MARK, filled
+from metacog_pipeline.study import Study, load_study
+
+STUDY = """
+[study]
+name = "spread"
+[[models]]
+name = "alpha"
+provider = "openai"
+model = "m"
+api_key_env = "ALPHA_KEY"
+[benchmarks.metamedqa]
+"""
+POSTGRES = 'dagster_storage = "PG"\n'
+CELERY = POSTGRES + 'executor = "celery"\nbroker = "REDIS"\n'
+
+
+def study_of(folder: Path, deploy: str) -> Study:
+    path = folder / "study.toml"
+    path.write_text(STUDY + "[deploy]\n" + deploy)
+    return load_study(path)
+
+
+@pytest.mark.parametrize(
+    ("deploy", "said"),
+    [
+        ('executor = "cellery"', r'deploy.executor = "cellery": give one of .*did you mean "celery"'),
+        ('launcher = 3', r"deploy.launcher = 3: give one of"),
+        ('exekutor = "celery"', r'unknown key \(did you mean "executor"\?\)'),
+        ('dagster_storage = "postgresql://me:hush@host/db"', r"deploy.dagster_storage: give the NAME of an env"),
+        ('dagster_storage = ""', r"deploy.dagster_storage: give the NAME"),
+        ('broker = "redis://:hush@host"', r"deploy.broker: give the NAME"),
+        ('store = "s3://me:hush@bucket/x"', r"deploy.store: must hold no user"),
+        ('store = "s3://bucket/x?key=hush"', r"deploy.store: must hold no user"),
+        ('store = "http://[hush"', r"deploy.store: must hold no user"),
+        ('executor = "celery"', r'"celery": needs deploy.dagster_storage'),
+        (POSTGRES + 'executor = "celery"', r'"celery": needs deploy.broker'),
+        (CELERY + 'launcher = "docker"', r"Celery workers take whole runs"),
+        (POSTGRES + 'executor = "k8s"', r'executor = "k8s" needs launcher = "k8s"'),
+        ('launcher = "docker"', r'"docker": needs deploy.dagster_storage'),
+        ('ledger = "postgres"', r'"postgres": needs deploy.dagster_storage'),
+        ("workers = 0", r"deploy.workers = 0: give a whole number"),
+        ('workers = "4"', r"deploy.workers"),
+        ("workers = 1e99", r"deploy.workers"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_deploy_is_one_line_and_shows_no_secret(tmp_path: Path, deploy: str, said: str) -> None:
+    with pytest.raises(StudyError, match=said) as caught:
+        study_of(tmp_path, deploy)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_study_without_deploy_is_one_machine(tmp_path: Path) -> None:
+    study = study_of(tmp_path, "")
+    assert study.deploy == DeploySection() and not study.deploy.queued
+    study.deploy.check()
+    assert filled("", study.deploy).removeprefix(MARK).replace("\n\n", "\n") in shipped(
+        "data", "dagster.yaml"
+    ).read_text().replace("\n\n", "\n")
+
+
+def test_an_address_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy = study_of(tmp_path, CELERY).deploy
+    monkeypatch.delenv("PG", raising=False)
+    with pytest.raises(
+        StudyError, match=r'dagster_storage = "PG": the variable is not set; export PG="postgres'
+    ):
+        deploy.check()
+    monkeypatch.setenv("PG", "postgresql://me:hush@host/db")
+    with pytest.raises(StudyError, match=r"not an address of the form postgresql\+psycopg2") as caught:
+        deploy.check()
+    assert "hush" not in str(caught.value)
+    monkeypatch.setenv("PG", "postgresql+psycopg2://me:hush@host/db")
+    assert deploy.postgres() == "postgresql://me:hush@host/db"
+    monkeypatch.setattr("metacog_pipeline.deploy.find_spec", lambda name: None)
+    monkeypatch.setenv("REDIS", "redis://host/0")
+    with pytest.raises(
+        StudyError, match=r"dagster_postgres, dagster_celery, not installed.*\[postgres,celery\]'"
+    ):
+        deploy.check()
+
+
+def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path: Path) -> None:
+    study = study_of(tmp_path, CELERY + "workers = 9\n")
+    study.home.prepare()
+    path = study.home.dagster / "dagster.yaml"
+    whole = yaml.safe_load(path.read_text())
+    assert whole["storage"] == {"postgres": {"postgres_url": {"env": "PG"}}}
+    assert whole["concurrency"]["runs"]["max_concurrent_runs"] == 9
+    assert whole["run_launcher"]["config"]["broker"] == {"env": "REDIS"}
+    mine = "# mine\nconcurrency: {runs: {max_concurrent_runs: 2}}\ntelemetry: {enabled: true}"
+    path.write_text(mine)
+    for _ in range(2):
+        study.home.prepare()
+        text = path.read_text()
+        assert text.startswith(mine) and text.count(MARK) == 1
+    found = yaml.safe_load(text)
+    assert found["telemetry"] == {"enabled": True} and found["concurrency"]["runs"] == {
+        "max_concurrent_runs": 2
+    }
+    assert "run_coordinator" not in found, "says the same as concurrency"
+    assert found["storage"] == whole["storage"]
+
+
+def test_a_file_that_an_earlier_version_copied_is_ours(tmp_path: Path) -> None:
+    old = (
+        "# DAGSTER_HOME of a study. Copied there at the start of every command\ntelemetry: {enabled: true}\n"
+    )
+    assert filled(old, None) == filled("", None)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1\n", "just words", "a: &x [*x, *y]"])
+def test_a_broken_dagster_yaml_is_one_line(text: str) -> None:
+    with pytest.raises(StudyError, match=r"dagster.yaml: "):
+        filled(text, None)
+
+
+def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(own))
+    study = study_of(tmp_path, "")
+    study.home.prepare()
+    assert study.home.dagster == own and "storage" in (own / "dagster.yaml").read_text()
+    (own / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    own.chmod(0o500)
+    study.home.prepare()
+    assert (own / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
+
+
+def test_the_variables_of_a_study_are_names_only(tmp_path: Path) -> None:
+    assert study_of(tmp_path, CELERY).variables == (
+        "METACOG_STUDY",
+        "DAGSTER_HOME",
+        "PG",
+        "REDIS",
+        "ALPHA_KEY",
+    )
