@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 
 from metacog_pipeline.errors import StudyError
 
 UI_HOST, UI_PORT = "127.0.0.1", 3000
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 _TRIED = 100  # ports; a machine with so many in a row in use has another problem
 
 
@@ -24,6 +26,14 @@ def in_use(host: str, port: int) -> str | None:
         code = getattr(error, "errno", None)
         return os.strerror(code).lower() if isinstance(code, int) and code > 0 else str(error)
     return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what listens on ``host`` can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def port_for(host: str, port: int, *, first: int = UI_PORT) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, port_for
+from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, WATCH_PARENT
+from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, UI_NAMES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study, unchanged
 
 if TYPE_CHECKING:
@@ -148,18 +149,26 @@ def _say_state(study: Study, code: int) -> None:
     help="Port of the web server; 0 takes the next free one.",
 )
 @click.option("--host", default=UI_HOST, show_default=True, help="Address the web server listens on.")
+@click.option(
+    "--name", "names", multiple=True, help="A name by which others reach this machine; repeat for several."
+)
 @printing.json_option
-def ui(study_file: Path, port: int, host: str) -> None:
-    """Open the Dagster UI on a study; stop it with Ctrl-C."""
+def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
+    """Open the Dagster UI on a study; stop it with Ctrl-C.
+
+    Requests that call this server by another name are refused, so that no page of another site can start runs.
+    """
     study = load_study(study_file)
     study.deploy.check()
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_.:-]+", name):
+            raise click.BadParameter(f"{name!r} is no host name", param_hint="--name")
     port = port_for(host, port)
     study.home.prepare()
     command = [
         sys.executable,
         "-m",
-        "dagster",
-        "dev",
+        "metacog_assets.ui",
         "-m",
         "metacog_assets.definitions",
         "--port",
@@ -169,7 +178,14 @@ def ui(study_file: Path, port: int, host: str) -> None:
         "--working-directory",  # Dagster imports from it before anything else; nothing of the user's lies there
         str(study.home.dagster),
     ]
-    address = f"http://{host}:{port}"
+    if not is_loopback(host):
+        click.echo(
+            f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
+            "keep it behind a proxy that asks for one",
+            err=True,
+        )
+    os.environ[UI_NAMES] = " ".join((host, *names))
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     printing.say(f"Dagster UI of {study.study.name}: {address}", address=address)
     printing.flush()
     sys.exit(_call(command, study, "lines", whole_group=True))  # progress goes into the log of each run

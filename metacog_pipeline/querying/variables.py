@@ -4,3 +4,6 @@ WATCH_PARENT = "METACOG_WATCH_PARENT"  # set by a command that waits for this pr
 REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unusable`
 LANE = "METACOG_LANE"  # set by `metacog run --lane`
 LEAVE_BATCHES = "METACOG_LEAVE_BATCHES"  # "1": submit batches and end, instead of waiting for them
+UI_NAMES = (
+    "METACOG_UI_NAMES"  # the address the UI listens on and the names it goes by besides, with spaces between
+)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import ASIDE, file_sha256, put_aside, write_text
+from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import unchanged
 from metacog_pipeline.transcripts.folder import MANIFEST_NAME
@@ -39,7 +40,7 @@ class Compared:
 
 def note(home: Home) -> None:
     """Note the digest of every derived file; one whose size and time of change are as noted is not read again."""
-    before = _noted(home)
+    before = _noted(home) or {}
     found: dict[str, list[Any]] = {}
     for name, path in _derived(home):
         with contextlib.suppress(FileNotFoundError):
@@ -49,13 +50,16 @@ def note(home: Home) -> None:
             found[name] = [state.st_size, state.st_mtime_ns, known]
     if found != before:
         with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
-            write_text(home.status / NOTE, json.dumps(found, separators=(",", ":")))
+            write_text(home.status / NOTE, seal(canonical_json(found).encode()).decode())
 
 
 def compare(home: Home) -> Compared:
     """Read every derived file and compare it with what was noted. Raises ``StoreError`` when one cannot be opened."""
     noted = _noted(home)
     damage: dict[Path, str] = {}
+    if noted is None:
+        noted = {}
+        damage[home.status / NOTE] = "is damaged, so that what was published cannot be compared"
     present = dict(_derived(home))
     for name, row in noted.items():
         path = present.get(name)
@@ -69,7 +73,8 @@ def compare(home: Home) -> Compared:
             raise StoreError(
                 f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
             ) from None
-    return Compared(len(noted) - len(damage), damage, len(present.keys() - noted.keys()))
+    same = len(noted) - len(damage) if noted else 0
+    return Compared(same, damage, len(present.keys() - noted.keys()))
 
 
 def repair(compared: Compared) -> list[Path]:
@@ -95,11 +100,17 @@ def _derived(home: Home) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(home.path).as_posix(), path
 
 
-def _noted(home: Home) -> dict[str, list[Any]]:
-    """Return the notes; none where they are missing or damaged."""
+def _noted(home: Home) -> dict[str, list[Any]] | None:
+    """Return the notes; none of them where nothing was published, None where they are damaged."""
     try:
-        content = json.loads((home.status / NOTE).read_bytes())
+        line = (home.status / NOTE).read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        content = json.loads(line)
+        if is_sealed(line):
+            del content["crc32"]
         rows = {str(name): list(row) for name, row in content.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return {}
-    return {name: row for name, row in rows.items() if len(row) == 3}
+        return None
+    return rows if all(len(row) == 3 for row in rows.values()) else None

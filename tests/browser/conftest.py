@@ -45,8 +45,8 @@ def browser_path() -> str:
 
 
 @contextlib.contextmanager
-def served(study: Path) -> Iterator[str]:
-    """Give the address of ``metacog ui`` while the block runs; afterwards nothing it started is left."""
+def served(study: Path, ended_by: signal.Signals = signal.SIGINT) -> Iterator[str]:
+    """Give the address of ``metacog ui`` while the block runs; then it ends and nothing it started is left."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -64,7 +64,7 @@ def served(study: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         started = _descendants(ui.pid)
-        ui.send_signal(signal.SIGINT)
+        ui.send_signal(ended_by)
         try:
             ui.wait(STOP_S)
         finally:

@@ -109,6 +109,10 @@ def test_what_was_made_since_the_boards_were_published_is_counted_and_no_damage(
     assert result.exit_code == 0 and "1 were made since the boards were published" in result.output
 
 
-def test_a_damaged_note_of_digests_is_no_traceback(study: Path) -> None:
-    (study.parent / "home" / "study" / digests.NOTE).write_text("[1, 2", encoding="utf-8")
-    assert _verify(study).exit_code == 0
+def test_a_damaged_note_of_digests_is_named_and_put_aside(study: Path) -> None:
+    note = study.parent / "home" / "study" / digests.NOTE
+    note.write_text("[1, 2", encoding="utf-8")
+    result = _verify(study)
+    assert isinstance(result.exception, StoreError) and f"{note}: is damaged" in result.output
+    _verify(study, "--repair")
+    assert _verify(study).exit_code == 0 and not note.exists()
