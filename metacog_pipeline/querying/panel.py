@@ -73,10 +73,10 @@ def query_panel(
             for panelist, one in zip(panel, outcomes, strict=True)
             if (found := other_models(panelist.spec, store.models_reported(one.tally.current)))
         ]
-    notes = _notes(partition, panel, outcomes)
-    session.write_down(
-        partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes
-    )
+        notes = _notes(partition, panel, outcomes)
+        session.write_down(
+            partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes
+        )
     return outcome
 
 

@@ -165,7 +165,7 @@ def query_partition(
             outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
         store.compact(current)
         reported = store.models_reported(current)
-    write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
+        write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
 
 

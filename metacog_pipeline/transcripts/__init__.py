@@ -14,5 +14,6 @@ One partition (benchmark, model, run) is one folder::
 ``schema`` one row and its columns; ``identity`` which calls are the same call; ``lines`` a record as one line;
 ``logprobs`` token log-probabilities as one column; ``migrations`` older rows made current; ``segments`` reading
 journals; ``journal`` writing one; ``parquet`` the copy; ``compaction`` making it; ``folder`` where a partition stands
-and its manifest; ``lock`` one writer at a time; ``store`` all of it behind one object.
+and its manifest; ``lock`` one writer at a time; ``lease`` among many hosts; ``shared`` a partition in the store its home is
+attached to, ``mirror`` what is read from there; ``store`` all of it behind one object.
 """

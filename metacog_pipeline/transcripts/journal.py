@@ -8,7 +8,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sync_folder
@@ -30,8 +30,23 @@ class _Waiting(NamedTuple):
     durable: asyncio.Future[Location]
 
 
+class Shared(Protocol):
+    """Where group commits are put beside the disk, and who numbers the sessions then."""
+
+    @property
+    def full(self) -> bool: ...
+
+    def begin(self) -> int: ...
+
+    def push(self, lines: bytes) -> None: ...
+
+    def end(self) -> None: ...
+
+
 class Journal:
     """The segment one session writes in ``folder``; older segments are never touched.
+
+    With ``shared`` an answer is acknowledged when it is on the disk and in the store.
 
     The file is made when the first record arrives, so a session that keeps nothing leaves nothing. Records that
     arrive while an fsync is running are written together before the next one. Writing happens in a thread of its
@@ -41,8 +56,9 @@ class Journal:
     ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: Shared | None = None) -> None:
         self._folder = folder
+        self._shared = shared
         self._lock = threading.Lock()
         self._waiting: list[_Waiting] = []
         self._busy = False
@@ -84,9 +100,7 @@ class Journal:
         with self._lock:
             self._closed = True
         self._worker.shutdown(wait=True)
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._end()
 
     def _drain(self) -> None:
         """Write what waits, batch by batch, until nothing waits. Runs in the worker thread."""
@@ -102,27 +116,46 @@ class Journal:
 
     def _write(self, batch: list[_Waiting]) -> None:
         try:
+            if self._shared is not None and self._shared.full:
+                self._end()
+                self._shared.end()
             if self._descriptor < 0:
                 self._create()
-            rest = memoryview(b"".join(waiting.line for waiting in batch))
+            lines = b"".join(waiting.line for waiting in batch)
+            rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
+            if self._shared is not None:
+                self._shared.push(lines)
         except Exception as error:  # whatever it is, those who wait must hear of it
             reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
             with self._lock:
                 self._failure = (
-                    f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run "
-                    "again; every acknowledged answer is kept"
+                    str(error)
+                    if isinstance(error, StoreError)
+                    else (
+                        f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run "
+                        "again; every acknowledged answer is kept"
+                    )
                 )
 
     def _create(self) -> None:
         make_folder(self._folder)
-        existing = segments(self._folder)
-        number = segment_number(existing[-1]) + 1 if existing else 1
+        if self._shared is not None:
+            number = self._shared.begin()
+        else:
+            existing = segments(self._folder)
+            number = segment_number(existing[-1]) + 1 if existing else 1
+        self._size = 0
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         sync_folder(self._folder)
+
+    def _end(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _places(self, batch: list[_Waiting]) -> list[Location]:
         places = []

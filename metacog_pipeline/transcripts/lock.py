@@ -11,16 +11,26 @@ from pathlib import Path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import probe_writing
 from metacog_pipeline.transcripts.journal import make_folder
+from metacog_pipeline.transcripts.lease import PartitionBusyError
+from metacog_pipeline.transcripts.shared import SharedPartition, sharing
+
+__all__ = ["PartitionBusyError", "locked", "writing"]
 
 LOCK_NAME = ".lock"
 
 
-class PartitionBusyError(StoreError):
-    """Another process is asking this partition right now."""
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[SharedPartition | None]:
+    """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
+
+    Raises as `locked` and `sharing`.
+    """
+    with locked(folder), sharing(folder) as shared:
+        yield shared
 
 
 @contextlib.contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
 
     Raises ``StoreError`` naming the folder and the process that holds it, or why the folder cannot be used.

@@ -34,6 +34,7 @@ from metacog_pipeline.transcripts.parquet import (
 )
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
+from metacog_pipeline.transcripts.shared import SharedPartition
 
 __all__ = [
     "PartitionStore",
@@ -75,8 +76,11 @@ class PartitionStore:
     ``cost_usd`` is the known cost in dollars of every call ever kept here, failed ones included.
     """
 
-    def __init__(self, folder: Path, held: contextlib.ExitStack) -> None:
+    def __init__(
+        self, folder: Path, held: contextlib.ExitStack, shared: SharedPartition | None = None
+    ) -> None:
         self.folder = folder
+        self._shared = shared
         self.cost_usd = 0.0
         self._held = held
         self._answers: dict[str, StoredAnswer | Location] = {}
@@ -88,7 +92,7 @@ class PartitionStore:
         self._places: dict[
             str, Location | Record
         ] = {}  # the record itself where only the Parquet copy has it
-        self._journal = Journal(folder)
+        self._journal = Journal(folder, shared)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -98,8 +102,8 @@ class PartitionStore:
         there without journals, cannot be read.
         """
         with contextlib.ExitStack() as held:
-            held.enter_context(writing(folder))
-            store = cls(folder, held.pop_all())
+            shared = held.enter_context(writing(folder))
+            store = cls(folder, held.pop_all(), shared)
         try:
             store._load()
         except BaseException:
@@ -201,7 +205,7 @@ class PartitionStore:
         are then as before.
         """
         self._journal.close_now()  # later answers go to a segment of their own, so this one is whole
-        self._journal = Journal(self.folder)
+        self._journal = Journal(self.folder, self._shared)
         return compact_folder(self.folder, current)
 
     def close(self) -> None:

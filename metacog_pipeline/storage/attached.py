@@ -1,0 +1,93 @@
+"""Which store and ledger a home is attached to: written when the home is prepared, read wherever its folder is known."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.storage.store import Store, open_store, probe
+
+FILE_NAME = "deploy.json"
+
+
+class Attachment(NamedTuple):
+    """``store`` an address, ``ledger`` the NAME of the variable with a Postgres address; ``identity`` of this home."""
+
+    store: str | None = None
+    ledger: str | None = None
+    identity: str = ""
+
+
+def attachment(home: Path) -> Attachment:
+    """Return what ``home`` is attached to; nothing where it is a plain home.
+
+    Raises
+    ------
+    StoreError
+        If its file is damaged: answers kept elsewhere must not be asked again.
+    """
+    path = home / FILE_NAME
+    try:
+        stamp = path.stat()
+    except FileNotFoundError:
+        return Attachment()
+    return _read(path, stamp.st_mtime_ns, stamp.st_ino)
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: Path, changed: int, inode: int) -> Attachment:
+    try:
+        said = json.loads(path.read_bytes())
+        found = Attachment(**{name: said[name] for name in Attachment._fields})
+        if all(value is None or isinstance(value, str) for value in found):
+            return found
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise StoreError(f"{path}: is damaged; delete it and run again, it is written anew from the study file")
+
+
+def attach(home: Path, store: str | None, ledger: str | None) -> None:
+    """Write down what ``home`` is attached to; check the store where that is new.
+
+    Raises
+    ------
+    StoreError, StudyError
+        If the store cannot be used (see `open_store` and `probe`).
+    """
+    path = home / FILE_NAME
+    if store is None and ledger is None:
+        path.unlink(missing_ok=True)
+        return
+    known = Attachment()
+    with contextlib.suppress(StoreError):
+        known = attachment(home)
+    identity = known.identity or secrets.token_hex(8)
+    if store is not None and store != known.store:
+        probe(open_store(store), f"{identity}-{os.getpid()}")
+    wanted = Attachment(store, ledger, identity)
+    if wanted != known:
+        write_text(path, json.dumps(wanted._asdict()))
+
+
+def store_of(home: Path) -> Store | None:
+    """Return the store ``home`` is attached to, None for a plain home. Raises as `attachment` and `open_store`."""
+    address = attachment(home).store
+    return None if address is None else _opened(address, os.getpid())
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(address: str, process: int) -> Store:
+    return open_store(address)  # one for each process: connections do not survive a fork
+
+
+def holder_name(home: Path) -> str:
+    """Return what names this home on this host: two processes of one name exclude each other by a lock of files."""
+    return f"{socket.gethostname()}:{attachment(home).identity}"

@@ -1,0 +1,139 @@
+"""One store: an address in; read, write whole or not at all, list, and put on a condition."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from metacog_pipeline.errors import StoreError, StudyError
+
+ABSENT = ""  # the version of what is not there
+SCHEMES = ("file", "s3", "gs", "az")
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.DOTALL)
+_KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.=+-]+(?:/[\w.=+-]+)*", re.ASCII)
+
+
+class ChangedError(StoreError):
+    """Something else stands under the key than the writer expected: nothing was written."""
+
+
+class Listed(NamedTuple):
+    """One object: its key below the store's address, its size in bytes, its version."""
+
+    key: str
+    size: int
+    version: str
+
+
+class Stored(NamedTuple):
+    """The bytes under a key and their version."""
+
+    content: bytes
+    version: str
+
+
+class Store(Protocol):
+    """Objects by key. A key is path segments of letters, digits and ``. _ = + -``.
+
+    All raise ``StoreError`` in one line where the store cannot be reached or refuses.
+    """
+
+    address: str
+
+    def read(self, key: str) -> Stored | None:
+        """Return what stands under ``key``, None when nothing does."""
+        ...
+
+    def listed(self, prefix: str) -> list[Listed]:
+        """Return every object below the folder ``prefix``, by key."""
+        ...
+
+    def put(self, key: str, content: bytes | Path, when: str | None = None) -> str:
+        """Write ``content`` (bytes, or those of a file) whole and durably; return its version.
+
+        With ``when`` only where the version standing there is this one, :data:`ABSENT` where nothing stands there. Where
+        exactly these bytes stand there already, an earlier try of this write arrived: that is success.
+
+        Raises
+        ------
+        ChangedError
+            If something else stands there.
+        """
+        ...
+
+    def delete(self, keys: list[str]) -> None:
+        """Remove these objects; those that are not there are passed over."""
+        ...
+
+
+def checked(key: str) -> str:
+    """Return ``key``. Raises ``StoreError`` for one that is no key of a store."""
+    if not _KEY.fullmatch(key):
+        raise StoreError(f"{key!r} cannot name an object of a store")
+    return key
+
+
+def scheme_of(address: str) -> str:
+    """Return the kind of an address: one of :data:`SCHEMES`. Raises ``StudyError`` for any other."""
+    found = _ADDRESS.fullmatch(address)
+    kind = found[1] if found else "file"
+    rest = (found[2] if found else address).strip("/")
+    if kind not in SCHEMES or not address.isprintable():
+        raise StudyError(
+            f'deploy.store = "{address!s:.80}": no store of this kind; give a folder many hosts see, '
+            "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
+        )
+    if not rest or set("?#@*") & set(rest):
+        raise StudyError(
+            f'deploy.store = "{address:.80}": give a bucket and a prefix; endpoint and credentials stand in '
+            "environment variables, never in the address"
+        )
+    return kind
+
+
+def open_store(address: str) -> Store:
+    """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
+
+    Raises
+    ------
+    StudyError
+        If the address is of no known kind, or the extra ``cluster`` is not installed.
+    StoreError
+        If a folder lies on a file system whose locks do not hold between hosts.
+    """
+    if scheme_of(address) == "file":
+        from metacog_pipeline.storage.folders import FolderStore
+
+        return FolderStore(Path(address.removeprefix("file://")).expanduser().resolve())
+    from metacog_pipeline.storage.objects import ObjectStore
+
+    return ObjectStore(address)
+
+
+def probe(store: Store, mark: str) -> None:
+    """Raise ``StoreError`` where ``store`` cannot be written or writes whatever the condition: it could lose answers."""
+    key = f"probe/{checked(mark)}"
+    version = store.put(key, b"1", ABSENT)
+    try:
+        try:
+            store.put(key, b"2", ABSENT)
+        except ChangedError:
+            pass
+        else:
+            raise _unconditional(store)
+        store.put(key, b"3", version)
+        try:
+            store.put(key, b"4", version)
+        except ChangedError:
+            return
+        raise _unconditional(store)
+    finally:
+        store.delete([key])
+
+
+def _unconditional(store: Store) -> StoreError:
+    return StoreError(
+        f"{store.address}: this store ignores conditional puts (If-Match, If-None-Match), so two hosts could overwrite "
+        "each other's answers; choose one that has them"
+    )

@@ -1,0 +1,155 @@
+"""One writer of a partition among many hosts: a lease in the store, held by conditional puts.
+
+Every partition has one small object, ``head.json``. It names the holder of the lease, until when, and its token, which
+grows with every change of hands; beside that the manifest and the Parquet copy that stand. Whoever changes it must name
+the version it read, so a holder that slept while another took over fails at its next write, whatever its clock says.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
+
+HEAD = "head.json"
+LEASE_S = 60.0
+RENEWED_IN = 3  # as often a lease is renewed before it could end
+
+
+class PartitionBusyError(StoreError):
+    """Another process is asking this partition right now."""
+
+
+class LeaseLostError(StoreError):
+    """Another host took the partition over: nothing may be written any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What ``head.json`` says. ``holder`` None when the partition was left in order; ``copy`` key and digest."""
+
+    token: int = 0
+    holder: str | None = None
+    until: float = 0.0
+    manifest: dict[str, Any] | None = None
+    copy: tuple[str, str] | None = None
+
+    def encoded(self) -> bytes:
+        """Return it as it is kept."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+
+def read_head(store: Store, prefix: str) -> tuple[Head, str]:
+    """Return the head of a partition and its version. Raises ``StoreError`` naming a damaged one."""
+    found = store.read(f"{prefix}/{HEAD}")
+    if found is None:
+        return Head(), ABSENT
+    try:
+        said = json.loads(found.content)
+        copy = said["copy"]
+        head = Head(
+            int(said["token"]),
+            said["holder"],
+            float(said["until"]),
+            said["manifest"],
+            None if copy is None else (str(copy[0]), str(copy[1])),
+        )
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        raise StoreError(
+            f"{store.address}/{prefix}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
+        ) from error
+    return head, found.version
+
+
+class Lease:
+    """The lease of one partition, renewed by a thread of its own from `take` until `close`."""
+
+    def __init__(self, store: Store, prefix: str, holder: str) -> None:
+        self._store, self._prefix, self._holder = store, prefix, holder
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._version = ABSENT
+        self._lost = False
+        self.head = Head()
+
+    def take(self, local: int) -> Head:
+        """Take the lease with a token above ``local`` and every one before; return the head as it stood.
+
+        Raises ``PartitionBusyError`` while another holds it.
+        """
+        before, version = read_head(self._store, self._prefix)
+        now = time.time()
+        # Of this very home a lock of files says that whoever held it is gone.
+        if before.holder not in (None, self._holder) and before.until > now:
+            raise self._busy(before, now)
+        token = max(before.token, local) + 1
+        mine = replace(before, token=token, holder=self._holder, until=now + LEASE_S)
+        try:
+            self._version = self._put(mine, version)
+        except ChangedError:
+            raise self._busy(read_head(self._store, self._prefix)[0], now) from None
+        self.head = mine
+        threading.Thread(target=self._renew, name="lease", daemon=True).start()
+        return before
+
+    def hold(self) -> None:
+        """Make sure that the lease is ours: one that ran out, by our own clock, must be won again first."""
+        with self._lock:
+            if self._lost:
+                raise self.gone()
+            if time.time() >= self.head.until:
+                self.change()
+
+    def change(self, **fields: Any) -> None:
+        """Write the head with these fields, renewed. Raises ``LeaseLostError`` where another host wrote it."""
+        with self._lock:
+            wanted = replace(self.head, until=time.time() + LEASE_S, **fields)
+            try:
+                self._version = self._put(wanted, self._version)
+            except ChangedError:
+                raise self.gone() from None
+            self.head = wanted
+
+    def release(self, **fields: Any) -> str:
+        """Write the head with these fields for good; return its version. Raises as `change`."""
+        with self._lock:
+            self._ended.set()
+            self.change(**fields)
+            return self._version
+
+    def close(self) -> None:
+        """Stop renewing."""
+        self._ended.set()
+
+    def _renew(self) -> None:
+        while not self._ended.wait(LEASE_S / RENEWED_IN):
+            try:
+                with self._lock:
+                    if not self._ended.is_set():
+                        self.change()
+            except LeaseLostError:
+                return  # the next write says so
+            except StoreError:
+                continue  # the store may be back before the lease ends; a write finds out
+
+    def _put(self, head: Head, version: str) -> str:
+        return self._store.put(f"{self._prefix}/{HEAD}", head.encoded(), version)
+
+    def _busy(self, head: Head, now: float) -> PartitionBusyError:
+        return PartitionBusyError(
+            f"{self._prefix} is being asked by {head.holder or 'another host'}, whose lease ends in "
+            f"{max(0.0, head.until - now):.0f} s unless renewed: wait until it has finished, and run again"
+        )
+
+    def gone(self) -> LeaseLostError:
+        """Return the error of a holder that is one no more."""
+        self._lost = True
+        return LeaseLostError(
+            f"{self._prefix}: another host took this partition over while this one paused; what is not kept in the store "
+            "stays in this home and is added when it is run here again"
+        )

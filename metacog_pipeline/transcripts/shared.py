@@ -1,0 +1,209 @@
+"""A partition's answers in the store, so that any host can go on where another stopped.
+
+Below the partition's own name there stand::
+
+    head.json                    the lease, the manifest and the name of the copy: one put changes all of them
+    journal-000003.000017.jsonl  what one group commit of session 3 kept; written once, where nothing stands
+    journal-000003.jsonl         all of session 3 once it ended, in place of its pieces
+    copy-000003-….parquet        the Parquet copy that the head names
+
+The number of a session is the token of its lease. Pieces are written one after another, so whoever takes over a session
+that did not end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing.
+A home holds the same journals as a plain one: sessions are files there, and each piece was on its writer's disk first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from metacog_pipeline.files import file_sha256
+from metacog_pipeline.storage.attached import holder_name, store_of
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
+from metacog_pipeline.transcripts.folder import read_manifest
+from metacog_pipeline.transcripts.lease import HEAD, Lease, PartitionBusyError, read_head
+from metacog_pipeline.transcripts.mirror import COPY, Mirror, Note, newest, piece_name, place_in
+from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments
+
+MOST_PIECES, MOST_BYTES = (
+    512,
+    32 * 2**20,
+)  # of one session; then the next begins, so that resuming reads few objects
+
+
+def place_of(folder: Path) -> tuple[Path, str] | None:
+    """Return the home and the store's prefix of a partition's folder; None for a folder that stands in no home."""
+    if len(folder.parents) < 4 or folder.parents[2].name != "transcripts":
+        return None
+    home = folder.parents[3]
+    return home, folder.relative_to(home).as_posix()
+
+
+@contextlib.contextmanager
+def sharing(folder: Path) -> Iterator[SharedPartition | None]:
+    """Hold the partition of ``folder`` in the store its home is attached to; yield None for a plain home.
+
+    The caller holds the lock of the folder. On entry the folder gets all the store has, on exit the store what the folder
+    has, unless writing to it failed.
+
+    Raises
+    ------
+    PartitionBusyError
+        If another host holds it.
+    LeaseLostError
+        If another host took it over meanwhile.
+    StoreError
+        If the store cannot be reached or an object is damaged.
+    """
+    place = place_of(folder)
+    store = None if place is None else store_of(place[0])
+    if place is None or store is None:
+        yield None
+        return
+    shared = SharedPartition(store, place[1], folder, holder_name(place[0]))
+    try:
+        shared.open()
+        yield shared
+        shared.publish()
+    finally:
+        shared.close()
+
+
+class SharedPartition:
+    """The only writer of one partition in the store, from `open` to `close`."""
+
+    def __init__(self, store: Store, prefix: str, folder: Path, holder: str) -> None:
+        self._store, self._prefix, self._folder = store, prefix, folder
+        self._lease = Lease(store, prefix, holder)
+        self._begun = self._failed = False
+        self._pieces = self._bytes = 0
+        self._note = Note(folder)
+        self._mirror = Mirror(store, prefix, folder, self._note, adopting=True)
+
+    def open(self) -> None:
+        """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
+        before = self._lease.take(newest(self._folder))
+        open_sessions = self._mirror.open_sessions()
+        if before.holder is not None:
+            open_sessions.add(before.token)
+        for session in sorted(open_sessions):
+            self._end(session)
+        self._mirror.pull(before)
+        if (last := newest(self._folder)) >= self._lease.head.token:
+            self._lease.change(token=last + 1)
+
+    def begin(self) -> int:
+        """Return the number of the session to write now; each time another."""
+        if self._begun:
+            self._lease.change(token=self._lease.head.token + 1)
+        self._begun = True
+        self._pieces = self._bytes = 0
+        return self._lease.head.token
+
+    def push(self, lines: bytes) -> None:
+        """Keep the lines of a group commit as the next piece. Raises ``LeaseLostError`` where its place is taken."""
+        self._failed = True
+        self._lease.hold()
+        try:
+            place = piece_name(self._lease.head.token, self._pieces + 1)
+            self._store.put(self._key(place), lines, ABSENT)
+        except ChangedError:
+            raise self._lease.gone() from None
+        self._failed = False
+        self._pieces += 1
+        self._bytes += len(lines)
+
+    @property
+    def full(self) -> bool:
+        """Whether the session should end, so that nobody who resumes reads thousands of pieces."""
+        return self._pieces >= MOST_PIECES or self._bytes >= MOST_BYTES
+
+    def end(self) -> None:
+        """Put the session that was written as one object in place of its pieces."""
+        if self._pieces:
+            self._whole(self._lease.head.token)
+
+    def publish(self) -> None:
+        """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
+        if self._failed:  # whoever wrote heard of it; the lease ends by itself
+            return
+        for path in segments(self._folder):
+            if not self._note.has(path):
+                self._whole(segment_number(path))
+        old, copy = self._lease.head.copy, self._copy()
+        manifest = read_manifest(self._folder) or None
+        token = max(self._lease.head.token, newest(self._folder))
+        version = self._lease.release(token=token, holder=None, manifest=manifest, copy=copy)
+        if old is not None and old != copy:
+            self._store.delete([self._key(old[0])])
+        self._note.keep(version, copy)
+
+    def close(self) -> None:
+        """Stop renewing the lease."""
+        self._lease.close()
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+    def _copy(self) -> tuple[str, str] | None:
+        path, known = self._folder / COPY, self._lease.head.copy
+        if not path.exists():
+            return known
+        digest = file_sha256(path)
+        if known is not None and known[1] == digest:
+            return known
+        name = f"copy-{self._lease.head.token:06d}-{digest[:16]}.parquet"
+        self._lease.hold()
+        self._store.put(self._key(name), path, ABSENT)
+        return name, digest
+
+    def _whole(self, session: int) -> None:
+        """Put the folder's session as one object, then remove its pieces, but not an empty one that ends it."""
+        path = self._folder / segment_name(session)
+        self._lease.hold()
+        pieces = [one.key for one in self._mirror.pieces(session) if one.size]
+        try:
+            version = self._store.put(self._key(path.name), path, ABSENT)
+        except (
+            ChangedError
+        ):  # put by its own holder meanwhile, with lines never acknowledged: read by the next session
+            return
+        self._note.add(path, version)
+        self._store.delete(pieces)
+
+    def _end(self, session: int) -> None:
+        """Write an empty piece after the last of a session, so that its holder, should it wake, keeps nothing."""
+        while True:
+            pieces = self._mirror.pieces(session)
+            if pieces and not pieces[-1].size:
+                return
+            after = place_in(pieces[-1]) + 1 if pieces else 1
+            with contextlib.suppress(ChangedError):  # it wrote one more meanwhile
+                self._store.put(self._key(piece_name(session, after)), b"", ABSENT)
+
+
+def refresh(home: Path) -> None:
+    """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
+
+    Of a partition that was left in order its copy, of one under way its journals. Takes no lease; a partition that is
+    written here is passed over. Raises ``StoreError`` where the store cannot be reached or an object is damaged.
+    """
+    from metacog_pipeline.transcripts.lock import locked
+
+    store = store_of(home)
+    for one in [] if store is None else store.listed("transcripts"):
+        prefix, _, name = one.key.rpartition("/")
+        folder = home / prefix
+        note = Note(folder)
+        if store is None or name != HEAD or place_of(folder) is None or note.head == one.version:
+            continue
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(locked(folder))
+            except PartitionBusyError:
+                continue
+            head, version = read_head(store, prefix)
+            mirror = Mirror(store, prefix, folder, note, adopting=False)
+            mirror.pull(head, journals=head.holder is not None or head.copy is None)
+            note.keep(version, head.copy)

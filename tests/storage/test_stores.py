@@ -1,0 +1,165 @@
+"""A store writes whole or not at all, and on a condition; what cannot do so is refused in one line."""
+
+from __future__ import annotations
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, store_of
+from metacog_pipeline.storage.mounts import refuse_unlocked
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, open_store, probe, scheme_of
+
+
+@pytest.fixture(params=["folder", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
+    return open_store(address)
+
+
+def test_what_is_put_is_read_listed_and_deleted(store: Store, tmp_path: Path) -> None:
+    assert store.read("a/b") is None
+    assert store.listed("a") == []
+    version = store.put("a/b", b"one")
+    (tmp_path / "file").write_bytes(b"two")
+    store.put("a/c/d=1", tmp_path / "file")
+    assert store.read("a/b") == (b"one", version)
+    assert [(one.key, one.size) for one in store.listed("a")] == [("a/b", 3), ("a/c/d=1", 3)]
+    before = store.listed("a")[0].version
+    store.put("a/b", b"ONE")
+    assert store.listed("a")[0].version != before
+    store.delete(["a/b", "a/gone"])
+    assert [one.key for one in store.listed("a")] == ["a/c/d=1"]
+    store.delete([])
+
+
+def test_a_put_on_a_condition_happens_once_and_a_repeated_one_is_success(store: Store) -> None:
+    first = store.put("k", b"one", ABSENT)
+    assert store.put("k", b"one", ABSENT) == first, "the answer to the first try may have been lost"
+    with pytest.raises(ChangedError):
+        store.put("k", b"two", ABSENT)
+    second = store.put("k", b"two", first)
+    with pytest.raises(ChangedError):
+        store.put("k", b"three", first)
+    assert store.put("k", b"two", first) == second
+    with pytest.raises(ChangedError):
+        store.put("missing", b"x", first)
+    assert store.read("k") == (b"two", second)
+
+
+def test_of_many_writers_of_one_version_one_wins(store: Store) -> None:
+    version = store.put("k", b"0")
+
+    def won(number: int) -> bool:
+        with contextlib.suppress(ChangedError):
+            store.put("k", f"writer {number}".encode(), version)
+            return True
+        return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(won, range(8))) == 1
+
+
+@pytest.mark.parametrize("key", ["", "/a", "a//b", "../a", "a/..", "a/./b", "a b", "a\nb", "ä", "a/", "%2e"])
+def test_no_key_leaves_the_store(key: str, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path))
+    with pytest.raises(StoreError, match="cannot name an object"):
+        store.put(key, b"x")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ftp://host/x", "http://host/x", "s3://", "file://", "s3://b/x?key=1", "s3://u@b/x", "S3://b/x\n"],
+)
+def test_an_address_of_no_known_kind_is_refused_in_one_line(address: str) -> None:
+    with pytest.raises(StudyError, match=r"deploy\.store") as error:
+        scheme_of(address)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_credentials_are_said_in_one_line(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
+    with pytest.raises(StoreError, match="no credentials in the environment; set AWS_ACCESS_KEY_ID"):
+        open_store(s3).read("k")
+
+
+def test_a_server_that_is_not_there_and_a_missing_bucket_are_said(
+    s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
+    with pytest.raises(StoreError, match="no such bucket"):
+        open_store("s3://nobody-made-this/x").listed("a")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(StoreError, match=r"cannot read the store s3://.*check the address") as error:
+        open_store(s3).read("k")
+    assert "\n" not in str(error.value)
+
+
+class Careless:
+    """A store that takes no notice of conditions."""
+
+    address = "s3://careless/x"
+
+    def __init__(self, store: Store, refusing: bool) -> None:
+        self._store, self._refusing = store, refusing
+        self.delete = store.delete
+
+    def put(self, key: str, content: bytes, when: str | None = None) -> str:
+        return self._store.put(key, content, when if self._refusing and when == ABSENT else None)
+
+
+@pytest.mark.parametrize("refusing", [True, False])
+def test_a_store_that_ignores_conditions_is_refused(tmp_path: Path, refusing: bool) -> None:
+    careless = Careless(open_store(str(tmp_path)), refusing)
+    with pytest.raises(StoreError, match="ignores conditional puts"):
+        probe(careless, "p")  # type: ignore[arg-type]
+
+
+def test_a_home_is_attached_once_and_let_go(s3: str, tmp_path: Path) -> None:
+    attach(tmp_path, s3, None)
+    one = attachment(tmp_path)
+    attach(tmp_path, s3, "PG")
+    assert attachment(tmp_path) == one._replace(ledger="PG")
+    found = store_of(tmp_path)
+    assert found is not None and found.address == s3 and found.listed("probe") == []
+    attach(tmp_path, None, None)
+    assert store_of(tmp_path) is None and attachment(tmp_path).identity == ""
+
+
+@pytest.mark.parametrize("damaged", ["", "{}", "[1]", '{"store": 1, "ledger": null, "identity": ""}', "\0"])
+def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path: Path, damaged: str) -> None:
+    (tmp_path / FILE_NAME).write_text(damaged)
+    with pytest.raises(StoreError, match="is damaged; delete it"):
+        store_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("h:/x {} nfs4 rw,vers=4.2,local_lock=none 0 0", False),
+        ("h:/x {} nfs rw,vers=3,nolock 0 0", True),
+        ("h:/x {} nfs rw,local_lock=all 0 0", True),
+        ("//h/x {} cifs rw,nobrl 0 0", True),
+        ("s3 {} fuse.s3fs rw 0 0", True),
+        ("/dev/sda {} ext4 rw 0 0", False),
+    ],
+)
+def test_a_file_system_without_locks_between_hosts_is_refused(
+    tmp_path: Path, line: str, refused: bool
+) -> None:
+    mounts = tmp_path / "mounts"
+    folder = tmp_path / "with space"
+    mounts.write_text(
+        "/dev/sda / ext4 rw 0 0\nbroken\n" + line.format(str(folder).replace(" ", r"\040")) + "\n"
+    )
+    if refused:
+        with pytest.raises(MetacogError, match="locks do not hold between hosts"):
+            refuse_unlocked(folder / "below", "deploy.store", mounts)
+    else:
+        refuse_unlocked(folder / "below", "deploy.store", mounts)
+    refuse_unlocked(tmp_path, "deploy.store", mounts)

@@ -1,0 +1,285 @@
+"""A partition kept in a store goes on on any host: nothing is lost, nothing is read twice, one writer at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.storage.attached import attach, store_of
+from metacog_pipeline.storage.store import Store
+from metacog_pipeline.transcripts import lease, shared
+from metacog_pipeline.transcripts.lease import PartitionBusyError
+from metacog_pipeline.transcripts.lines import encode_line
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.shared import refresh
+from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_manifest, write_manifest
+from metacog_pipeline.transcripts.whole import keep_whole
+
+Make = Callable[..., Record]
+PREFIX = "transcripts/benchmark=b/model=m/run=1"
+
+
+class Host:
+    """A home of its own, attached to the one store."""
+
+    def __init__(self, home: Path, address: str) -> None:
+        home.mkdir(exist_ok=True)
+        attach(home, address, None)
+        self.home, self.folder = home, home / PREFIX
+
+    @property
+    def store(self) -> Store:
+        found = store_of(self.home)
+        assert found is not None
+        return found
+
+    def names(self) -> list[str]:
+        return [one.key.rpartition("/")[2] for one in self.store.listed(PREFIX)]
+
+    def kept(self) -> list[str]:
+        return [record.item_id for record in kept_records(self.folder)]
+
+
+@pytest.fixture(params=["folder", "s3"])
+def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Host, Host]]:
+    address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
+    yield Host(tmp_path / "a", address), Host(tmp_path / "b", address)
+
+
+def keep(store: PartitionStore, *records: Record) -> None:
+    async def all_of_them() -> None:
+        for record in records:
+            await store.keep(record)
+
+    asyncio.run(all_of_them())
+
+
+def dead(host: Host, *records: Record) -> PartitionStore:
+    """Return a session that kept ``records`` and was never closed: its process is gone, its renewing too."""
+    store = PartitionStore.open(host.folder)
+    keep(store, *records)
+    assert store._shared is not None
+    store._shared._lease.close()
+    return store
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float = lease.LEASE_S + 1) -> None:
+    now = lease.time.time()
+    monkeypatch.setattr(lease.time, "time", lambda: now + seconds)
+
+
+def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts: tuple[Host, Host], make: Make) -> None:
+    a, b = hosts
+    with PartitionStore.open(a.folder) as store:
+        keep(store, make(0), make(1))
+        store.compact({make(0).answer_id, make(1).answer_id})
+        write_manifest(a.folder, {"model": "m", "state": "complete"})
+    assert [name.partition("-")[0] for name in a.names()] == ["copy", "head.json", "journal"]
+    refresh(b.home)
+    assert read_manifest(b.folder) == {"model": "m", "state": "complete"}
+    assert not list(b.folder.glob("journal-*")), "the copy is enough for a reader"
+    assert b.kept() == ["item-000000", "item-000001"]
+    with PartitionStore.open(b.folder) as store:
+        assert make(0).answer_id in store
+        keep(store, make(2))
+        store.compact(None)
+    for name in ("journal-000001.jsonl", "journal-000002.jsonl"):
+        assert b.store.read(f"{PREFIX}/{name}").content == (b.folder / name).read_bytes()  # type: ignore[union-attr]
+    assert sum(name.startswith("copy") for name in b.names()) == 1, "the older copy is gone"
+    with PartitionStore.open(a.folder) as store:
+        assert len(store) == 3
+        store.compact(None)
+    assert (a.folder / "transcripts.parquet").read_bytes() == (b.folder / "transcripts.parquet").read_bytes()
+
+
+def test_what_a_killed_host_kept_is_found_piece_by_piece(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = hosts
+    asleep = dead(a, make(0), make(1), make(2))
+    assert [name for name in a.names() if name.startswith("journal")] == [
+        f"journal-000001.00000{place}.jsonl" for place in (1, 2, 3)
+    ]
+    with pytest.raises(PartitionBusyError, match="is being asked by"):
+        PartitionStore.open(b.folder)
+    refresh(b.home)
+    assert len(b.kept()) == 3, "one under way is read without a lease"
+    later(monkeypatch)
+    with PartitionStore.open(b.folder) as store:
+        assert len(store) == 3
+        keep(store, make(3))
+    with pytest.raises(StoreError, match="another host took this partition over"):
+        keep(asleep, make(4))
+    asleep.close()
+    assert len(b.kept()) == 4
+    # What the sleeper could not keep in the store is on its disk, and comes to the store when it is run there again.
+    with PartitionStore.open(a.folder) as store:
+        assert len(store) == 5
+    refresh(b.home)
+    with PartitionStore.open(b.folder) as store:
+        assert len(store) == 5
+
+
+def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_piece(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = hosts
+    asleep = dead(a, make(0))
+    with monkeypatch.context() as patch:
+        later(patch)
+        with PartitionStore.open(b.folder) as store:
+            assert len(store) == 1
+    with pytest.raises(
+        StoreError, match="took this partition over"
+    ):  # its own clock says that the lease is good
+        keep(asleep, make(1))
+    asleep.close()
+
+
+def test_a_lease_that_ran_out_and_that_nobody_took_is_won_again(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, _ = hosts
+    asleep = dead(a, make(0))
+    later(monkeypatch)
+    keep(asleep, make(1))
+    asleep.close()
+    assert len(a.kept()) == 2
+    assert "journal-000001.jsonl" in a.names()
+
+
+def killed(host: Host, *records: Record) -> None:
+    """Keep ``records`` in a session that ends without giving anything back, as a killed process."""
+    store = dead(host, *records)
+    store._shared.publish = lambda: None  # type: ignore[method-assign, union-attr]
+    store.close()
+
+
+def test_the_same_home_goes_on_at_once_after_a_kill(hosts: tuple[Host, Host], make: Make) -> None:
+    a, b = hosts
+    killed(a, make(0))
+    with PartitionStore.open(a.folder) as store:
+        assert len(store) == 1
+    with PartitionStore.open(b.folder) as store:
+        assert len(store) == 1
+
+
+def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(
+    hosts: tuple[Host, Host], make: Make
+) -> None:
+    a, b = hosts
+    killed(a, make(0))
+    with (a.folder / "journal-000001.jsonl").open("ab") as journal:
+        journal.write(encode_line(make(1)) + encode_line(make(2))[:40])
+    with PartitionStore.open(a.folder) as store:
+        assert len(store) == 2
+    with PartitionStore.open(b.folder) as store:
+        assert len(store) == 2
+
+
+def test_a_home_that_was_plain_brings_what_it_has(
+    hosts: tuple[Host, Host], tmp_path: Path, make: Make
+) -> None:
+    a, b = hosts
+    plain = tmp_path / "plain" / PREFIX
+    keep_whole(plain, [make(5), make(6)])
+    killed(a, make(0))
+    shutil.copytree(plain.parents[3], b.home, dirs_exist_ok=True)
+    later_b = Host(b.home, a.store.address)
+    with pytest.raises(PartitionBusyError):
+        PartitionStore.open(later_b.folder)
+    with PartitionStore.open(a.folder):
+        pass
+    with PartitionStore.open(later_b.folder) as store:
+        assert len(store) == 3
+    keep_whole(a.folder, [make(7)])
+    assert len(a.kept()) == 4
+    with PartitionStore.open(later_b.folder) as store:
+        assert len(store) == 4
+
+
+def test_a_long_session_becomes_several_and_its_pieces_one_object_each(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = hosts
+    monkeypatch.setattr(shared, "MOST_PIECES", 3)
+    killed(a, *(make(n) for n in range(8)))
+    names = [name for name in a.names() if name != "head.json"]
+    assert names == [
+        "journal-000001.jsonl",
+        "journal-000002.jsonl",
+        "journal-000003.000001.jsonl",
+        "journal-000003.000002.jsonl",
+    ]
+    refresh(b.home)
+    assert len(b.kept()) == 8
+
+
+@pytest.mark.parametrize("what", ["journal-000001.000002.jsonl", "head.json", "copy", "journal-000001.jsonl"])
+def test_a_damaged_object_is_named(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    a, b = hosts
+    killed(a, make(0), make(1))
+    if what in ("copy", "journal-000001.jsonl"):
+        with PartitionStore.open(a.folder) as store:
+            store.compact(None)
+    key = next(one.key for one in a.store.listed(PREFIX) if what in one.key)
+    content = a.store.read(key).content  # type: ignore[union-attr]
+    a.store.put(key, content[:9] + bytes([content[9] ^ 8]) + content[10:])
+    later(monkeypatch)
+    with pytest.raises(StoreError, match="is damaged") as error, PartitionStore.open(b.folder):
+        pass
+    assert key in str(error.value) and a.store.address in str(error.value)
+
+
+def test_a_missing_piece_is_named(hosts: tuple[Host, Host], make: Make) -> None:
+    a, b = hosts
+    killed(a, make(0), make(1), make(2))
+    a.store.delete([f"{PREFIX}/journal-000001.000002.jsonl"])
+    with pytest.raises(StoreError, match=r"journal-000001.000002.jsonl: is missing"):
+        refresh(b.home)
+
+
+def test_only_what_changed_is_read_again(
+    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = hosts
+    with PartitionStore.open(a.folder) as store:
+        keep(store, make(0))
+        store.compact(None)
+    refresh(b.home)
+    read: list[str] = []
+    original = type(b.store).read
+    monkeypatch.setattr(type(b.store), "read", lambda self, key: read.append(key) or original(self, key))
+    refresh(b.home)
+    assert read == []
+    with PartitionStore.open(a.folder):
+        pass
+    assert [key.rpartition("/")[2] for key in read] == ["head.json"]
+
+
+def test_two_hosts_at_one_moment_are_one_writer(
+    hosts: tuple[Host, Host], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = hosts
+    before = lease.read_head
+
+    def both(*given: Any) -> Any:
+        found = before(*given)
+        monkeypatch.setattr(lease, "read_head", before)
+        with PartitionStore.open(b.folder):
+            pass
+        return found
+
+    monkeypatch.setattr(lease, "read_head", both)
+    with pytest.raises(PartitionBusyError):
+        PartitionStore.open(a.folder)
+    with PartitionStore.open(a.folder):
+        pass
