@@ -13,6 +13,7 @@ from pathlib import Path
 PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
 _PACKAGE = Path(__file__).resolve().parent
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # made once: it is called per row
 
 
 def shipped(*parts: str) -> Path:
@@ -26,7 +27,7 @@ def shipped(*parts: str) -> Path:
 
 def canonical_json(value: object) -> str:
     """Return JSON with sorted keys and no spaces, ASCII only, so equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def sha256_hex(data: str | bytes) -> str:
@@ -39,6 +40,14 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes as 64 hex digits, read in pieces. Raises ``OSError``."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def state_of(path: Path) -> tuple[int, int]:
+    """Return when a file was changed and its size: what was read of it holds until one differs; zeros where it is gone."""
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size
+    return 0, 0
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ try:
 
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 20, 50)  # answers are many small objects, and almost none of them garbage
     main()
 except KeyboardInterrupt:
     print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)

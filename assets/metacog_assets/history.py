@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from dagster import DagsterEventType, EventLogEntry
 from dagster._config import StringSource
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
@@ -23,6 +25,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
+_SCRIPTS = "_read_by_metacog"
 MOST_OPEN = 16  # files of single runs; the one used longest ago is closed
 #: Of a run in one process nobody reads them again: what was made is in the materialization, what failed in the failure.
 PASSING = frozenset(
@@ -116,6 +119,7 @@ class History(DagsterSqliteStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self.base_dir = base_dir
+        _read_migrations_once()
         self._run_storage = Runs.from_local(f"{base_dir}/history/")
         self._event_log_storage = Events(f"{base_dir}/history/runs/")
         self._schedule_storage = SqliteScheduleStorage.from_local(f"{base_dir}/schedules")
@@ -133,6 +137,21 @@ class History(DagsterSqliteStorage):
     ) -> History:
         """Return the storage that dagster.yaml describes."""
         return cls(config_value["base_dir"], inst_data)
+
+
+def _read_migrations_once() -> None:
+    """Have Dagster's list of migrations, fifty modules, read once per process: it is asked for with every file opened."""
+    if _SCRIPTS not in vars(ScriptDirectory):
+        read, known = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+
+        def from_config(config: Config) -> ScriptDirectory:
+            place = config.get_main_option("script_location")
+            if place not in known:
+                known[place] = read(config)
+            return known[place]
+
+        setattr(ScriptDirectory, _SCRIPTS, known)
+        ScriptDirectory.from_config = from_config  # type: ignore[method-assign]
 
 
 def _opened(address: str) -> Engine:

@@ -31,6 +31,7 @@ from metacog_pipeline.benchmark.source_files import (
     write_note,
 )
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import state_of
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
@@ -149,8 +150,16 @@ def load_source(home: Path, name: str, sources: Mapping[str, PinnedSource] | Non
         raise SourceError(
             f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
         )
-    _verify((SOURCES if sources is None else sources)[name], _rows(path), str(path))
+    _verified((SOURCES if sources is None else sources)[name], path, *state_of(path))
     return path
+
+
+@functools.lru_cache(maxsize=8)  # the steps of one construction read the same files
+def _verified(source: PinnedSource, path: Path, *state: int) -> int:
+    """Return how many rows a kept source has, once for each state of its file."""
+    rows = _rows(path)
+    _verify(source, rows, str(path))
+    return len(rows)
 
 
 def _kept(home: Path, source: PinnedSource) -> Fetched | None:
@@ -158,11 +167,10 @@ def _kept(home: Path, source: PinnedSource) -> Fetched | None:
     if not path.exists():
         return None
     try:
-        rows = _rows(path)
-        _verify(source, rows, str(path))
+        rows = _verified(source, path, *state_of(path))
     except SourceError:
         return None
-    return Fetched(source.name, path, len(rows), source.digest, "already here")
+    return Fetched(source.name, path, rows, source.digest, "already here")
 
 
 def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:

@@ -13,7 +13,8 @@ data set                parent and fictional                        edits       
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +29,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import Outp
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, FictionalRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import canonical_json, sha256_hex, shipped, state_of
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
 FETCHED = ("published", "corrected")
@@ -47,7 +48,7 @@ class Build:
 
 def load_parent(home: Path, dataset: Dataset, folder: Path | None = None) -> list[ParentRow]:
     """Return the parent rows; ``folder`` is for ``custom``. Raises SourceError when a file is missing or wrong."""
-    return records.load_parents(_file(home, dataset, "parent", folder))
+    return list(_once(records.load_parents, _file(home, dataset, "parent", folder)))
 
 
 def load_fictional(home: Path, dataset: Dataset, folder: Path | None = None) -> list[FictionalRow]:
@@ -55,7 +56,7 @@ def load_fictional(home: Path, dataset: Dataset, folder: Path | None = None) -> 
     if dataset == "custom" and _in_folder(folder, "fictional", needed=False) is None:
         return []
     prefix = _FICTIONAL_PREFIX.get(dataset, records.FICTIONAL_PREFIX)
-    return records.load_fictional(_file(home, dataset, "fictional", folder), prefix)
+    return list(_once(records.load_fictional, _file(home, dataset, "fictional", folder), prefix))
 
 
 def select_fictional(
@@ -87,9 +88,15 @@ def load_or_derive_edits(
     if dataset not in FETCHED:
         edits = records.load_edits(_file(home, dataset, "edits", folder))
         return EditTable(tuple(edits), edit_table.infer_prefix(edits, f"{dataset}-"))
-    rows = records.load_choice_rows(_file(home, dataset, "published", folder))
+    published = _file(home, dataset, "published", folder)
+    return _derived(tuple(parents), published, dataset == "corrected", *state_of(published))
+
+
+@functools.lru_cache(maxsize=1)  # a step shows the edits, the last one applies them
+def _derived(parents: tuple[ParentRow, ...], published: Path, corrected: bool, *state: int) -> EditTable:
+    rows = _once(records.load_choice_rows, published)
     quirks = records.load_quirks(shipped("data", "metamedqa", "published_quirks.json"))
-    return edit_table.edits_from_published(parents, rows, quirks, apply_corrections=dataset == "corrected")
+    return edit_table.edits_from_published(parents, rows, quirks, apply_corrections=corrected)
 
 
 def construct(
@@ -174,6 +181,16 @@ def validate(
 
 def _digest(rows: Sequence[ParentRow | FictionalRow | EditRecord]) -> str:
     return sha256_hex("".join(canonical_json(asdict(row)) + "\n" for row in rows))
+
+
+def _once(load: Callable[..., list[Any]], path: Path, *how: str) -> tuple[Any, ...]:
+    """Return the rows of a file, read once for each state of it: every step reads what it needs anew."""
+    return _loaded(load, path, how, *state_of(path))
+
+
+@functools.lru_cache(maxsize=3)
+def _loaded(load: Callable[..., list[Any]], path: Path, how: tuple[str, ...], *state: int) -> tuple[Any, ...]:
+    return tuple(load(path, *how))
 
 
 def _file(home: Path, dataset: Dataset, what: str, folder: Path | None) -> Path:

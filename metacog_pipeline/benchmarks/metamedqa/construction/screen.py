@@ -108,4 +108,4 @@ def lacks_laboratory(question: str) -> bool:
 
 def mentions_absent_media(question: str) -> bool:
     """Whether a stem points at a picture, tracing or graph, none of which a text question can hold."""
-    return any(name in MEDIA_CLASSES for name in cues(question))
+    return any(_COMPILED[name].search(question) for name in MEDIA_CLASSES)
