@@ -27,6 +27,7 @@ BENCHMARKS = {
     "MEDLEY-BENCH": "medley",
     "MetaCog-Bench": "metacogbench",
     "Self-knowledge": "selfknowledge",
+    "Your own questions": "questions",
 }
 
 #: What stands where; a page that is in the folder and not here, or the other way round, fails a test.

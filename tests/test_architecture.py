@@ -131,7 +131,17 @@ def benchmarks() -> list[Path]:
     return [f for f in folders if (f / "__init__.py").exists() and f.name != "common"]
 
 
-@pytest.mark.parametrize("folder", benchmarks(), ids=lambda folder: folder.name)
+#: Benchmarks that reproduce no paper: questions of one's own, in the simplest shape a benchmark can have.
+PAPERLESS, MOST_LINES = {"questions"}, 600
+
+
+def test_a_benchmark_without_a_paper_is_one_small_folder() -> None:
+    for folder in (each for each in benchmarks() if each.name in PAPERLESS):
+        assert all(path.is_file() for path in folder.iterdir() if path.name != "__pycache__")
+        assert sum(map(lines, folder.glob("*.py"))) <= MOST_LINES
+
+
+@pytest.mark.parametrize("folder", [f for f in benchmarks() if f.name not in PAPERLESS], ids=lambda f: f.name)
 def test_every_benchmark_has_the_same_files_and_names_its_source(folder: Path) -> None:
     present = {
         path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
@@ -156,8 +166,10 @@ def code_lines(path: Path) -> str:
 
 def test_nothing_outside_its_own_folders_names_a_benchmark() -> None:
     names = [folder.name for folder in benchmarks()]
+    # A name that is a word of the language as well names the benchmark where a benchmark is named.
+    told = [rf"benchmarks[./]{n}\b|benchmarks?\W{{0,4}}=+ ?'{n}'" if n in PAPERLESS else n for n in names]
     classes = [each.value.rpartition(":")[2] for each in entry_points(group="metacog.benchmarks")]
-    wanted = re.compile("|".join([*names, *classes]))
+    wanted = re.compile("|".join([*told, *classes]))
     own = re.compile(rf"(?:^|/)benchmarks/(?:{'|'.join(names)})/")
     found = []
     for path in [*python_files(*CODE), *sorted((ROOT / "dbt_like_sql").rglob("*.sql"))]:

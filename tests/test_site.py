@@ -178,7 +178,7 @@ def test_toml_in_the_pages_is_toml_and_a_whole_study_is_a_study(tmp_path: Path) 
 
 def test_every_benchmark_credits_the_authors_of_its_paper() -> None:
     cited = (ROOT / "CITATION.cff").read_text("utf-8")
-    for name in registry.names():
+    for name in (each for each in registry.names() if registry.load(each).paper.url):
         reference = next(
             each
             for each in cited.split("  - type: ")[1:]

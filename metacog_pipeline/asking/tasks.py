@@ -39,6 +39,7 @@ class ItemChat:
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
         send_temperature: bool = True,
+        sample: int = 0,
     ) -> Answer:
         """Ask one call."""
         return await self.ask(
@@ -48,6 +49,7 @@ class ItemChat:
             max_tokens=max_tokens,
             top_logprobs=top_logprobs,
             send_temperature=send_temperature,
+            sample=sample,
         )
 
 

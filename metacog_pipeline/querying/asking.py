@@ -103,6 +103,9 @@ class Session:
         return self.model if isinstance(self.model, BatchModel) else None
 
 
+SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
+
+
 def sampling_for(
     spec: ModelSpec,
     profile: Profile,
@@ -151,9 +154,12 @@ class StepAsker:
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
         send_temperature: bool = True,
+        sample: int = 0,
     ) -> Answer:
         """Answer one step."""
-        answer = await self._answered(step, messages, constraint, max_tokens, top_logprobs, send_temperature)
+        answer = await self._answered(
+            step, messages, constraint, max_tokens, top_logprobs, send_temperature, sample
+        )
         self.replies += 1
         self.unusable += not types.usable(answer.status, answer.text)
         return answer
@@ -166,11 +172,11 @@ class StepAsker:
         max_tokens: int | None,
         top_logprobs: int | None,
         send_temperature: bool,
+        sample: int,
     ) -> Answer:
         session = self.session
-        sampling = sampling_for(
-            session.spec, self.profile, session.seed, max_tokens, top_logprobs, send_temperature
-        )
+        seed = session.seed + sample * SEED_STEP
+        sampling = sampling_for(session.spec, self.profile, seed, max_tokens, top_logprobs, send_temperature)
         request = types.ChatRequest(tuple(messages), sampling, constraint, step, session.run)
         identity = answer_id(session.spec, request)
         first_time = identity not in session.tally.current

@@ -11,7 +11,7 @@ from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, est
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
 from metacog_pipeline.llm.wire import caching
-from metacog_pipeline.querying.asking import Profile, sampling_for
+from metacog_pipeline.querying.asking import SEED_STEP, Profile, sampling_for
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.transcripts.identity import answer_id
@@ -123,11 +123,11 @@ class DryAsker:
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
         send_temperature: bool = True,
+        sample: int = 0,
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
-        sampling = sampling_for(
-            self.spec, self.profile, self.seed, max_tokens, top_logprobs, send_temperature
-        )
+        seed = self.seed + sample * SEED_STEP
+        sampling = sampling_for(self.spec, self.profile, seed, max_tokens, top_logprobs, send_temperature)
         request = ChatRequest(tuple(messages), sampling, constraint, step, self.run)
         self.asked += 1
         identity = answer_id(self.spec, request)

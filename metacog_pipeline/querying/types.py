@@ -33,10 +33,12 @@ class Ask(Protocol):
         max_tokens: int | None = None,
         top_logprobs: int | None = None,
         send_temperature: bool = True,
+        sample: int = 0,
     ) -> Answer:
         """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit.
 
-        ``send_temperature=False`` leaves the decoding to what ships with the model.
+        ``send_temperature=False`` leaves the decoding to what ships with the model; ``sample`` counts several answers to
+        the same words from 0, each of which has a sampling seed of its own.
         """
         ...
 

@@ -96,15 +96,24 @@ def _clusters(stated: pl.DataFrame) -> Ints:
     return found
 
 
-def _rows(
-    named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
-) -> Iterator[dict[str, object]]:
+def of_answers(
+    stated: pl.DataFrame, seed: int, n_boot: int = N_BOOT, drawn: Trials | None = None
+) -> dict[str, Estimate]:
+    """Return every measure of one model's harmonised answers that have a confidence, by the names of the table."""
     patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
-    found = {
+    drawn = _trials(stated, seed, n_boot) if drawn is None else drawn
+    return {
         **measures(patterns, seed, n_boot),
         **{name: _marked(each, drawn) for name, each in confidence_measures.of_trials(drawn).items()},
         **_efficiency(stated, seed),
     }
+
+
+def _rows(
+    named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
+) -> Iterator[dict[str, object]]:
+    patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
+    found = of_answers(stated, seed, n_boot, drawn)
     totals = patterns.totals
     rarer = int(min(totals[0::2].sum(), totals[1::2].sum()))
     for measure, each in found.items():

@@ -56,14 +56,21 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
         key=lambda each: str(each[0]),
     ):
         named = {"benchmark": benchmark, "condition": condition, "a": a, "b": b}
-        rows += [{**named, **row} for row in _compared(_shared(part, a, b), a, b, seed, n_boot)]
-        stated = _shared(part.filter(pl.col("confidence").is_not_null()), a, b)
-        rows += [{**named, **row} for row in _compared(stated, a, b, seed, n_boot, stated=True)]
+        rows += [{**named, **row} for row in differences(part, a, b, seed=seed, n_boot=n_boot)]
     adjusted = holm([_p(row) for row in rows])
     for row, p in zip(rows, adjusted, strict=True):
         row["p_holm"] = p
         row["better"] = _better(row, a, b)
     return pl.DataFrame(rows, schema=PAIRED_SCHEMA)
+
+
+def differences(
+    part: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_BOOT
+) -> list[dict[str, object]]:
+    """Return a row per measure of ``a`` minus ``b``, two names in column ``model``, of answers to one set of items."""
+    stated = _shared(part.filter(pl.col("confidence").is_not_null()), a, b)
+    made = _compared(_shared(part, a, b), a, b, seed, n_boot)
+    return made + _compared(stated, a, b, seed, n_boot, stated=True)
 
 
 def _p(row: dict[str, object]) -> float | None:

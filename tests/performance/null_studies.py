@@ -50,6 +50,9 @@ def at_most(studies: int, rate: float = LEVEL) -> int:
     return math.ceil(rate * studies + 3.1 * math.sqrt(rate * (1 - rate) * studies))
 
 
+BENCHMARKS = ("metamedqa", "selfknowledge", "metacogbench", "medley", "signaldetection")
+
+
 def makers(folder: Path) -> dict[str, Maker]:
     """Return by benchmark what makes the groups of a study from its seed."""
     return {

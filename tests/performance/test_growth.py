@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline import registry
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.kept_pairs import Kept
@@ -55,7 +54,7 @@ def of_size(name: str, models: int, folder: Path, patch: pytest.MonkeyPatch) -> 
     return seconds_of_one_more(lambda: make(1), own / "kept")
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", null_studies.BENCHMARKS)
 def test_one_more_model(name: str, tmp_path: Path, figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
     of_size(name, 2, tmp_path, monkeypatch)  # what is loaded and tabulated once
     few, many = (of_size(name, models, tmp_path, monkeypatch) for models in (FEW, MANY))

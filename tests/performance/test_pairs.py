@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline import registry
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.paired_many import paired_shares
@@ -54,7 +53,7 @@ def test_auroc_of_all_pairs_from_the_same_draws(figure: Figure) -> None:
     figure("the same for AUROC2 of 5 ratings, intervals only", "none", f"{taken:.2f} s CPU", True)
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", STUDIES)
 def test_models_without_a_difference_are_told_apart_in_at_most_one_study_of_twenty(
     name: str, tmp_path: Path, figure: Figure
 ) -> None:

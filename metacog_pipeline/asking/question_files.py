@@ -1,0 +1,43 @@
+"""Files of questions as items: JSON Lines, JSON, CSV or Parquet, one question a row; a row that is none is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from metacog_pipeline.asking.answer_files import read_rows
+from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
+from metacog_pipeline.errors import SourceError, StudyError, one_line
+
+QuestionT = TypeVar("QuestionT", bound=Question)
+
+
+def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
+    """Return the questions of all files in their order; SourceError with file and row for what is no question."""
+    found: dict[str, QuestionT] = {}
+    where: dict[str, str] = {}
+    for path in paths:
+        for place, item in _read(path, row):
+            if item.item_id in where:
+                first = where[item.item_id]
+                raise SourceError(
+                    f"{place}: id {item.item_id!r} stands at {first} already; rename or remove one"
+                )
+            where[item.item_id] = place
+            found[item.item_id] = item.model_copy(update={"position": len(found)})
+    return list(found.values())
+
+
+def _read(path: Path, row: type[QuestionT]) -> Iterator[tuple[str, QuestionT]]:
+    try:
+        for each in read_rows(path):
+            place = f"{path}: row {each.number}"
+            if each.broken is not None:
+                raise SourceError(f"{place}: {each.broken}")
+            try:
+                yield place, row(**question_of(each.cells, path.stem))
+            except (ValueError, RecursionError) as error:
+                raise SourceError(f"{place}: {one_line(str(error), 300)}") from None
+    except StudyError as error:
+        raise SourceError(str(error)) from None

@@ -1,0 +1,89 @@
+"""How sure a reply is: a stated percentage or word, the chance of a word by log-probabilities, agreement of samples."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
+from metacog_pipeline.transcripts.logprobs import decode_logprobs
+
+#: A line that states a confidence or a bet, and what it states.
+STATED = re.compile(
+    r"\b(?:confidence|bet)\b[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?[ \t*_<]{0,6}([^\n]{0,80})", re.I
+)
+_NUMBER = re.compile(r"(?<![\d.-])(\d{1,3}(?:\.\d{1,6})?)(?![\d.]*\d)[ ]?(%|percent)?")
+
+
+def percent(text: str) -> float | None:
+    """Return the first number of a text as a share: 80, 80 % and 0.8 are the same; None outside 0 to 100."""
+    if (found := _NUMBER.search(text)) is None:
+        return None
+    value = float(found[1])
+    share = value if "." in found[1] and value <= 1 and not found[2] else value / 100
+    return share if share <= 1 else None
+
+
+def worded(text: str, scale: Mapping[str, float]) -> float | None:
+    """Return what the only word of ``scale`` in a text stands for; "very likely" is not "likely"."""
+    plain = text.casefold()
+    found = [word for word in scale if re.search(rf"\b{word}\b", plain)]
+    longest = max(found, key=len, default="")
+    return scale[longest] if found and all(word in longest for word in found) else None
+
+
+def chance(logprobs_json: str | None, words: Sequence[str], said: str) -> float | None:
+    """Return the chance of ``said`` among ``words`` where a reply first says one of them; None where none is known."""
+    try:
+        tokens = decode_logprobs(logprobs_json)
+    except ValueError:
+        return None
+    sums = {word.casefold(): 0.0 for word in words}
+    token = next((each for each in tokens if _bare(each.token) in sums), None)
+    if token is None or said.casefold() not in sums:
+        return None
+    for text, value in {token.token: token.logprob, **dict(token.top)}.items():
+        if _bare(text) in sums and not math.isnan(value):
+            sums[_bare(text)] += math.exp(min(value, 0.0))
+    total = sum(sums.values())
+    return sums[said.casefold()] / total if total > 0 else None
+
+
+def _bare(token: str) -> str:
+    return token.strip(" \t\r\n*_`\"'().,:Ġ▁").casefold()
+
+
+def clusters(said: Sequence[str], key: AnswerKey, *, both: bool) -> list[list[str]]:
+    """Return answers that are one by the reader of ``key``, the largest cluster first.
+
+    ``both`` asks it of either as the key of the other: what one answer says more than the other then tells them apart.
+    """
+
+    def fits(right: str, answer: str) -> bool:
+        return read_stated(answer, replace(key, forms=(right,), reject=())).correct is True
+
+    def same(one: str, two: str) -> bool:
+        if one.casefold() == two.casefold():
+            return True
+        if key.type == "number":  # of two numbers one at least is written without a unit
+            return fits(one, two) or fits(two, one)
+        return key.type == "text" and fits(one, two) and (not both or fits(two, one))
+
+    found: list[list[str]] = []
+    for each in said:
+        own = next((own for own in found if same(own[0], each)), None)
+        if own is None:
+            found.append([each])
+        else:
+            own.append(each)
+    return sorted(found, key=len, reverse=True)
+
+
+def certainty(sizes: Sequence[int], samples: int) -> float:
+    """Return 1 minus the entropy of clusters of ``samples`` answers, over the largest it can be; what is in no cluster is
+    one of its own."""
+    shares = [size / samples for size in (*sizes, *[1] * (samples - sum(sizes)))]
+    entropy = -sum(share * math.log(share) for share in shares)
+    return min(max(1 - entropy / math.log(samples), 0.0), 1.0)

@@ -1,0 +1,90 @@
+"""In which words a question is asked, and how confidence is elicited. A wording file may replace each text by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from metacog_pipeline.benchmark import wording
+from metacog_pipeline.benchmark.answers import stated
+from metacog_pipeline.benchmark.contract import Chat
+from metacog_pipeline.benchmarks.questions.items import Item
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.llm.types import Message, Status
+
+ANSWER = "answer"
+#: Words of a scale, with the chances they stand for.
+SCALE = {
+    "almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even": 0.5, "unlikely": 0.3, "very unlikely": 0.15,
+    "almost no chance": 0.05,
+}  # fmt: skip
+FORMS = {"choice": "the letter of one option", "number": "one number", "text": "a few words"}
+_ONE = "Reply with one line:\nAnswer: <{form}>"
+_TWO = "Reply with two lines:\nAnswer: <{form}>\n"
+TEXTS: Mapping[str, str] = {
+    "answer_only": _ONE,
+    "verbal_percent": _TWO + "Confidence: <the chance that your answer is right, in percent, 0 to 100>",
+    "verbal_scale": _TWO + "Confidence: <how likely your answer is right: " + ", ".join(SCALE) + ">",
+    "choice_logprob": "Reply with the letter of one option and nothing else.",
+    "p_true": "Proposed answer: {said}\nIs the proposed answer right? Reply with one word, yes or no.",
+    "keep_withdraw": (
+        "You may keep this answer or withdraw it. Kept, it wins a point if it is right and loses one if it is wrong; "
+        "withdrawn, it counts nothing. Reply with one word, keep or withdraw."
+    ),
+    "bet": _TWO + "Bet: <0 to 100 points on your answer: won if it is right, lost if it is wrong>",
+    "abstain_allowed": "Reply with one line:\nAnswer: <{form}, or unknown if you would rather not answer>",
+}
+SAMPLED = ("self_consistency", "semantic_agreement")
+#: What a second call is asked after the answer.
+SECOND = ("p_true", "keep_withdraw")
+Words = Mapping[str, str]
+
+
+def load_wording(path: Path | None) -> Words:
+    """Return the shipped texts, those of a TOML file in their place; StudyError for an unknown name or an empty text."""
+    if path is None:
+        return TEXTS
+    given = wording.read_words(path)
+    wording.require_known(str(path), given, TEXTS)
+    return {**TEXTS, **{name: wording.require_text(f"{path}: {name}", text) for name, text in given.items()}}
+
+
+def steps(condition: str, samples: int) -> tuple[str, ...]:
+    """Return the calls one question takes."""
+    if condition in SAMPLED:
+        return tuple(f"sample_{number}" for number in range(1, samples + 1))
+    return (ANSWER, condition) if condition in SECOND else (ANSWER,)
+
+
+def first(item: Item, condition: str, words: Words) -> str:
+    """Return the message of the first call."""
+    name = "answer_only" if condition in (*SAMPLED, *SECOND) else condition
+    return f"{item.stem}\n\n{words[name].replace('{form}', FORMS.get(item.kind, FORMS['text']))}"
+
+
+async def ask(item: Item, condition: str, chat: Chat, words: Words, samples: int) -> None:
+    """Ask every call of one question; equal calls of other conditions are paid for once."""
+    asked = Message("user", first(item, condition, words))
+    if condition in SAMPLED:
+        for number, step in enumerate(steps(condition, samples)):
+            await chat(step, (asked,), top_logprobs=0, send_temperature=False, sample=number)
+        return
+    logs = None if condition == "choice_logprob" else 0
+    found = await chat(ANSWER, (asked,), top_logprobs=logs)
+    said = (
+        stated.answer_of(found.text, item.key).said
+        if condition in SECOND and found.status is Status.OK
+        else None
+    )
+    if said is None:
+        return
+    if condition == "p_true":
+        text = words[condition].replace("{said}", one_line(said, 300))
+        await chat(condition, (Message("user", f"{item.stem}\n\n{text}"),))
+    else:
+        talk = (
+            asked,
+            Message("assistant", f"Answer: {one_line(said, 300)}"),
+            Message("user", words[condition]),
+        )
+        await chat(condition, talk, top_logprobs=0)

@@ -1,0 +1,117 @@
+"""The benchmark of one's own questions: what it declares to the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import polars as pl
+
+from metacog_pipeline.asking.importing import importer_of
+from metacog_pipeline.asking.question_rules import QuestionRows
+from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmark.wording import words_of
+from metacog_pipeline.benchmarks.questions import asking, items, measures, parsing
+from metacog_pipeline.benchmarks.questions.board import BOARD
+from metacog_pipeline.benchmarks.questions.items import Item as Question
+from metacog_pipeline.benchmarks.questions.settings import Settings
+from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
+from metacog_pipeline.errors import SourceError
+from metacog_pipeline.llm.spec import ObserverSpec
+
+
+class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
+    """Questions of the user's own, with confidence elicited in one way or several."""
+
+    name, title = items.NAME, "Your own questions"
+    paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
+    Settings, Item, Response = Settings, Question, parsing.Response
+    versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
+    unanswered = ("transport_error", "too_long", "not_run", "not_scored")
+    unreadable = parsing.UNREADABLE
+    coded = ("correct", "kept")
+    measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
+    monitored_under = ("verbal_percent",)
+    board, importer = BOARD, importer_of(QuestionRows)
+    trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
+    preview = ("item_id", "condition", "said", "correct", "confidence", "status")
+
+    def construction(self) -> tuple[Step, ...]:
+        """Return the one step that reads the files."""
+        return items.STEPS
+
+    @property
+    def items(self) -> Sequence[Question]:
+        """The questions of the study: all, or ``limit`` of them drawn by its seed; a larger limit adds."""
+        every = super().items
+        if (k := self.settings.limit) is None:
+            return every
+        drawn = set(seeded_sample((each.item_id for each in every), k, self.context.seed, self.name))
+        return [each for each in every if each.item_id in drawn]
+
+    @property
+    def wording(self) -> asking.Words:
+        """The words of the prompts."""
+        return words_of(self.context.study, self.settings.wording, asking.load_wording)
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return the ways to elicit confidence; log-probabilities of letters only where a question has options."""
+        try:
+            choices = any(each.options for each in super().items)
+        except SourceError:
+            choices = True
+        names = [each for each in self.settings.conditions if choices or each != "choice_logprob"]
+        return tuple(Condition(name, _asked_under(name)) for name in names)
+
+    def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
+        """Return the calls one question takes."""
+        return asking.steps(condition, self.settings.samples)
+
+    def worded_by(self, condition: str) -> Any:
+        """Return every text of the prompts."""
+        return dict(self.wording)
+
+    async def ask(self, item: Question, condition: str, chat: Chat) -> None:
+        """Ask the calls of one question."""
+        await asking.ask(item, condition, chat, self.wording, self.settings.samples)
+
+    def observer(self, parameters: ObserverSpec) -> Respondent:
+        """Return a respondent of known accuracy and metacognition."""
+        return SimulatedRespondent(self.items, parameters, self.wording)
+
+    def parse(self, item: Question, condition: str, calls: Calls) -> parsing.Response:
+        """Read answer and confidence, or why there is none."""
+        return parsing.read(item, condition, calls, self.settings.samples)
+
+    def derive(self, responses: pl.DataFrame, judgements: pl.DataFrame | None) -> pl.DataFrame:
+        """Return the responses; an answer that was withheld is right where that to the first other condition is."""
+        forced = responses.filter(pl.col("kept").is_null(), status="ok").unique(
+            ["run", "item_id"], keep="first", maintain_order=True
+        )
+        told = forced.select("run", "item_id", _forced="correct")
+        joined = responses.join(told, on=["run", "item_id"], how="left", maintain_order="left")
+        held = pl.col("status") == "ok"
+        return joined.with_columns(
+            correct=pl.when(held).then(pl.coalesce("correct", "_forced")).otherwise("correct")
+        )
+
+    @cached_property
+    def _alternatives(self) -> pl.DataFrame:
+        of = {each.item_id: len(each.options) or None for each in super().items}
+        return pl.DataFrame(
+            {"item_id": list(of), "n_alternatives": pl.Series(list(of.values()), dtype=pl.Int32)}
+        )
+
+    def harmonise(self, responses: pl.DataFrame) -> pl.DataFrame:
+        """Return the responses that can be read, and among how many options they chose."""
+        found = responses.filter(status="ok").join(
+            self._alternatives, on="item_id", how="left", maintain_order="left"
+        )
+        return found.with_columns(correct=pl.col("correct").cast(pl.Float64), response=pl.col("said"))
+
+
+def _asked_under(name: str) -> Any:
+    return lambda every: [each for each in every if each.options or name != "choice_logprob"]

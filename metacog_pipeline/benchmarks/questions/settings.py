@@ -1,0 +1,43 @@
+"""What the study file says about questions of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from metacog_pipeline.study import sections
+from metacog_pipeline.study.sections import Stage, setting
+
+SAMPLE = Path("sample")
+Elicitation = Literal[
+    "verbal_percent", "verbal_scale", "choice_logprob", "p_true", "self_consistency", "semantic_agreement",
+    "keep_withdraw", "bet", "abstain_allowed", "answer_only",
+]  # fmt: skip
+
+
+class Settings(sections.Settings):
+    """``[benchmarks.questions]``: files of questions, and how confidence is elicited.
+
+    ``items`` are files beside the study file (JSON Lines, JSON, CSV, Parquet), or ``"sample"``; ``[]`` takes those of
+    imported logs alone, which are added to any. Each of ``conditions`` is asked apart. ``samples`` is how many answers
+    agreement is counted over; ``limit`` asks that many questions, drawn by the study's seed.
+    """
+
+    items: tuple[Path, ...] = setting(Stage.ITEMS, (SAMPLE,))
+    conditions: Annotated[tuple[Elicitation, ...], Field(min_length=1)] = setting(
+        Stage.ASKING, ("verbal_percent",)
+    )
+    samples: int = setting(Stage.ASKING, 5, ge=2, le=50, strict=True)
+    limit: int | None = setting(Stage.ASKING, None, ge=1, strict=True)
+
+    @field_validator("items", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str | Path) else value
+
+    @field_validator("conditions")
+    @classmethod
+    def _unique(cls, value: tuple[Elicitation, ...]) -> tuple[str, ...]:
+        return sections.each_once(value)

@@ -1,0 +1,113 @@
+"""What a benchmark of right and wrong answers with a confidence can declare as it stands: measures and tests.
+
+They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to 1, and among how many alternatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import (
+    Comparison,
+    Contrast,
+    Estimate,
+    Group,
+    Measure,
+    MeasureSet,
+    lost_items,
+)
+from metacog_pipeline.scoring import calibration, model_pairs
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised_measures import DECLARED
+
+NO_CONFIDENCE = "no answer has a confidence"
+TESTED = ("accuracy", "auroc2", "ece", "brier", "mean_confidence")
+
+
+def measures(conditions: Any, **traits: Any) -> MeasureSet:
+    """Return every measure of stated confidence under ``conditions(name)``: ECE, AUROC2, AURC, meta-d′ and the others.
+
+    ``traits`` are fields of AUROC2's `Measure`, such as ``trait`` and ``trait_under``.
+    """
+
+    def declared(each: Measure) -> Measure:
+        more = {"headline": True, **traits} if each.name == "auroc2" else {}
+        fields = {
+            name: getattr(each, name)
+            for name in ("name", "label", "unit", "range", "higher_is_better", "words")
+        }
+        return Measure(**fields, conditions=conditions, **more)
+
+    every = tuple(declared(each) for each in DECLARED if each.name != "accuracy")
+    names = {each.name for each in every}
+
+    def compute(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
+        return [_of_group(benchmark, group, names) if conditions(group.condition) else {} for group in groups]
+
+    return MeasureSet(every, compute)
+
+
+def _of_group(benchmark: Any, group: Group, names: Collection[str]) -> dict[str, Estimate]:
+    stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
+    if not stated.height:
+        return {name: Estimate(None, None, None, 0, "confidence", NO_CONFIDENCE) for name in names}
+    found = calibration.of_answers(stated, benchmark.context.seed)
+    return {name: each for name, each in found.items() if name in names}
+
+
+def between_models(family: str = "models_paired") -> Contrast:
+    """Return the contrast of two models on the items that both answered under one condition."""
+
+    def compute(
+        benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
+    ) -> Iterator[Comparison]:
+        for own in _together(groups, "dataset", "condition"):
+            named = {group.model: group for group in own}
+            for a, b in pairs:
+                if a in named and b in named:
+                    held = {"condition": named[a].condition}
+                    yield from _compared(benchmark, family, (named[a], a), (named[b], b), held)
+
+    within = ("dataset", "source", "condition", "family", "measure")
+    words = "Two models on the items both answered."
+    return Contrast(family, compute, "holm", within, words=words, between_models=True, pairs=True)
+
+
+def between_conditions(family: str, words: str) -> Contrast:
+    """Return the contrast of two conditions of one model on the items it answered under both."""
+
+    def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
+        for own in _together(groups, "dataset", "model"):
+            for a, b in combinations(own, 2):
+                held = {"model": a.model}
+                yield from _compared(benchmark, family, (a, a.condition), (b, b.condition), held)
+
+    within = ("dataset", "source", "model", "family", "measure")
+    return Contrast(family, compute, "holm", within, words=words, by_model=True)
+
+
+def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
+    found: dict[tuple[str, ...], list[Group]] = {}
+    for group in groups:
+        if group.rows.height:
+            found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
+    return list(found.values())
+
+
+def _compared(
+    benchmark: Any, family: str, first: tuple[Group, str], second: tuple[Group, str], held: Any
+) -> Iterator[Comparison]:
+    sides = [
+        harmonised(benchmark, group.rows).with_columns(model=pl.lit(name)) for group, name in (first, second)
+    ]
+    items = [set(side["item_id"]) for side in sides]
+    lost = lost_items(len(items[0]), len(items[1]), len(items[0] & items[1]))
+    (one, a), (_, b) = first, second
+    for row in model_pairs.differences(pl.concat(sides), a, b, seed=benchmark.context.seed):
+        made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
+        made |= {"value": row["difference"], "n": row.get("n_items") or 0, "note": lost, **held}
+        yield Comparison(family, a=a, b=b, dataset=one.dataset, source=one.source, **made)

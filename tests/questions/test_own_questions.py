@@ -1,0 +1,165 @@
+"""Questions of one's own: what a file may say, how a reply is read, and how confidence is elicited."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking import question_files
+from metacog_pipeline.benchmark.answers import stated, sureness
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.benchmarks.questions import asking, parsing
+from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
+from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+
+
+def items_of(folder: Path, *rows: dict[str, Any]) -> list[Item]:
+    path = folder / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return question_files.load([path], Item)
+
+
+@pytest.fixture
+def choice(tmp_path: Path) -> Item:
+    options = ["Paris", "Rome", "Oslo"]
+    return items_of(tmp_path, {"question": "Capital of Italy?", "options": options, "answer": "Rome"})[0]
+
+
+def said(item: Item, condition: str, *texts: str, samples: int = 5, **more: Any) -> parsing.Response:
+    names = asking.steps(condition, samples)
+    calls = {name: Call("ok", text, **more) for name, text in zip(names, texts, strict=False)}
+    return parsing.read(item, condition, calls, samples)
+
+
+@pytest.mark.parametrize("answer", ["B", "b)", "Rome", "rome.", 1])
+def test_the_right_option_is_named_by_letter_text_or_place(tmp_path: Path, answer: object) -> None:
+    row = {"question": "Capital of Italy?", "choices": ["Paris", "Rome"], "answer": answer}
+    assert items_of(tmp_path, row)[0].answer == "B"
+
+
+def test_kinds_are_told_by_the_answer(tmp_path: Path) -> None:
+    answers = [12, "12.5", True, "false", "Lisbon", ["Lisbon", "Lisboa"]]
+    found = items_of(tmp_path, *({"question": f"{n}?", "answer": each} for n, each in enumerate(answers)))
+    assert [item.kind for item in found] == ["number", "number", "choice", "choice", "text", "text"]
+    assert [item.answer for item in found[2:4]] == ["A", "B"] and found[5].accept == ("Lisboa",)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"answer": 1}, "question must be a text"),
+        ({"question": "?"}, "there is no answer"),
+        ({"question": "?", "answer": "E", "options": ["a", "b"]}, "none of the 2 options"),
+        ({"question": "?", "answer": "A", "options": ["a"]}, "there are 1 options"),
+        ({"question": "?", "answer": "A", "options": ["a"] * 11}, "there are 11 options"),
+        ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
+        ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
+        ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),
+    ],
+)
+def test_a_row_that_is_no_question_is_named(tmp_path: Path, row: dict[str, Any], why: str) -> None:
+    with pytest.raises(SourceError, match=rf"mine.jsonl: row 2: .*{why}"):
+        items_of(tmp_path, {"question": "fine?", "answer": 1}, row)
+
+
+def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"id 'a' stands at .*row 1 already"):
+        items_of(tmp_path, *({"id": "a", "question": each, "answer": 1} for each in "xy"))
+    with pytest.raises((SourceError, StudyError), match="cannot be read"):
+        question_files.load([tmp_path / "none.jsonl"], Item)
+
+
+def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path: Path) -> None:
+    first = items_of(tmp_path, {"question": "What  is it?", "answer": 1})
+    assert first[0].item_id == items_of(tmp_path, {"question": "what is it?", "answer": 1})[0].item_id
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "sure"),
+    [
+        ("Answer: B\nConfidence: 80%", 1, 0.8),
+        ("**Answer:** (B) Rome\n**Confidence:** 80 %", 1, 0.8),
+        ("<think>Answer: A\nConfidence: 10</think>Answer: Rome\nConfidence: 0.8", 1, 0.8),
+        ("I think it is Paris.\nConfidence: 100", 0, 1.0),
+        ("Answer: A\nConfidence: 120", 0, None),
+        ("Answer: B", 1, None),
+    ],
+)
+def test_answer_and_percent_are_read(choice: Item, text: str, right: int, sure: float | None) -> None:
+    found = said(choice, "verbal_percent", text)
+    assert (found.correct, found.confidence) == (right, sure)
+    assert found.status == ("ok" if sure is not None else "confidence_unparsed")
+
+
+def test_words_of_the_scale_are_told_apart(choice: Item) -> None:
+    for word, share in asking.SCALE.items():
+        assert said(choice, "verbal_scale", f"Answer: B\nConfidence: {word}").confidence == share
+    assert said(choice, "verbal_scale", "Answer: B\nConfidence: likely or even").confidence is None
+
+
+def test_the_chance_of_the_letter_is_its_share_among_the_letters(choice: Item) -> None:
+    token = TokenLogprob("B", -0.5, (("B", -0.5), (" A", -1.5), ("C", -2.5), ("D", -0.1)))
+    logs = encode_logprobs((TokenLogprob("\n", -0.1), token))
+    found = said(choice, "choice_logprob", "B", logprobs_json=logs).confidence
+    assert found == pytest.approx(1 / (1 + 2.718281828**-1 + 2.718281828**-2))
+    assert said(choice, "choice_logprob", "B", logprobs_json="[[1]]").status == "confidence_unparsed"
+
+
+def test_second_calls_are_read(choice: Item) -> None:
+    assert said(choice, "p_true", "Answer: B", "Yes.").confidence == 1.0
+    assert said(choice, "p_true", "Answer: B", "yes or no").status == "confidence_unparsed"
+    logs = encode_logprobs((TokenLogprob("No", -0.2, (("No", -0.2), ("Yes", -1.7))),))
+    calls = {"answer": Call("ok", "Answer: A"), "p_true": Call("ok", "No", logprobs_json=logs)}
+    graded = parsing.read(choice, "p_true", calls, 5)
+    assert graded.confidence == pytest.approx(0.1824, abs=1e-4) and graded.correct == 0
+    kept = said(choice, "keep_withdraw", "Answer: A", "Withdraw")
+    assert (kept.correct, kept.confidence, kept.kept) == (0, 0.0, 0)
+    assert said(choice, "keep_withdraw", "Answer: A").status == "not_run"
+
+
+def test_samples_agree_by_the_reader_that_decides_what_is_right(tmp_path: Path) -> None:
+    (item,) = items_of(tmp_path, {"question": "How many metres?", "answer": 1500, "unit": "m"})
+    texts = ("Answer: 1500", "Answer: 1.5 km", "Answer: 1,500 m", "Answer: 7", "")
+    assert said(item, "self_consistency", *texts).confidence == 0.6
+    found = said(item, "semantic_agreement", *texts)
+    assert found.correct == 1 and found.confidence == pytest.approx(sureness.certainty([3, 1], 5))
+    assert said(item, "self_consistency", *texts[:4]).status == "not_run"
+    assert said(item, "semantic_agreement", *[""] * 5).status == "answer_unparsed"
+    assert said(item, "semantic_agreement", *texts[:1] * 5).confidence == 1.0
+
+
+def test_leave_to_abstain_is_read(choice: Item) -> None:
+    held = said(choice, "abstain_allowed", "Answer: unknown")
+    assert (held.correct, held.confidence, held.kept) == (None, 0.0, 0)
+    assert said(choice, "abstain_allowed", "Answer: B").kept == 1
+
+
+def test_what_is_not_read_is_not_scored_or_wrong(choice: Item) -> None:
+    assert said(choice, "bet", "Answer: B\nBet: 40 points").confidence == 0.4
+    assert said(choice, "bet", "x" * 300_000).status == "answer_unparsed"
+    refused = parsing.read(choice, "bet", {"answer": Call("refused", "")}, 5)
+    assert (refused.status, refused.correct) == ("refused", 0)
+    assert said(choice, "bet", "B", mode="unscored: it calls a tool").status == "not_scored"
+
+
+def test_reading_hostile_replies_takes_linear_time(choice: Item) -> None:
+    for text in ("\n" * 29_000, "answer: " * 3_000, "confidence " * 2_500, "*" * 29_000):
+        stated.answer_of(text, choice.key)
+
+
+def test_the_shipped_questions_are_of_every_kind() -> None:
+    assert {item.kind for item in question_files.load([SHIPPED], Item)} == {"choice", "number", "text"}
+
+
+def test_a_wording_file_replaces_texts_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "words.toml"
+    path.write_text('bet = "How much?"')
+    assert asking.load_wording(path)["bet"] == "How much?"
+    path.write_text('bett = "How much?"')
+    with pytest.raises(StudyError, match="unknown key 'bett'"):
+        asking.load_wording(path)
