@@ -26,10 +26,11 @@ def old(tmp_path: Path) -> Study:
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
     study = tmp_path / "study.toml"
-    # The tasks of that version are a set of their own since tier 2 has new ones; who goes on with them names it.
+    # Tasks and sample cases of that version are sets of their own by now; who goes on with them names them.
     named = study.read_text("utf-8").replace(
         "[benchmarks.metacogbench]\n", '[benchmarks.metacogbench]\ndataset = "metacog147-v1"\n'
     )
+    named = named.replace('dataset = "sample"\nlimit = 2', 'dataset = "sample-v1"\nlimit = 2')
     study.write_text(named, encoding="utf-8")
     return load_study(study)
 

@@ -8,15 +8,23 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS, PROFILES, character, profile, quadrant
+from metacog_pipeline.benchmarks.medley.profiles import (
+    CHARACTERS,
+    LEAST_CASES,
+    NOT_ENOUGH,
+    PROFILES,
+    character,
+    profile,
+    quadrant,
+)
 from metacog_pipeline.scoring.schemas import COMPARISON
 from tests.medley.bound import SCORED, compared, estimated
 
 N = 30
 
 
-def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
-    """Rows of one model: its MMS on each instance, and what else is told of all."""
+def scored(model, mms, *, condition="normal", run=1, source="measured", rescored=None, **told):
+    """Rows of one model: MMS of each instance, that of the replies under normal scored here, what is told of all."""
     rows = [
         {
             "benchmark": "medley",
@@ -35,6 +43,7 @@ def scored(model, mms, *, condition="normal", run=1, source="measured", **told):
             "source": source,
             "answered": True,
             "mms": float(value),
+            "rescored": None if rescored is None else float(rescored[i]),
             **told,
         }
         for i, value in enumerate(mms)
@@ -74,7 +83,7 @@ def test_predictors_over_few_models_have_an_exact_p_and_below_five_no_verdict(n,
     for i in range(n):
         tables.append(scored(f"m{i}", noise(i), **judged([0.1 * i] * 10)))
         tables.append(scored(f"m{i}", noise(i) - 0.01 * i, condition="adversarial"))
-    found = compare(*tables).filter(family="predictor")
+    found = compare(*tables).filter(family="predictor", a="adversarial_delta")
     assert found["p"].to_list() == pytest.approx([p] * 10)
     assert found["verdict"].to_list() == [verdict] * 10 and all(found["p_adjusted"] >= found["p"])
 
@@ -180,16 +189,47 @@ def test_the_map_needs_both_conditions_and_gives_both_changes():
     base = noise(0)
     whole = compare(
         scored("a", base),
-        scored("a", base + 0.07, condition="adversarial"),
-        scored("a", base - 0.03, condition="stripped"),
+        scored("a", base + 0.02, condition="adversarial", rescored=base - 0.05),
+        scored("a", base, condition="stripped", rescored=base + 0.03),
         scored("b", base),
-        scored("b", base + 0.07, condition="adversarial"),
+        scored("b", base + 0.07, condition="adversarial", rescored=base),
     )
     row = whole.filter(family="cognitive_map").to_dicts()
     assert [each["model"] for each in row] == ["a"]
     assert row[0]["value"] == pytest.approx(0.07) and row[0]["statistic"] == pytest.approx(-0.03)
     assert row[0]["a"] == "adversarial up, stripped down" and row[0]["verdict"] == "statistics-follower"
     assert whole.schema == COMPARISON
+
+
+def test_below_the_stated_minimum_of_instances_map_and_label_say_not_enough():
+    told = {"epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.3}
+    for n, named in ((LEAST_CASES - 1, False), (LEAST_CASES, True)):
+        base = noise(0, n=n)
+        found = compare(
+            scored("a", base, **told),
+            scored("a", base + 0.1, condition="adversarial", rescored=base, changed_from_normal=0.4),
+            scored("a", base - 0.1, condition="stripped", rescored=base),
+        )
+        rows = {row["family"]: row for row in found.to_dicts()}
+        place, label = rows["cognitive_map"], rows["character"]
+        assert place["n"] == label["n"] == n and place["value"] == pytest.approx(0.1)
+        assert (place["a"] != NOT_ENOUGH) == (place["verdict"] != NOT_ENOUGH) == named
+        assert label["verdict"] == ("crowd-follower" if named else NOT_ENOUGH)
+
+
+def test_one_whose_replies_are_the_same_is_unchanged_on_the_map_though_it_is_scored_otherwise():
+    base = noise(0)
+    (row,) = (
+        compare(
+            scored("a", base),
+            scored("a", base + 0.08, condition="adversarial", rescored=base + 0.08),
+            scored("a", base - 0.1, condition="stripped", rescored=base - 0.1),
+        )
+        .filter(family="cognitive_map")
+        .to_dicts()
+    )
+    assert (row["value"], row["statistic"]) == (0, 0)
+    assert row["a"] == "adversarial unchanged, stripped unchanged" and row["verdict"] == "independent"
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50))

@@ -74,7 +74,7 @@ def failing(instances: list[Instance], evidence: Evidence) -> set[str]:
 
 def test_a_whole_set_passes_every_gate(instances: list[Instance], evidence: Evidence) -> None:
     gates = evaluate(instances, evidence)
-    assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 8)]
+    assert [gate.name for gate in gates] == [f"G{n}" for n in range(1, 16)] + [f"X{n}" for n in range(1, 9)]
     assert failing(instances, evidence) == set() and released(gates)
     assert all("\n" not in gate.render() for gate in gates)
 
@@ -166,6 +166,18 @@ def test_sets_that_are_too_small_fail_on_size(instances: list[Instance], evidenc
     assert {"G1", "G2", "G4", "G5", "G6", "G14", "X1"} <= failing([], evidence)
 
 
+@pytest.mark.parametrize(("hidden", "stops"), [(2, False), (3, True)])
+def test_a_set_whose_manipulations_are_not_seen_is_not_released(
+    instances: list[Instance], evidence: Evidence, hidden: int, stops: bool
+) -> None:
+    divided = Consensus(dict.fromkeys(CLAIM_IDS, 0.5), {}, "x")
+    known = [each for each in instances if each.is_known_answer][:hidden]
+    changed = [replace(each, consensus=divided) if each in known else each for each in instances]
+    gate = {each.name: each for each in evaluate(changed, evidence)}["X8"]
+    assert gate.stops == stops and gate.found == f"{100 - 5 * hidden} of 100, {hidden} of 20 cases unchanged"
+    assert "82 of 150" in gate.wanted and "4 of 30 cases" in gate.wanted
+
+
 def test_warnings_do_not_stop_a_set_and_blocks_do(instances: list[Instance], evidence: Evidence) -> None:
     warned = replace(evidence, traps=None, judge_kappa=None, minimal_probes=None)
     assert released(evaluate(instances, warned))
@@ -246,9 +258,9 @@ def test_judges_of_the_consensus_who_contradict_each_other_are_told(
     instances: list[Instance], evidence: Evidence
 ) -> None:
     split = {each.item_id: dict.fromkeys(CLAIM_IDS, ("AGREE", "DISAGREE", "AMBIGUOUS")) for each in instances}
-    gate = evaluate(instances, replace(evidence, verdicts=split))[-1]
+    gate = evaluate(instances, replace(evidence, verdicts=split))[-2]
     assert (gate.name, gate.status, gate.severity) == ("X7", "failed", "informs") and "-0.50" in gate.found
-    unknown = evaluate(instances, replace(evidence, verdicts={}))[-1]
+    unknown = evaluate(instances, replace(evidence, verdicts={}))[-2]
     assert (unknown.status, unknown.found) == ("not_evaluated", "no verdicts")
     strange = {instances[0].item_id: {"C1": ("", "yes", "AGREE")}}
     assert evaluate(instances, replace(evidence, verdicts=strange))[-1].status == "not_evaluated"

@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     REFERENCE_MASKING,
     Masking,
     applicable,
+    direction,
     inverted,
     masked_analysts,
     masked_consensus,
@@ -18,6 +19,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     position_map,
     presented,
     seeded_order,
+    turned_visibly,
 )
 from metacog_pipeline.errors import StudyError
 from tests.medley.bound import replace
@@ -125,6 +127,31 @@ def test_letters_follow_the_shuffled_order(instance):
 def test_two_analysts_of_one_model_both_stay_in_seeded_order():
     twins = [Analyst("m", {"assessment": "one"}), Analyst("m", {"assessment": "two"})]
     assert {a.response["assessment"] for a in seeded_order("X", twins)} == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    ("side", "stable", "shown", "turned"),
+    [
+        ("support", True, "majority supports", "majority opposes"),
+        ("oppose", True, "majority opposes", "majority supports"),
+        ("support", False, "divided", "divided"),
+        ("uncertain", True, "divided", "divided"),
+        (None, True, "divided", "divided"),
+        (["support"], True, "divided", "divided"),
+        ("support", "yes", "divided", "divided"),
+    ],
+)
+@pytest.mark.parametrize("share", [0.54, 0.6, 0.99])
+def test_a_certified_majority_is_shown_whatever_its_share(side, stable, shown, turned, share):
+    detail = {"majority_position": side, "stable": stable}
+    consensus = Consensus({"C1": share}, {"C1": detail}, "jackknife_majority")
+    assert direction(consensus, "C1") == shown and direction(inverted(consensus), "C1") == turned
+
+
+def test_how_many_claims_of_a_case_turn_visibly_is_counted(instance):
+    labels = Consensus(dict(zip(CLAIM_IDS, (0.9, 0.75, 0.5, 0.25, 0.5), strict=True)))
+    assert turned_visibly(replace(instance, consensus=labels)) == 3
+    assert turned_visibly(replace(instance, consensus=Consensus())) == 0
 
 
 def test_a_direction_is_shown_and_never_the_number():

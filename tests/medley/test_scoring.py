@@ -258,6 +258,39 @@ def test_one_who_rates_alike_under_both_conditions_has_changed_nothing(instances
     assert scored.filter(condition="normal")["changed_from_normal"].null_count() == 12
 
 
+@pytest.mark.parametrize("judged_too", [False, True])
+def test_equal_replies_have_a_behavioural_change_of_zero_and_the_parts_add_up(
+    instances, answered, observed, judged_too
+):
+    rows = [
+        observed(one, LEVELS, LEVELS, LEVELS, condition=condition)
+        for condition in ("normal", "adversarial", "stripped")
+        for one in instances
+    ]
+    judged = {
+        ("m", 1, name, one.item_id): dict.fromkeys(JUDGE_DIMENSIONS, grade)
+        for name, grade in (("normal", 0.3), ("adversarial", 0.7), ("stripped", 0.5))
+        for one in instances
+    }
+    found = pool(frame(rows), instances, judged if judged_too else None, **BOOT)
+    for name in ("adversarial", "stripped"):
+        told = [value(found, f"{name}_delta_behaviour", end) for end in ("estimate", "low", "high")]
+        assert max(map(abs, told)) <= 1e-12 and value(found, f"{name}_delta_behaviour", "n") == 12
+        assert value(found, f"{name}_delta_scoring") == pytest.approx(value(found, f"{name}_delta"))
+    assert abs(value(found, "adversarial_delta")) > 0.005, "the same replies are scored otherwise"
+    other = pl.concat([frame(rows[:12]), answered(6, conditions=("adversarial",))])
+    found = pool(other, instances, judged if judged_too else None, **BOOT)
+    parts = [value(found, f"adversarial_delta_{part}") for part in ("scoring", "behaviour")]
+    assert abs(parts[1]) > 0.001 and sum(parts) == pytest.approx(value(found, "adversarial_delta"))
+
+
+def test_without_a_reply_under_normal_the_change_has_no_parts(instances, observed, answered):
+    lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances])
+    rows = pl.concat([lost, answered(6, conditions=("adversarial",))])
+    assert score_instances(rows, instances)["rescored"].null_count() == rows.height
+    assert value(pool(rows, instances, **BOOT), "adversarial_delta_behaviour") is None
+
+
 def test_a_condition_that_was_never_asked_under_normal_has_no_change(instances, answered):
     found = pool(answered(1, conditions=("stripped",)), instances, **BOOT)
     assert value(found, "stripped_delta") is None and value(found, "mms") is not None

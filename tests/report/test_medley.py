@@ -41,8 +41,8 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     if judged:
         values |= {f"ipsative_{each}": 0.05 for each in ("monitoring", "control", "evaluation")}
     changes = {
-        "adversarial": {"adversarial_delta": 0.0375, "changed_from_normal": 0.25},
-        "stripped": {"stripped_delta": -0.0625, "changed_from_normal": 0.125},
+        "adversarial": {"adversarial_delta_behaviour": 0.0375, "changed_from_normal": 0.25},
+        "stripped": {"stripped_delta_behaviour": -0.0625, "changed_from_normal": 0.125},
     }
     rows = [
         {
@@ -60,8 +60,9 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     findings = [
         {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0}
     ]
-    changed = {"adversarial_delta": 0.0375, "adversarial_low": 0.0275, "adversarial_high": 0.0475,
-               "stripped_delta": -0.0625, "stripped_low": -0.0725, "stripped_high": -0.0525}  # fmt: skip
+    parts = {"adversarial_behaviour": 0.0375, "stripped_behaviour": -0.0625, "adversarial_delta": 0.0915}
+    ends = {"": 0.0, "_low": -0.01, "_high": 0.01}
+    changed = {f"{part}{end}": value + add for part, value in parts.items() for end, add in ends.items()}
     profile = {"crowd_pull": 0.25, "argument_pull": 0.125, "character": "crowd-follower"}
     strong = dict.fromkeys(("monitoring", "control", "evaluation"), 0.05) if judged else {}
     printed = {
@@ -112,7 +113,8 @@ def test_the_map_tells_changes_in_points_and_what_the_model_behaves_like(tmp_pat
     part = section(page(make_home(tmp_path)), "medley-who-follows-arguments-and-who-the-crowd")
     assert "3.8" in part and "-6.2" in part
     assert "0.250" in part and "crowd-follower" in part
-    assert "who changes nothing gains as well" in part
+    assert "9.1" in part or "9.2" in part, "the whole change stands beside its behavioural part"
+    assert "0 for who replies the same" in part
 
 
 def test_published_models_are_drawn_apart_and_only_beside_published_questions(tmp_path: Path) -> None:

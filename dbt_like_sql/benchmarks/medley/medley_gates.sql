@@ -9,7 +9,7 @@
 -- #SET{status: passed|failed|not_evaluated}
 -- columns:
 --   place: in the order of the gates
---   name: G1 to G15 of the published design, X1 to X7 of this project
+--   name: G1 to G15 of the published design, X1 to X8 of this project
 --   rule: what must hold
 --   severity: a gate that blocks keeps a set from being released unless it is passed
 --   status: not_evaluated where what it needs is not there; found says why

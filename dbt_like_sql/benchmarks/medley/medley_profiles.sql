@@ -4,9 +4,13 @@
 -- Source: estimates/medley/profiles.
 -- Reads: stg_medley_profiles = estimates/medley/profiles/*.parquet (
 --   dataset varchar, scoring varchar, model varchar, source varchar, adversarial_delta double, adversarial_low double,
---   adversarial_high double, stripped_delta double, stripped_low double, stripped_high double, crowd_pull double,
---   argument_pull double, quadrant varchar, profile varchar, character varchar, monitoring double, control double,
---   evaluation double, self_regulation double, dominant varchar, dominant_share double, place varchar)
+--   adversarial_high double, stripped_delta double, stripped_low double, stripped_high double,
+--   adversarial_scoring double, adversarial_scoring_low double, adversarial_scoring_high double,
+--   adversarial_behaviour double, adversarial_behaviour_low double, adversarial_behaviour_high double,
+--   stripped_scoring double, stripped_scoring_low double, stripped_scoring_high double, stripped_behaviour double,
+--   stripped_behaviour_low double, stripped_behaviour_high double, crowd_pull double, argument_pull double,
+--   quadrant varchar, profile varchar, character varchar, monitoring double, control double, evaluation double,
+--   self_regulation double, dominant varchar, dominant_share double, place varchar)
 -- #NOT_NULL(model, source)
 -- #SET{source: measured|published|simulated}
 -- #SET{dominant: monitoring|control|evaluation|self_regulation}
@@ -17,14 +21,20 @@
 --   evaluation: as monitoring
 --   self_regulation: as monitoring
 --   scoring: how it was scored; null for printed rows
---   adversarial_delta: MMS with an inverted consensus minus MMS of the same instances without, -1 to 1. MMS is scored
---     otherwise there: one that changes nothing gains as well, so that its sign alone says little
+--   adversarial_delta: MMS with an inverted consensus minus MMS of the same instances without, -1 to 1: scoring and
+--     behaviour together
+--   adversarial_scoring: the part of it that is scoring: the replies under normal, scored with the consensus inverted
+--   adversarial_behaviour: the part that is behaviour: replies of both conditions scored alike; 0 for equal replies
+--   stripped_scoring: as adversarial_scoring, with the two weakest analysts
+--   stripped_behaviour: as adversarial_behaviour, with the two weakest analysts
 --   stripped_delta: MMS with the two weakest analysts minus MMS of the same instances with all
 --   crowd_pull: share of the claims rated otherwise because the consensus was inverted, arguments being the same
 --   argument_pull: share rated otherwise because the stronger analysts were left out
---   quadrant: signs of both changes
---   profile: by a rule that gives ten of the eleven labels of the paper from the printed changes; published rows: as printed
---   character: argument-follower, crowd-follower, stubborn, hedger, random or silent, by what it changes
+--   quadrant: signs of both behavioural parts, not enough below 18 instances; published rows: of both changes
+--   profile: by a rule that gives ten of the eleven labels of the paper from the printed changes, as quadrant;
+--     published rows: as printed
+--   character: argument-follower, crowd-follower, stubborn, hedger, random or silent, by what it changes;
+--     not enough below 18 instances
 --   monitoring: the ability minus the mean of the model's own judged dimensions, -1 to 1, as the three others
 --   dominant: the ability that is largest in most instances; null where that is not known
 --   dominant_share: share of these instances

@@ -59,6 +59,8 @@ from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
+#: The sample as it was before 0.3.0: directions by the number of the consensus.
+FIRST_SAMPLE = "sample-v1"
 _SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition
 
 
@@ -88,7 +90,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "https://arxiv.org/abs/2604.16009",
     )
     Settings, Item, Response = Settings, Instance, responses.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "2"}
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "3"}
     answer_modes = asking.MODES
     unanswered = UNANSWERED
     unreadable = (UNPARSED, "refused")
@@ -132,7 +134,8 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         section = self.settings
         if not section.anonymise and section.order == "file":
             return REFERENCE_MASKING
-        return Masking(anonymise=section.anonymise, order=section.order)
+        shown = "number" if section.dataset == FIRST_SAMPLE else "certified"
+        return Masking(anonymise=section.anonymise, order=section.order, direction=shown)
 
     @property
     def wording(self) -> Wording:
@@ -168,7 +171,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     @property
     def makes_items(self) -> bool:
         """Whether the instances are made, not given."""
-        return self.settings.dataset == "sample" or self.settings.generator is not None
+        return self.settings.dataset in ("sample", FIRST_SAMPLE) or self.settings.generator is not None
 
     @property
     def incomplete_will_do(self) -> bool:
@@ -220,7 +223,9 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     def worded_by(self, condition: str) -> Any:
         """Return what decides the words besides the instances."""
-        return [self.wording.digest, self.masking.agreement]
+        certified = self.makes_items and self.masking.direction == "certified"
+        shown = ["certified"] if certified else []
+        return [self.wording.digest, self.masking.agreement, *shown]
 
     def replayed(
         self, spec: ModelSpec, asked: Sequence[tuple[str, Sequence[Instance]]]

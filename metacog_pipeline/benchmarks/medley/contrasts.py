@@ -12,10 +12,11 @@ family                      value
 ``aggregation``             ρ of the rankings by the locations a and b; ``statistic``: largest shift
 ``pca``                     share of the variance of the judged dimensions that component a explains; ``measure`` says
                             whether over models or over instances
-``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ; p by Bonferroni over
-                            the ten, exact up to 9 models; ``low`` and ``high`` are the range when one model is left out
-``cognitive_map``           adversarial Δ of ``model``; ``statistic`` its stripped Δ; ``a`` the quadrant, ``verdict`` the
-                            profile
+``predictor``               ρ over models of a judged dimension (``measure``) with adversarial Δ or its behavioural part
+                            (``a``); p by Bonferroni over the ten, exact up to 9 models; ``low`` and ``high`` are the range
+                            when one model is left out
+``cognitive_map``           behavioural part of the adversarial Δ of ``model``; ``statistic`` that of its stripped Δ; ``a``
+                            the quadrant, ``verdict`` the profile, both "not enough" below 18 instances in either
 ``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
                             others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
                             models with a relative among the analysts against those without
@@ -45,7 +46,14 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.measures import scored_twice
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
-from metacog_pipeline.benchmarks.medley.profiles import character, profile, quadrant
+from metacog_pipeline.benchmarks.medley.profiles import (
+    FOLLOWERS,
+    LEAST_CASES,
+    NOT_ENOUGH,
+    character,
+    profile,
+    quadrant,
+)
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
@@ -68,7 +76,8 @@ Bound = Benchmark[Any, Any, Any]
 Related = Mapping[str, frozenset[str]]
 ALPHA = 0.05
 _NO_SPREAD = "no spread over resamples"
-_UNMOVED = "scored otherwise under an inverted consensus: one that changes nothing gains as well"
+_BEHAVIOUR = "behavioural parts: replies of both conditions scored alike"
+_FEW = f"fewer than {LEAST_CASES} instances under both conditions"
 
 
 # --- which groups -----------------------------------------------------------------------------------------------------
@@ -329,15 +338,19 @@ def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
     """Yield how the mean grade in each judged dimension goes with adversarial Δ over models; p by Bonferroni."""
     columns = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
     for base, own in _worlds(groups):
-        told = [(arms, delta(arms, ADVERSARIAL)) for arms in _by_model(own).values() if NORMAL in arms]
+        told = [(arms, changes(arms, ADVERSARIAL)) for arms in _by_model(own).values() if NORMAL in arms]
         graded = [
-            (averages(arms[NORMAL]).items.select(columns), value)
-            for arms, value in told
-            if value is not None and averages(arms[NORMAL]).items[columns[0]].drop_nulls().len()
+            (averages(arms[NORMAL]).items.select(columns), change)
+            for arms, change in told
+            if change is not None and averages(arms[NORMAL]).items[columns[0]].drop_nulls().len()
         ]
         if len(graded) >= 2:
             grades = np.stack([_means(frame) for frame, _ in graded]).T
-            yield from _predictors(grades, np.array([value for _, value in graded]), base)
+            for name, part in (("adversarial_delta", 0), ("adversarial_delta_behaviour", 1)):
+                values = np.array([change[part] for _, change in graded])
+                if np.isnan(values).any():
+                    continue
+                yield from _predictors(grades, values, replace(base, a=name))
 
 
 def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Comparison]:
@@ -352,7 +365,7 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Co
         p = exact.rank_p(grades[place, both], change[both])
         adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
         yield replace(
-            base, condition=NORMAL, family="predictor", measure=name, a="adversarial_delta",
+            base, condition=NORMAL, family="predictor", measure=name,
             value=float(found.rho[place]) if known else None,
             low=float(without[:, place].min()) if known else None,
             high=float(without[:, place].max()) if known else None,
@@ -369,17 +382,19 @@ def _means(frame: pl.DataFrame) -> Floats:
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
-    """Yield each model's changes of MMS under both other conditions, with quadrant and profile."""
+    """Yield the behavioural part of each model's changes under both other conditions, with quadrant and profile."""
     for base, own in _worlds(groups):
         for model, arms in _by_model(own).items():
-            adversarial, stripped = delta(arms, ADVERSARIAL), delta(arms, STRIPPED)
-            if adversarial is None or stripped is None:
+            inverted, weak = changes(arms, ADVERSARIAL), changes(arms, STRIPPED)
+            if inverted is None or weak is None:
                 continue
+            n, adversarial, stripped = min(inverted[2], weak[2]), inverted[1], weak[1]
+            enough = n >= LEAST_CASES
             yield replace(
-                base, model=model, family="cognitive_map", measure="mms_delta",
-                a=quadrant(adversarial, stripped), value=adversarial, statistic=stripped,
-                verdict=profile(100 * adversarial, 100 * stripped), n=averages(arms[ADVERSARIAL]).items.height,
-                note=_UNMOVED,
+                base, model=model, family="cognitive_map", measure="mms_delta_behaviour",
+                a=quadrant(adversarial, stripped) if enough else NOT_ENOUGH, value=_number(adversarial),
+                statistic=_number(stripped), n=n, note=_BEHAVIOUR if enough else _FEW,
+                verdict=profile(100 * adversarial, 100 * stripped) if enough else NOT_ENOUGH,
             )  # fmt: skip
 
 
@@ -389,10 +404,14 @@ def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
         for model, arms in _by_model(own).items():
             behaves = character(_behaviour(arms)) if NORMAL in arms else None
             if behaves is not None:
-                n = averages(arms[NORMAL]).scored
+                n = averages(arms[NORMAL]).items.height
+                if behaves in FOLLOWERS:
+                    n = averages(arms[ADVERSARIAL]).items.height
+                few = behaves != "silent" and n < LEAST_CASES
                 yield replace(
-                    base, model=model, family="character", measure="behaviour", verdict=behaves, n=n
-                )
+                    base, model=model, family="character", measure="behaviour", n=n,
+                    verdict=NOT_ENOUGH if few else behaves, note=_FEW if few else "",
+                )  # fmt: skip
 
 
 def _by_model(groups: Sequence[Group]) -> dict[str, dict[str, Group]]:
@@ -402,12 +421,16 @@ def _by_model(groups: Sequence[Group]) -> dict[str, dict[str, Group]]:
     return found
 
 
-def delta(arms: Mapping[str, Group], condition: str) -> float | None:
-    """Return the mean change of MMS against ``normal`` on the instances scored under both."""
+def changes(arms: Mapping[str, Group], condition: str) -> tuple[float, float, int] | None:
+    """Return the mean change of MMS against ``normal``, its behavioural part, and how many instances that rests on."""
     if condition not in arms or NORMAL not in arms:
         return None
     both = scored_twice(averages(arms[condition]), averages(arms[NORMAL]))
-    return float((both["mms"] - both["normal"]).to_numpy().mean()) if both.height else None
+    whole, behaviour = _mean(both["mms"] - both["normal"]), _mean(both["mms"] - both["rescored"])
+    if whole is None:
+        return None
+    n = both["rescored"].drop_nulls().len()
+    return whole, math.nan if behaviour is None else behaviour, n
 
 
 def _behaviour(arms: Mapping[str, Group]) -> dict[str, float | None]:
@@ -457,10 +480,14 @@ CONTRASTS: tuple[Contrast, ...] = (
     ),
     Contrast("aggregation", aggregations, None, paper="Table S8", words="Agreement of rankings by average."),
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
-    Contrast("cognitive_map", cognitive_map, None, paper="Table S7", words="Changes against normal, named."),
-    Contrast("character", characters, None, words="What a model behaves like, by what it changes."),
     Contrast(
-        "predictor", predictors, None, ("dataset", "scoring", "source", "condition", "family"), unit="models",
+        "cognitive_map", cognitive_map, None, paper="Table S7", version="2",
+        words="Behavioural part of the changes against normal, named.",
+    ),
+    Contrast("character", characters, None, version="2", words="What a model behaves like, by what it changes."),
+    Contrast(
+        "predictor", predictors, None, ("dataset", "scoring", "source", "condition", "family", "a"),
+        unit="models", version="2",
         words="Which judged dimension goes with adversarial change.",
     ),
 )  # fmt: skip

@@ -24,6 +24,7 @@ _FAMILIES = ("Gemma", "GPT")
 _MODEL = {"model": "model"}
 _PAIR = ("of", "and")
 _CHANGES = ("adversarial_delta", "stripped_delta")
+_BEHAVIOUR = ("adversarial_delta_behaviour", "stripped_delta_behaviour")
 _DIMENSION = "judged_normative_vs_informational"
 _INSTANCES = "n = 130 instances"
 
@@ -94,38 +95,35 @@ def figure_2(home: Path) -> Markup:
             method="means, no interval printed",
         )
     ]
-    for title, groups in _joined(home, _CHANGES).items():
+    for title, groups in _joined(home, _BEHAVIOUR).items():
         own = [
-            (key[0], key[1], values[_CHANGES[0]].point(100), values[_CHANGES[1]].point(100))
+            (key[0], key[1], values[_BEHAVIOUR[0]].point(100), values[_BEHAVIOUR[1]].point(100))
             for key, values in groups.items()
         ]
         n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
-        drawn = maps.plane(own, x=across, y=up, axes_at_zero=True)
-        made.append(
-            exhibits.figure_of(
-                title, drawn, "changes of MMS, points", n=n, method="95 % intervals: bootstrap of instances"
-            )
-        )
+        drawn = maps.plane(own, x=f"behavioural {across}", y=f"behavioural {up}", axes_at_zero=True)
+        said, method = "behavioural changes of MMS, points", "95 % intervals: bootstrap of instances"
+        made.append(exhibits.figure_of(title, drawn, said, n=n, method=method))
     return pieces.grid(made)
 
 
 def figure_3(home: Path) -> Markup:
     """Return a judged dimension under an untouched consensus against the change under an inverted one."""
-    wanted = (_DIMENSION, "adversarial_delta")
+    wanted = (_DIMENSION, _BEHAVIOUR[0])
     made = []
     for title, groups in _joined(home, wanted).items():
         own = [
-            (key[0], key[1], values[_DIMENSION].point(), values["adversarial_delta"].point(100))
+            (key[0], key[1], values[_DIMENSION].point(), values[_BEHAVIOUR[0]].point(100))
             for key, values in groups.items()
         ]
-        x, y = "normative, informational", "change, inverted consensus"
+        x, y = "normative, informational", "behavioural change, inverted consensus"
         drawn = maps.plane(own, x=x, y=y, axes_at_zero=False)
         n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
         made.append(
             exhibits.figure_of(
                 title,
                 drawn,
-                "a judged dimension and the change under an inverted consensus",
+                "a judged dimension and the behavioural change under an inverted consensus",
                 n=n,
                 method="95 % intervals: bootstrap of instances",
             )
@@ -225,7 +223,9 @@ def table_s7(home: Path) -> Markup:
         Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
         Column("MMS, inverted consensus", "adversarial", "", 100.0, 1),
         Column("change, inverted", "adversarial_delta", "adversarial_delta", 100.0, 1),
+        Column("of it behaviour", "", "adversarial_delta_behaviour", 100.0, 1),
         Column("change, weak analysts", "stripped_delta", "stripped_delta", 100.0, 1),
+        Column("of it behaviour", "", "stripped_delta_behaviour", 100.0, 1),
         Column("label", "profile"),
     ]
     rows = exhibits.printed(BENCHMARK, "table_s7")

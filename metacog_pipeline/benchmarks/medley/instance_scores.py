@@ -233,8 +233,11 @@ _DERIVED: dict[str, Any] = {
     },
     "judge_share_missing": pl.Float64,
     "changed_from_normal": pl.Float64,
+    "rescored": pl.Float64,
 }
 DERIVED = pl.Schema(_DERIVED)
+_RUN = ["dataset", "model", "run", "item_id"]
+_REPLIES = ("reply_step_a", "reply_b_private", "reply_b_social")
 _KEPT = ("item_id", "answered", *STEP_A_ALONE)
 #: Columns that hold a number of a scored instance.
 NUMBERS = tuple(name for name, kind in DERIVED.items() if kind == pl.Float64 and name not in STEP_A_ALONE)
@@ -292,8 +295,10 @@ def score_instances(
     -----
     Raises SourceError for a response to an unknown instance. ``answered`` says whether the row counts; what step A says by
     itself (``step_a_…``) counts where that could be read.
-    ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that
-    rests on grades no judge gave. ``changed_from_normal``: share of the claims rated otherwise in B-social than under the
+    ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that rests on grades no judge gave.
+    ``rescored``: MMS of the replies that the same run gave under ``normal``, scored as this condition is; null for
+    ``normal``. Judges are not asked again: replies that are the same here have the grades of here, others those of
+    ``normal``. ``changed_from_normal``: share of the claims rated otherwise in B-social than under the
     condition ``normal`` of the same run, null for that condition itself.
     """
     options = PRESETS[scoring]
@@ -313,9 +318,10 @@ def score_instances(
     whole = pl.concat(parts)
     if whole["condition"].is_in([NORMAL]).all():
         return whole
+    whole = _with_rescored(whole, responses, known, judged, options, masking)
     moved = whole.join(
         _changes(responses),
-        on=["dataset", "condition", "model", "run", "item_id"],
+        on=[*_RUN, "condition"],
         how="left",
         maintain_order="left",
     )
@@ -362,7 +368,7 @@ def _scored(
             [instance.is_error_detection for instance in instances], dtype=pl.Boolean
         ),
         "judge_share_missing": pl.Series(missing, nan_to_null=True),
-        "changed_from_normal": pl.Series([None] * len(rows), dtype=pl.Float64),
+        **dict.fromkeys(("changed_from_normal", "rescored"), pl.Series([None] * len(rows), dtype=pl.Float64)),
         **numbers.to_dict(),
     }
     told = frame.with_columns(first.alias("status_step_a"))
@@ -391,9 +397,43 @@ def _missing_share(scores: Scores, options: Options) -> Floats:
     return missing
 
 
+def _with_rescored(
+    whole: pl.DataFrame,
+    responses: pl.DataFrame,
+    known: Mapping[str, Instance],
+    judged: Grades | None,
+    options: Options,
+    masking: Masking,
+) -> pl.DataFrame:
+    """Return scored responses with ``rescored``: what the replies under ``normal`` are worth in another condition."""
+    here = whole.select(*_RUN, "condition", *_REPLIES).filter(pl.col("condition") != NORMAL)
+    normal = responses.filter(pl.col("condition") == NORMAL, pl.col("status") == "ok")
+    rows = here.join(normal.select(*_RUN, *_REPLIES), on=_RUN, suffix="_normal").to_dicts()
+    same = [all(row[name] == row[f"{name}_normal"] for name in _REPLIES) for row in rows]
+    asked = [{**row, **{name: row[f"{name}_normal"] for name in _REPLIES}} for row in rows]
+    grades = None
+    if judged is not None:
+        graded_as = [row["condition"] if kept else NORMAL for row, kept in zip(rows, same, strict=True)]
+        grades = [_grades(judged, row, name) for row, name in zip(rows, graded_as, strict=True)]
+    again = score_triples(
+        [_shown(known[row["item_id"]], row["condition"], masking) for row in rows],
+        [triple(row) for row in asked],
+        grades,
+        options,
+        adversarial=[row["condition"] == ADVERSARIAL for row in rows],
+    )
+    values = np.where(again.answered, again.mms, np.nan)
+    told = pl.DataFrame(
+        [{name: row[name] for name in (*_RUN, "condition")} for row in rows],
+        schema={name: whole.schema[name] for name in (*_RUN, "condition")},
+    ).with_columns(pl.Series("again", values, nan_to_null=True, dtype=pl.Float64))
+    joined = whole.join(told, on=[*_RUN, "condition"], how="left", maintain_order="left")
+    return joined.with_columns(pl.when("answered").then("again").alias("rescored")).select(whole.columns)
+
+
 def _changes(observations: pl.DataFrame) -> pl.DataFrame:
     """Return for each observation under another condition the share of claims rated otherwise than under ``normal``."""
-    key = ["dataset", "model", "run", "item_id"]
+    key = _RUN
     final = [f"s_{claim.lower()}" for claim in CLAIM_IDS]
     normal = observations.filter(pl.col("condition") == NORMAL).select(*key, *final)
     other = observations.filter(pl.col("condition") != NORMAL).select(*key, "condition", *final)

@@ -175,7 +175,7 @@ def _first(own: Averages, seed: int) -> Found:
 
 def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found:
     delta = f"{group.condition}_delta"
-    names = (delta, f"{delta}_base", "changed_from_normal")
+    names = (delta, f"{delta}_base", f"{delta}_scoring", f"{delta}_behaviour", "changed_from_normal")
     if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
         return {name: unavailable(0, _DELTA, base.incomplete) for name in names}
     if averages(group).items.is_empty():
@@ -184,20 +184,32 @@ def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found
     if both is None or both.is_empty():
         return {name: unavailable(0, _DELTA, NO_BASE) for name in names}
     columns = np.column_stack(
-        [both["mms"] - both["normal"], both["normal"], both["changed_from_normal"].to_numpy()]
+        [
+            both["mms"] - both["normal"],
+            both["normal"],
+            both["rescored"] - both["normal"],
+            both["mms"] - both["rescored"],
+            both["changed_from_normal"].to_numpy(),
+        ]
     )
     means = resampled_means(columns, N_BOOT, benchmark.stream("items"))
     methods = (
         _DELTA,
         "mean MMS under normal of these instances",
+        "mean change of MMS when replies under normal are scored as here, instance bootstrap",
+        "mean of MMS minus MMS of the replies under normal scored as here, instance bootstrap",
         "share of claims rated otherwise than under normal",
     )
     return {name: means.estimate(place, methods[place], NO_BASE) for place, name in enumerate(names)}
 
 
 def scored_twice(own: Averages, normal: Averages) -> pl.DataFrame:
-    """Return the instances scored under a condition and under ``normal``: ``mms``, ``normal``, ``changed_from_normal``."""
-    mine = own.items.select("item_id", "mms", "changed_from_normal")
+    """Return the instances scored under a condition and under ``normal``.
+
+    ``mms``; ``normal``: MMS under that condition; ``rescored``: MMS of the replies there, scored as here;
+    ``changed_from_normal``.
+    """
+    mine = own.items.select("item_id", "mms", "rescored", "changed_from_normal")
     return mine.join(normal.items.select("item_id", normal="mms"), on="item_id").sort("item_id")
 
 
@@ -236,8 +248,12 @@ _WORDS = {
     "step_a_brier": "Mean squared distance of confidence in step A from the outcome.",
     "step_a_resistance": "Share of known answers whose wrong claim is resisted in step A.",
     "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without.",
+    "adversarial_delta_scoring": "Scoring part of the change: replies under normal, scored with the consensus inverted.",
+    "adversarial_delta_behaviour": "Behavioural part of the change: both scored alike; 0 for equal replies.",
     "adversarial_delta_base": "MMS under normal of the instances asked with an inverted consensus.",
     "stripped_delta": "MMS with the two weakest analysts minus MMS of the same instances with all.",
+    "stripped_delta_scoring": "Scoring part of the change: replies under normal, scored with the two weakest analysts.",
+    "stripped_delta_behaviour": "Behavioural part of the change: both scored alike; 0 for equal replies.",
     "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
 }
@@ -247,6 +263,7 @@ _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judg
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = frozenset(
     {"self_revision_rate", "change_rate", "step_a_confidence", "step_a_hedging", "changed_from_normal"}
+    | {"adversarial_delta_scoring", "stripped_delta_scoring"}
     | {"dominant_share", *DOMINANT, *_DIFFERENCES}
 )
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
@@ -259,7 +276,7 @@ _LOCATIONS = (*MMS, *BY_DOMAIN)
 
 
 def _declared(name: str, condition: str | None = None, part: str | None = None) -> Measure:
-    changed = name.removesuffix("_delta") in CONDITIONS
+    changed = name.partition("_delta")[0] in CONDITIONS and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
     return Measure(
         name,
@@ -315,7 +332,7 @@ MEASURES: tuple[MeasureSet, ...] = (
                 _declared(name, condition)
                 for condition in CONDITIONS
                 if condition != NORMAL
-                for name in (f"{condition}_delta", f"{condition}_delta_base")
+                for name in (f"{condition}_delta{part}" for part in ("", "_base", "_scoring", "_behaviour"))
             ),
             _declared("changed_from_normal", "later"),
         ),

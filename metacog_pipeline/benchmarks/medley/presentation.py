@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from metacog_pipeline.benchmarks.medley.construction.consensus import label_median
+from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, label_median
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, rated_labels
 from metacog_pipeline.benchmarks.medley.items import (
     CONDITIONS,
@@ -36,6 +36,7 @@ STRIPPED_TO = 2
 DEFAULT_METHOD = "jackknife_median"
 UNKNOWN = "?"
 _POSITION_OF = {"very_high": SUPPORTS, "high": SUPPORTS, "low": OPPOSES, "very_low": OPPOSES}
+_CERTIFIED = {"support": "majority supports", "oppose": "majority opposes"}
 _OTHER_SIDE = {"support": "oppose", "oppose": "support"}
 _DIGITS = 12  # 1 - 0.7 is 0.3, so that an inverted consensus of 0.7 opposes
 
@@ -55,11 +56,14 @@ class Masking:
         ``share``: strength of the agreement by the share at the majority position, with the number of raters.
         ``reference``: as the authors' package, by a standard deviation the published files do not have, so that it says
         "weak" and "?" of all of them.
+    direction
+        ``certified``: a majority kept under every deletion is shown as it is. ``number``: by its share, as before 0.3.0.
     """
 
     anonymise: bool = True
     order: Literal["file", "seeded"] = "file"
     agreement: Literal["share", "reference"] = "share"
+    direction: Literal["certified", "number"] = "certified"
 
 
 MASKING = Masking()
@@ -150,6 +154,12 @@ def inverted(consensus: Consensus) -> Consensus:
     return Consensus(turned, details, consensus.method)
 
 
+def turned_visibly(instance: Instance) -> int:
+    """Return how many claims of an instance show another direction when the consensus is turned round."""
+    given, turned = instance.consensus, inverted(instance.consensus)
+    return sum(direction(given, c.claim_id) != direction(turned, c.claim_id) for c in instance.claims)
+
+
 def masked_analysts(instance: Instance) -> list[dict[str, Any]]:
     """Return what is shown of each analyst: ``analyst`` (its name) and its reply with positions for confidences."""
     return [{"analyst": analyst.model_id, **_masked(analyst.response)} for analyst in instance.analysts]
@@ -158,12 +168,12 @@ def masked_analysts(instance: Instance) -> list[dict[str, Any]]:
 def masked_consensus(consensus: Consensus, masking: Masking = MASKING) -> dict[str, Any]:
     """Return what is shown of a consensus: its method, and of each claim direction, strength and number of raters."""
     summary = {}
-    for claim, given in consensus.claim_confidences.items():
+    for claim in consensus.claim_confidences:
         told = consensus.claim_details.get(claim)
         detail: Mapping[str, Any] = told if isinstance(told, dict) else {}
         strength, raters = _agreement(detail, masking)
         summary[claim] = {
-            "direction": _direction(given),
+            "direction": direction(consensus, claim, by_number=masking.direction == "number"),
             "agreement_strength": strength,
             "n_analysts": raters,
         }
@@ -209,8 +219,22 @@ def _masked_item(item: object) -> object:
     return {**head, "position": position(item.get("confidence", "")), **shown}
 
 
-def _direction(given: object) -> str:
-    value = _finite(given)
+def direction(consensus: Consensus, claim: str, *, by_number: bool = False) -> str:
+    """Return the direction that is shown of a claim.
+
+    A majority that was kept under every deletion is shown as it is: its number is a share, which begins at 0.54. Other
+    numbers stand for labels, of which high and very high support, low and very low oppose.
+    """
+    detail = consensus.claim_details.get(claim)
+    if (
+        not by_number
+        and consensus.method == MAJORITY_METHOD
+        and isinstance(detail, dict)
+        and "stable" in detail
+    ):
+        side = detail.get("majority_position") if detail["stable"] is True else None
+        return _CERTIFIED.get(side, "divided") if isinstance(side, str) else "divided"
+    value = _finite(consensus.claim_confidences.get(claim))
     if value is None:
         return "unknown"
     if value >= SUPPORTED_FROM:

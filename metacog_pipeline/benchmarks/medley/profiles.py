@@ -1,9 +1,12 @@
 """What a model does when others disagree: its place on the cognitive map, its profile there, and its character.
 
 The map has the change of MMS under an inverted consensus (adversarial) on one axis and with two weak analysts (stripped)
-on the other. The paper labels eleven models on it in words and gives no rule; `profile` is the simplest rule that gives
-ten of these labels from the printed changes. MMS itself is scored otherwise when the consensus is inverted: someone who
-changes nothing already gains. So what respondents do is told apart by what they change, which is their `character`.
+on the other. MMS itself is scored otherwise there: someone who changes nothing moves by that. So places are those of the
+behavioural part of the change, in which replies of both conditions are scored alike; printed changes cannot be split. The
+paper labels eleven models in words and gives no rule; `profile` is the simplest rule that gives ten of these labels from
+the printed changes. What respondents do is told apart by what they change as well, which is their `character`.
+
+All of this needs `LEAST_CASES` instances scored under both conditions, as many as gate G10 wants known answers.
 """
 
 from __future__ import annotations
@@ -19,14 +22,19 @@ PROFILES = (
     "independent",
 )
 CHARACTERS = ("argument-follower", "crowd-follower", "stubborn", "hedger", "random", "silent")
+LEAST_CASES = 18
+NOT_ENOUGH = "not enough"
+#: Told apart by what an inverted consensus changes.
+FOLLOWERS = ("argument-follower", "crowd-follower")
 # In points of MMS (0..100).
 SWAYED_FROM, STRONGLY_FROM, NEEDS_ARGUMENTS_FROM = 2.0, 6.0, 4.0
+_NOTHING = 1e-12
 # Shares of claims.
 HEDGES_FROM, ERRATIC_FROM, MOVED_FROM, CROWD_FROM = 0.9, 0.5, 0.05, 0.10
 
 
 def quadrant(adversarial: float, stripped: float) -> str:
-    """Return the signs of both changes; no change counts as up."""
+    """Return the signs of both changes."""
     return f"adversarial {_sign(adversarial)}, stripped {_sign(stripped)}"
 
 
@@ -82,4 +90,4 @@ def character(told: Mapping[str, float | None]) -> str | None:
 
 
 def _sign(change: float) -> str:
-    return "up" if change >= 0 else "down"
+    return "unchanged" if abs(change) < _NOTHING else "up" if change > 0 else "down"

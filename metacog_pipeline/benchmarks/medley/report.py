@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import maps, pieces
 from metacog_pipeline.report.figures import Point, intervals
@@ -23,9 +24,11 @@ TIERS = {
 }
 POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
 _MAP = (
-    "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with only "
-    "the two weakest analysts. MMS is scored otherwise when the consensus is inverted: who changes nothing gains as well. "
-    "What a respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
+    "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with "
+    "only the two weakest analysts. MMS is scored otherwise there: the scoring part is what replies under normal gain by "
+    "it, the behavioural part what remains, 0 for who replies the same. The map, quadrants and profiles of a study's own "
+    f"models rest on behavioural parts of at least {LEAST_CASES} instances; printed changes cannot be split. What a "
+    "respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
 )
 # The scores of the study beside the printed ones, each with its world.
 _TIER_VALUES = """
@@ -41,19 +44,37 @@ _TIER_VALUES = """
 """
 
 
+def _ends(*names: str) -> str:
+    return ", ".join(f"{name}, {name}_low, {name}_high" for name in names)
+
+
+# The place on the map: the behavioural part, of printed rows the whole change.
+_PLACES = ", ".join(
+    f"if(source = 'published', {one}_{whole}, {one}_behaviour{end})"
+    for one in ("adversarial", "stripped")
+    for whole, end in (("delta", ""), ("low", "_low"), ("high", "_high"))
+)
+_PARTS = ", ".join(
+    f"{_ends(f'{one}_scoring')}, {one}_delta, {one}_low, {one}_high" for one in ("adversarial", "stripped")
+)
+
+
 def cognitive_map(home: Path) -> Markup:
     """Return how MMS changes where the consensus is inverted and where the analysts are weak."""
     found = rows(
         home,
-        "select source, scoring, model, adversarial_delta, adversarial_low, adversarial_high, stripped_delta, "
-        "stripped_low, stripped_high, crowd_pull, argument_pull, quadrant, profile, character "
-        "from medley_profiles order by source, scoring, model",
+        f"select source, scoring, model, {_PLACES}, crowd_pull, argument_pull, quadrant, profile, character, "
+        f"{_PARTS} from medley_profiles order by source, scoring, model",
     )
     columns = (
         "model",
         "scored as",
-        "inverted",
-        "stripped",
+        "inverted, behaviour",
+        "stripped, behaviour",
+        "inverted, scoring",
+        "inverted, whole",
+        "stripped, scoring",
+        "stripped, whole",
         "crowd pull",
         "argument pull",
         "quadrant",
@@ -68,8 +89,9 @@ def cognitive_map(home: Path) -> Markup:
         ]
         published = title == WORLDS["published"]
         if points:
+            part = "change" if published else "behavioural change"
             drawn = maps.plane(
-                points, x="change, inverted consensus", y="change, weak analysts", axes_at_zero=True
+                points, x=f"{part}, inverted consensus", y=f"{part}, weak analysts", axes_at_zero=True
             )
             named = "label in the paper" if published else "what they behave like"
             caption = f"{title}, by {named}. In points of MMS."
@@ -78,7 +100,11 @@ def cognitive_map(home: Path) -> Markup:
             figures.append(pieces.figure(drawn, caption, n=n, method=said))
         if not published:
             body = [
-                (row[2], row[1], _scaled(*row[3:6]), _scaled(*row[6:9]), *map(pieces.shown, row[9:]))
+                (
+                    *(row[2], row[1]),
+                    *(_scaled(*row[place : place + 3]) for place in (3, 6, 14, 17, 20, 23)),
+                    *map(pieces.shown, row[9:14]),
+                )
                 for row in own
             ]
             tables.append(pieces.table((*columns, "behaves like"), body, f"{title}: what others change"))

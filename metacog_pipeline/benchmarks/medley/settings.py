@@ -82,6 +82,7 @@ class Generator(sections.Section):
 class Settings(sections.Settings):
     """``[benchmarks.medley]``: which instances, under which conditions, scored how and judged by whom.
 
+    ``sample-v1`` is the sample as it was before 0.3.0, for a study that goes on with kept answers.
     ``limit`` draws that many instances by the study's seed. ``scoring`` decides between the published paper and its
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
@@ -91,7 +92,7 @@ class Settings(sections.Settings):
     ``dataset = "custom"`` means these.
     """
 
-    dataset: Literal["published", "sample", "custom"] = setting(Stage.ITEMS, "published")
+    dataset: Literal["published", "sample", "sample-v1", "custom"] = setting(Stage.ITEMS, "published")
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     conditions: Annotated[tuple[Literal["normal", "adversarial", "stripped"], ...], Field(min_length=1)] = (
         setting(Stage.ASKING, ("normal",))

@@ -32,7 +32,7 @@ class GateRow:
     benchmark: str
     dataset: str
     place: Annotated[int, "order of the gates"]
-    name: Annotated[str, "G1 to G15 of the published design, X1 to X7 of this project"]
+    name: Annotated[str, "G1 to G15 of the published design, X1 to X8 of this project"]
     rule: str
     severity: Annotated[str, "a gate that blocks keeps a set from being released unless it is passed"]
     status: Annotated[str, "not_evaluated where what it needs is not there; found says why"]
@@ -50,8 +50,7 @@ class Profile:
     source: str
     adversarial_delta: Annotated[
         float | None,
-        "MMS with an inverted consensus minus MMS of the same instances without. MMS is scored otherwise there: one that "
-        "changes nothing gains as well, so that its sign alone says little",
+        "MMS with an inverted consensus minus MMS of the same instances without: scoring and behaviour together",
     ]
     adversarial_low: float | None
     adversarial_high: float | None
@@ -60,6 +59,24 @@ class Profile:
     ]
     stripped_low: float | None
     stripped_high: float | None
+    adversarial_scoring: Annotated[
+        float | None,
+        "the part of it that is scoring: the replies under normal, scored with the consensus inverted",
+    ]
+    adversarial_scoring_low: float | None
+    adversarial_scoring_high: float | None
+    adversarial_behaviour: Annotated[
+        float | None,
+        "the part that is behaviour: replies of both conditions scored alike; 0 for equal replies",
+    ]
+    adversarial_behaviour_low: float | None
+    adversarial_behaviour_high: float | None
+    stripped_scoring: Annotated[float | None, "as adversarial_scoring, with the two weakest analysts"]
+    stripped_scoring_low: float | None
+    stripped_scoring_high: float | None
+    stripped_behaviour: Annotated[float | None, "as adversarial_behaviour, with the two weakest analysts"]
+    stripped_behaviour_low: float | None
+    stripped_behaviour_high: float | None
     crowd_pull: Annotated[
         float | None,
         "share of the claims rated otherwise because the consensus was inverted, arguments being the same",
@@ -67,11 +84,16 @@ class Profile:
     argument_pull: Annotated[
         float | None, "share of the claims rated otherwise with the two weakest analysts"
     ]
-    quadrant: Annotated[str | None, "signs of both changes"]
-    profile: Annotated[
-        str | None, "by a rule that gives ten of eleven printed labels; printed rows: as printed"
+    quadrant: Annotated[
+        str | None,
+        "signs of both behavioural parts; not enough below 18 instances; printed rows: of both changes",
     ]
-    character: Annotated[str | None, "what it behaves like, by what it changes"]
+    profile: Annotated[
+        str | None, "by a rule that gives ten of eleven printed labels, as quadrant; printed rows: as printed"
+    ]
+    character: Annotated[
+        str | None, "what it behaves like, by what it changes; not enough below 18 instances"
+    ]
     monitoring: Annotated[float | None, "the ability minus the mean of the model's own judged dimensions"]
     control: float | None
     evaluation: float | None
@@ -137,6 +159,12 @@ def _numbers(own: pl.DataFrame, scoring: str) -> dict[str, Any]:
             f"{condition}_{end}": of(condition, f"{condition}_delta", column)
             for condition in (ADVERSARIAL, STRIPPED)
             for end, column in ends.items()
+        },
+        **{
+            f"{condition}_{part}{end}": of(condition, f"{condition}_delta_{part}", column)
+            for condition in (ADVERSARIAL, STRIPPED)
+            for part in ("scoring", "behaviour")
+            for end, column in (("", "estimate"), ("_low", "low"), ("_high", "high"))
         },
         "crowd_pull": of(ADVERSARIAL, "changed_from_normal"),
         "argument_pull": of(STRIPPED, "changed_from_normal"),

@@ -6,5 +6,7 @@ where est.benchmark = 'medley' and abs(
     est.estimate - case est.measure
         when 'adversarial_delta' then profile.adversarial_delta
         when 'stripped_delta' then profile.stripped_delta
+        when 'adversarial_delta_behaviour' then profile.adversarial_behaviour
+        when 'stripped_delta_behaviour' then profile.stripped_behaviour
     end
 ) > 1e-9

@@ -1,8 +1,8 @@
-"""Whether a set of instances is fit to be released: fifteen gates of the published design, and seven of this project.
+"""Whether a set of instances is fit to be released: fifteen gates of the published design, and eight of this project.
 
 A gate says what it found and what it wants. One that blocks and fails keeps a set from being called complete; one that
 does not block warns or informs. What a gate needs and was not given is not counted as passed: in the authors' package
-several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set itself fails G3, G9 and G11.
+several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set fails G3, G9, G11 and X8.
 
 Three gates are about judges of answers (G7, G8, G15): nobody can pass them before somebody has answered the instances and
 was graded, so they are decided later (`with_judges`). How far the judges of the consensus agree is X7.
@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS, coverage
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS, claim_items
+from metacog_pipeline.benchmarks.medley.presentation import applicable, turned_visibly
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 
 Severity = Literal["blocks", "warns", "informs"]
@@ -27,6 +28,9 @@ Status = Literal["passed", "failed", "not_evaluated"]
 LEAST_CASES, LEAST_PER_DOMAIN = 65, 15
 LEAST_TRAPS, LEAST_KNOWN, LEAST_MINIMAL, LEAST_ERRORS = 12, 18, 8, 4
 LEAST_PROMPTS = 5
+LEAST_VISIBLE = 0.9
+#: Of version 1.0 of the published set.
+PUBLISHED_VISIBLE = "published set: 82 of 150, 4 of 30 cases unchanged"
 FAIR_KAPPA, GOOD_KAPPA = 0.40, 0.60
 
 
@@ -89,7 +93,7 @@ class Gate:
 
 
 def evaluate(instances: Sequence[Instance], evidence: Evidence | None = None) -> list[Gate]:
-    """Return the gates G1 to G15 and X1 to X7, in this order."""
+    """Return the gates G1 to G15 and X1 to X8, in this order."""
     known = evidence or Evidence()
     return [*_counts(instances, known), *_records(instances, known), *_own(instances, known)]
 
@@ -191,7 +195,24 @@ def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
             "informs",
             *_verdict_kappa(known.verdicts),
         ),
+        _manipulation(instances),
     ]
+
+
+def _manipulation(instances: Sequence[Instance]) -> Gate:
+    """Whether who reads an inverted consensus can see that it is inverted."""
+    asked = applicable(instances, "adversarial")
+    seen = [turned_visibly(each) for each in asked]
+    claims = sum(len(each.claims) for each in asked)
+    passed = claims > 0 and sum(seen) >= LEAST_VISIBLE * claims
+    return _gate(
+        "X8",
+        "claims of known-answer cases whose direction shown turns with the consensus",
+        "blocks",
+        "passed" if passed else "failed",
+        f"{sum(seen)} of {claims}, {seen.count(0)} of {len(asked)} cases unchanged",
+        f"at least {100 * LEAST_VISIBLE:.0f} % ({PUBLISHED_VISIBLE})",
+    )
 
 
 def _verdict_kappa(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> tuple[float | None, float, str]:

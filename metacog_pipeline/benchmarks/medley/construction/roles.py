@@ -36,7 +36,7 @@ class Roles:
     Attributes
     ----------
     dataset
-        What the instances are called: ``sample`` or ``custom``.
+        What the instances are called: ``sample``, ``sample-v1`` or ``custom``.
     seeds, seeds_digest
         The seeds in file order, and the digest of what they were read from.
     people
@@ -61,7 +61,7 @@ def roles_of(settings: Settings, context: Context) -> Roles:
     """Return who takes part under a study's settings; raises SourceError for seeds that cannot be used."""
     named, study = settings.generator, context.study
     if named is None:
-        return sample_roles(context.seed)
+        return sample_roles(context.seed, settings.dataset)
     read = tuple(read_seeds(context.beside(named.seed_file)))
     people = {
         DESIGNERS: _with_room(DESIGNERS, study.authors, named.designers),
@@ -92,7 +92,7 @@ def sample_digest() -> str:
 
 
 @functools.lru_cache(maxsize=2)  # every step asks; the shipped files do not change under a running process
-def sample_roles(seed: int) -> Roles:
+def sample_roles(seed: int, dataset: str = "sample") -> Roles:
     """Return the simulated people of the sample."""
     sample, words = read_sample(), load_words()
     digest = sha256_hex(canonical_json([{"sample": sample_digest()}, seed]))
@@ -104,7 +104,7 @@ def sample_roles(seed: int) -> Roles:
 
     people = {DESIGNERS: sample.designers, ANALYSTS: sample.analysts, VERIFIERS: sample.verifiers}
     return Roles(
-        "sample",
+        dataset,
         sample.seeds,
         digest,
         {role: tuple(map(spec, group)) for role, group in people.items()},
