@@ -263,7 +263,7 @@ def test_judges_of_the_consensus_who_contradict_each_other_are_told(
     unknown = evaluate(instances, replace(evidence, verdicts={}))[-2]
     assert (unknown.status, unknown.found) == ("not_evaluated", "no verdicts")
     strange = {instances[0].item_id: {"C1": ("", "yes", "AGREE")}}
-    assert evaluate(instances, replace(evidence, verdicts=strange))[-1].status == "not_evaluated"
+    assert evaluate(instances, replace(evidence, verdicts=strange))[-2].status == "not_evaluated"
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,11 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         section = self.settings
         if not section.anonymise and section.order == "file":
             return REFERENCE_MASKING
-        shown = "number" if section.dataset == FIRST_SAMPLE else "certified"
-        return Masking(anonymise=section.anonymise, order=section.order, direction=shown)
+        return Masking(
+            anonymise=section.anonymise,
+            order=section.order,
+            direction="number" if section.dataset == FIRST_SAMPLE else "certified",
+        )
 
     @property
     def wording(self) -> Wording:

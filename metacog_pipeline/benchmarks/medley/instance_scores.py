@@ -319,12 +319,7 @@ def score_instances(
     if whole["condition"].is_in([NORMAL]).all():
         return whole
     whole = _with_rescored(whole, responses, known, judged, options, masking)
-    moved = whole.join(
-        _changes(responses),
-        on=[*_RUN, "condition"],
-        how="left",
-        maintain_order="left",
-    )
+    moved = whole.join(_changes(responses), on=[*_RUN, "condition"], how="left", maintain_order="left")
     return moved.with_columns(
         pl.when("answered").then("moved").otherwise(None).alias("changed_from_normal")
     ).select(whole.columns)
