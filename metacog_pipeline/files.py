@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
+_TIGHTEST, _UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
+MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 _PACKAGE = Path(__file__).resolve().parent
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # made once: it is called per row
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False
+)  # made once: it is called per row
+
+
+class TooLargeError(ValueError):
+    """A file is larger than anything that is read whole."""
 
 
 def shipped(*parts: str) -> Path:
@@ -48,6 +59,34 @@ def state_of(path: Path) -> tuple[int, int]:
         found = path.stat()
         return found.st_mtime_ns, found.st_size
     return 0, 0
+
+
+def read_within(path: Path, limit: int) -> bytes:
+    """Return the bytes of a file of unknown origin, unpacked where it is gzip.
+
+    Raises `TooLargeError` where they are more than ``limit``, or packed so tightly that no text of people or models is;
+    ``OSError``, ``EOFError`` or ``zlib.error`` where they cannot be read.
+    """
+    with path.open("rb") as plain:
+        packed = plain.read(2) == b"\x1f\x8b"
+        plain.seek(0)
+        size = path.stat().st_size
+        if packed:
+            limit = min(limit, max(_UNPACKED_ALWAYS, _TIGHTEST * size))
+            found = gzip.GzipFile(fileobj=plain).read(limit + 1)
+        else:
+            found = plain.read(min(limit, size) + 1)  # space for all that is asked for is set aside
+    if len(found) > limit:
+        raise TooLargeError(f"larger than {limit} bytes{' unpacked' if packed else ''}")
+    return found
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the table of a TOML file of unknown origin.
+
+    Raises ``ValueError`` (`TooLargeError`, no UTF-8, no TOML), ``OSError``, or ``RecursionError`` where nested too deeply.
+    """
+    return tomllib.loads(read_within(path, MOST_TOML).decode("utf-8-sig"))
 
 
 @contextlib.contextmanager

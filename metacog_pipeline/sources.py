@@ -7,7 +7,6 @@ compression, white space and the order of keys do not matter, and one changed ch
 from __future__ import annotations
 
 import codecs
-import gzip
 import json
 import os
 import zlib
@@ -20,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.files import TooLargeError, canonical_json, read_within, replacing, sha256_hex
 
 JsonRow = dict[str, Any]
 
@@ -51,17 +50,13 @@ class Line:
 def read_bytes(path: Path, limit: int = MAX_SOURCE_BYTES) -> bytes:
     """Return the bytes of ``path``, unpacked when it is gzip; SourceError when unreadable or over ``limit``."""
     try:
-        with path.open("rb") as probe:
-            packed = probe.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if packed else path.open("rb") as stream:
-            data = stream.read(limit + 1)
+        return read_within(path, limit)
     except FileNotFoundError:
         raise SourceError(f"{path}: no such file; check the path or fetch the source") from None
+    except TooLargeError as error:
+        raise SourceError(f"{path}: {error}; not a file this program expects") from None
     except (OSError, EOFError, zlib.error) as error:
         raise SourceError(f"{path}: cannot be read ({error}); replace the file") from None
-    if len(data) > limit:
-        raise SourceError(f"{path}: larger than {limit} bytes unpacked; not a file this program expects")
-    return data
 
 
 def named_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import json
 import re
@@ -23,8 +22,13 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import columns as named
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import read_within
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
+MOST_BYTES, MOST_ROWS = (
+    4 * 2**30,
+    50_000_000,
+)  # of text in memory; of Parquet, which may claim any number in a few bytes
 _DELIMITERS = ",;\t|"
 _TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
 
@@ -161,9 +165,7 @@ def content(path: Path) -> bytes:
     Raises StudyError for a file that is missing, empty, not UTF-8, or of another kind than its name says.
     """
     try:
-        found = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            found = gzip.decompress(found)
+        found = read_within(path, MOST_BYTES) if path.suffix.lower() == ".gz" else _plain(path)
         for magic, advice in _MAGIC:
             if found.startswith(magic):
                 raise StudyError(f"{path}: the content {advice}")
@@ -176,6 +178,13 @@ def content(path: Path) -> bytes:
     if blank:
         raise StudyError(f"{path}: the file is empty; it needs one row per answer")
     return found
+
+
+def _plain(path: Path) -> bytes:
+    """Return a file as it stands, so that one which is packed under another name is told."""
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"larger than {MOST_BYTES} bytes; split it, or convert it to Parquet")
+    return path.read_bytes()
 
 
 def read_rows(path: Path, shape: named.Shape | None = None) -> AnswerFile:
@@ -287,6 +296,10 @@ def _object_row(number: int, value: object) -> FileRow:
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
     try:
         with pq.ParquetFile(path) as file:
+            if file.metadata.num_rows > MOST_ROWS:
+                raise StudyError(
+                    f"{path}: says it has {file.metadata.num_rows:,} rows; import at most {MOST_ROWS:,}"
+                )
             number = 0
             for batch in file.iter_batches():
                 for cells in batch.to_pylist():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.files import read_toml
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.allowed import not_toml
 from metacog_pipeline.study.frames import beside
@@ -29,7 +29,7 @@ def words_of(study: Study, given: Path | None, load: Callable[[Path | None], Wor
 def read_words(path: Path, what: str = "prompt file") -> dict[str, object]:
     """Return the table of a TOML file; StudyError where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return read_toml(path)
     except OSError as error:
         raise StudyError(f"{what} {path} cannot be read: {error.strerror}; give a UTF-8 TOML file") from None
     except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from metacog_pipeline.errors import suggestion
+from metacog_pipeline.files import TooLargeError
 
 _SECRET = (
     "api_key_env",
@@ -138,6 +139,8 @@ def key_of(location: Iterable[str | int]) -> str:
 def not_toml(error: ValueError) -> str:
     """Return what keeps a file from being TOML and where; a line is never shown, for it may hold a key."""
     said = str(error)
+    if isinstance(error, TooLargeError):
+        return said
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text at byte {error.start}; save it as UTF-8"
     place = said.partition("(at ")[2].rstrip(")")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,7 @@ from pydantic import Field, SerializeAsAny, ValidationError
 from metacog_pipeline import registry
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.files import canonical_json, read_toml
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.allowed import as_written, explain, not_toml
@@ -183,7 +182,7 @@ def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        data = read_toml(path)
     except FileNotFoundError:
         raise StudyError(
             f"{path}: no such study file{_beside(path)}; `metacog init {path}` writes one"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,7 +21,7 @@ from typing import Any
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.examples import can_match
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.files import MOST_TOML, canonical_json, read_toml, read_within, sha256_hex, shipped
 
 SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency", "declining")
 _STRENGTHS = ("strong", "weak", "soft")
@@ -177,9 +176,8 @@ def _read(path: Path) -> dict[str, Any]:
             data = _merged(data, _read(each), each)
         return data
     try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as problem:
+        found = json.loads(read_within(path, MOST_TOML)) if path.suffix == ".json" else read_toml(path)
+    except (OSError, ValueError, RecursionError) as problem:
         raise StudyError(f"lexicon {path} cannot be read: {problem}") from problem
     if not isinstance(found, dict):
         raise StudyError(f"lexicon {path} is no table of sections; see data/metacogbench/lexicon")
