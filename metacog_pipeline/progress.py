@@ -79,6 +79,7 @@ class ProgressLine:
         self._first: int | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
+        self.note = ""  # about the last unit; stands in place of rate and time left
 
     def __enter__(self) -> Self:
         """Start the clock."""
@@ -116,7 +117,8 @@ class ProgressLine:
             left = (self._total - done) / rate if rate > 0 else float("inf")
             eta = f"{left:.0f} s left" if left < float("inf") else "stalled"
             cost = f", ${dollars:.4f}" if self._priced else ""
-            self._say(f"{self._label}: {done}/{self._total}, {_rate(rate)}/s, {eta}{cost}")
+            said = self.note or f"{_rate(rate)}/s, {eta}"
+            self._say(f"{self._label}: {done}/{self._total}, {said}{cost}")
 
     def _draw(self, done: int, rate: float, dollars: float) -> None:
         if self._bar is None or self._task is None:
@@ -126,13 +128,14 @@ class ProgressLine:
                 TextColumn("{task.completed}/{task.total}"),
                 TextColumn("{task.fields[rate]}/s"),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}", markup=False),
                 *([TextColumn("${task.fields[dollars]:.4f}")] if self._priced else []),
                 console=Console(file=_terminal) if _terminal else Console(stderr=True),
                 refresh_per_second=4,
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._label, total=self._total, rate="0", dollars=0.0)
-        self._bar.update(self._task, completed=done, rate=_rate(rate), dollars=dollars)
+            self._task = self._bar.add_task(self._label, total=self._total, rate="0", dollars=0.0, note="")
+        self._bar.update(self._task, completed=done, rate=_rate(rate), dollars=dollars, note=self.note)
 
 
 def _rate(rate: float) -> str:

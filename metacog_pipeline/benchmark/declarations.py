@@ -561,8 +561,9 @@ class TrainingStep:
     name, says
         Of the asset; one sentence about it.
     run
-        ``run(study, done)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or None);
-        ``done`` is called with the units that are finished.
+        ``run(study, done, tell)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or
+        None). ``done`` is called with the units that are finished, ``tell`` before it with figures of the last one, which
+        have ``numbers()`` and a ``line()`` for the progress.
     total
         How many units there are; None where progress is not shown.
     needs
@@ -573,7 +574,7 @@ class TrainingStep:
 
     name: str
     says: str
-    run: Callable[[Any, Callable[[int], None] | None], Any]
+    run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
     total: Callable[[Any], int] | None = None
     needs: tuple[str, ...] = ()
     learning_curves: bool = False

@@ -85,7 +85,7 @@ BY_HAND = {
     *("medley analyst", "medley export", "medley gates", "medley generate", "medley reproduce"),
     *("metacogbench audit sample", "metacogbench audit score"),
     *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
-    *(f"train {name}" for name in ("esma", "evaluate", "patch", "sft", "study", "toy")),
+    *(f"train {name}" for name in ("esma", "evaluate", "patch", "preflight", "sft", "study", "toy")),
 }
 
 

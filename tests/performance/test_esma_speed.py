@@ -14,7 +14,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import ACCURACY, D  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import ACCURACY  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table  # noqa: E402

@@ -1,8 +1,17 @@
 """A benchmark's training steps as assets."""
 
+import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from dagster import AssetExecutionContext, AssetsDefinition, DataVersion, MaterializeResult, asset
+from dagster import (
+    AssetExecutionContext,
+    AssetObservation,
+    AssetsDefinition,
+    DataVersion,
+    MaterializeResult,
+    asset,
+)
 
 from metacog_assets.marking import owners, tags
 from metacog_assets.reporting import ROWS, Fact, one_line_failure, progress_lines
@@ -14,6 +23,7 @@ from metacog_pipeline.progress import ProgressLine, style_from_environment
 
 GROUP = "training"
 VERSION = "1"
+OBSERVE_EVERY_S = 10.0
 
 
 def training_assets(steps: Sequence[TrainingStep]) -> Iterator[AssetsDefinition]:
@@ -35,14 +45,15 @@ def _asset(step: TrainingStep) -> AssetsDefinition:
     )
     def trained(context: AssetExecutionContext) -> MaterializeResult:
         study, style = current_study(), style_from_environment()
+        live = _Live(context)
         with one_line_failure():
             if step.total is None:
-                made = step.run(study, None)
+                made = step.run(study, None, None)
             else:
                 say = progress_lines(context, style)
-                with ProgressLine(step.name, step.total(study), style, say, priced=False) as line:
-                    made = step.run(study, line.update)
-        facts: dict[str, Fact] = dict(made.facts)
+                with ProgressLine(step.name, step.total(study), style, say, priced=False) as live.line:
+                    made = step.run(study, live.line.update, live.tell)
+        facts: dict[str, Fact] = {**live.facts, **made.facts}
         if made.table is not None:
             facts[ROWS] = made.table.height
             shown = curves_plot(made.table) if step.learning_curves else preview(made.table)
@@ -50,3 +61,22 @@ def _asset(step: TrainingStep) -> AssetsDefinition:
         return MaterializeResult(metadata=facts, data_version=DataVersion(made.digest))
 
     return trained
+
+
+class _Live:
+    """Figures of a step that is under way: in its progress line, and now and then as an observation of the asset."""
+
+    def __init__(self, context: AssetExecutionContext) -> None:
+        self._context, self._observed = context, 0.0
+        self.line: ProgressLine | None = None
+        self.facts: dict[str, Fact] = {}
+
+    def tell(self, figures: Any) -> None:
+        """Take the figures of a unit; undefined ones are left out."""
+        self.facts = {name: value for name, value in figures.numbers().items() if value is not None}
+        if self.line is not None:
+            self.line.note = figures.line()
+        if time.monotonic() - self._observed >= OBSERVE_EVERY_S:
+            self._observed = time.monotonic()
+            key = self._context.asset_key
+            self._context.log_event(AssetObservation(asset_key=key, metadata=self.facts))

@@ -126,6 +126,11 @@ def sensitivity(name: str, rule: ScoringRule = STUDY) -> Compute:
     return compute
 
 
+def undefined(right: float, wrong: float) -> str | None:
+    """Return why a table of that many right and wrong answers has no d′; None where it has one."""
+    return NO_ITEMS if not right + wrong else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
+
+
 def of_table(
     name: str,
     table: tuple[float, float, float, float],
@@ -136,7 +141,7 @@ def of_table(
     statistic, method = _STATISTICS[name]
     hits, alarms, right, wrong = table
     n = round(right + wrong)
-    why = NO_ITEMS if not n else ALL_WRONG if not right else ALL_CORRECT if not wrong else None
+    why = undefined(right, wrong)
     if why is not None:
         return unavailable(n, method, why)
     value = float(statistic(*(np.array([each]) for each in table))[0])

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
-    FOLDER,
-    asking_from,
-    asking_options,
-    held_out_options,
-    model_options,
-    need_torch,
-    question_options,
-    questions_from,
+from metacog_pipeline.benchmarks.selfknowledge.training.command_options import FOLDER, need_torch
+from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import (
+    evolution_from,
+    evolution_options,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.more_commands import evaluate, patch, sft, train_study
+from metacog_pipeline.benchmarks.selfknowledge.training.more_commands import (
+    evaluate,
+    patch,
+    print_estimates,
+    sft,
+    train_study,
+)
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 
 if TYPE_CHECKING:
-    from metacog_pipeline.benchmarks.selfknowledge.training.run import Trained
+    from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 
 
 @click.group()
@@ -112,50 +114,26 @@ def toy(
 @click.option(
     "--output", type=FOLDER, required=True, help="Folder of the run; its checkpoints are model folders."
 )
-@question_options
-@held_out_options
-@asking_options
-@model_options
-@click.option(
-    "--reward", default="joint", show_default=True, help="joint, direct, meta, dprime or four numbers."
-)
-@click.option("--sigma", type=float, default=1e-3, show_default=True, help="Size of the noise.")
-@click.option("--alpha", type=float, default=5e-4, show_default=True, help="Size of a step.")
-@click.option("--population", type=int, default=32, show_default=True, help="Individuals of a generation.")
-@click.option("--batch", type=int, default=256, show_default=True, help="Questions of a generation.")
-@click.option("--generations", type=int, default=750, show_default=True)
-@click.option("--antithetic", is_flag=True, help="Individuals in pairs: noise added and subtracted.")
-@click.option("--shaping", type=click.Choice(("zscore", "ranks")), default="zscore", show_default=True)
-@click.option(
-    "--schedule",
-    type=click.Choice(("constant", "linear", "cosine")),
-    default="constant",
-    show_default=True,
-    help="Of alpha.",
-)
-@click.option(
-    "--seed", type=int, default=42, show_default=True, help="Of noise, batches and what is held out."
-)
-@click.option(
-    "--workers", type=click.IntRange(1, 1024), default=1, show_default=True, help="Models at work at once."
-)
-@click.option("--engine", type=click.Choice(("process", "ray")), default="process", show_default=True)
-@click.option("--ray-address", "address", help="Of a Ray cluster; without it one is started here.")
-@click.option(
-    "--gpus-per-worker", "gpus", type=float, default=0.0, help="For Ray: graphics cards of each actor."
-)
-@click.option(
-    "--master",
-    type=click.Choice(("auto", "memory", "file")),
-    default="auto",
-    show_default=True,
-    help="Where the float32 copy of the weights lies; auto: on disk for large models on a processor.",
-)
+@evolution_options
 @click.option(
     "--checkpoint-every", type=click.IntRange(0), default=60, show_default=True, help="0: at the end only."
 )
 @click.option(
     "--evaluate-every", type=click.IntRange(0), default=60, show_default=True, help="0: at the end only."
+)
+@click.option(
+    "--digest-every",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Generations between digests of all weights; of a sample after each.",
+)
+@click.option(
+    "--patience",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="Stop after so many generations in a row without an update. 0: never.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @click.option(
@@ -163,54 +141,53 @@ def toy(
 )
 @quiet_option
 @printing.json_option
-def esma(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> None:
+def esma(folder: Path, output: Path, quiet: bool, **given: Any) -> None:
     """Evolve a language model so that its yes and no go with what it knows.
 
     Any folder in the layout of Hugging Face will do. Each checkpoint is such a folder too: measure it as a model with
     provider = "transformers".
     """
     need_torch()
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, evolve
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import evolve
+    from metacog_pipeline.benchmarks.selfknowledge.training.figures import estimates
 
-    def taken(*names: str) -> dict[str, Any]:
-        return {name: given.pop(name) for name in names}
+    recipe, means = evolution_from(folder, given)
+    with ProgressLine("evolution", recipe.settings.generations, style_for(quiet), priced=False) as line:
 
-    asking = asking_from(given)
-    training, held_out = questions_from(given, asking.language, seed)
-    settings = Settings(
-        seed=seed,
-        **taken(
-            "sigma",
-            "alpha",
-            "population",
-            "batch",
-            "generations",
-            "reward",
-            "antithetic",
-            "shaping",
-            "schedule",
-        ),
-    )
-    recipe = CausalRecipe(
-        folder.absolute(), training, held_out, asking, settings, **taken("device", "dtype", "threads")
-    )
-    means = Means(**taken("workers", "engine", "master", "address", "gpus"))
-    with ProgressLine("evolution", settings.generations, style_for(quiet), priced=False) as line:
-        made = evolve(recipe, output.absolute(), means, done=line.update, **given)
-    printing.table("measures", _before_and_after(made))
+        def tell(figures: Figures) -> None:
+            line.note = figures.line()
+
+        made = evolve(recipe, output.absolute(), means, done=line.update, tell=tell, **given)
+    print_estimates("model", {name: estimates(held) for name, held in made.models()})
     printing.written(made.checkpoint)
 
 
-def _before_and_after(made: Trained) -> Rows:
-    """Return the questions held out, before and after."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.curves import measures
+@train.command()
+@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
+@evolution_options
+@click.option("--evaluate-every", type=click.IntRange(0), default=60, show_default=True)
+@click.option("--individuals", type=click.IntRange(2), default=2, show_default=True, help="Tried at first.")
+@click.option("--usd-per-hour", type=click.FloatRange(0), help="Of all machines together, for the cost.")
+@quiet_option
+@printing.json_option
+def preflight(folder: Path, quiet: bool, **given: Any) -> None:
+    """Try a few individuals, and say what a run needs, takes and can learn, before it is begun.
 
-    both = [("base", made.base), ("trained", made.held_out)]
-    found = [(name, None if held is None else held.n, measures(held)) for name, held in both]
-    names = list(found[0][2])
-    return Rows(("model", "n", *names), tuple((name, n, *each.values()) for name, n, each in found))
+    The options of the run are those of `train esma`. Exits with 1 where nothing can be learnt or memory is too small.
+    """
+    need_torch()
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.preflight import look
+
+    recipe, means = evolution_from(folder, given)
+    with ProgressLine("questions", 1, style_for(quiet), priced=False):
+        found = look(recipe, means, **given)
+    printing.table("preflight", Rows(("what", "needed", "there"), found.rows()))
+    printing.say(**found.numbers())
+    for reason in found.reasons:
+        printing.say(f"cannot go: {reason}", reasons=[reason])
+    if found.reasons:
+        sys.exit(1)
+    printing.say("ready: the population differs, and the run fits", reasons=[])
 
 
 for _each in (sft, patch, evaluate, train_study):

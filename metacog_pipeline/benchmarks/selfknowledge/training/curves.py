@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import SHARES, D, estimates
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Generation
-from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward, dprime
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.files import replacing
-from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,19 +19,15 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 
 FILE = "curves.parquet"
-SHARES = ("accuracy", "yes_ratio", "raw_alignment", "yfr", "nfr")
-MEASURES = (*SHARES, "d_type2")
+MEASURES = (*SHARES, D)
 
 
 def measures(outcome: EpisodeReward | None) -> dict[str, float | None]:
     """Return the measures of counts, d'type2 with the log-linear correction; null where undefined."""
     if outcome is None:
         return dict.fromkeys(MEASURES)
-    right, alarms = outcome.correct, outcome.yes - outcome.hits
-    wrong = outcome.n - right
-    raw = type2_dprime(outcome.hits, alarms, right, wrong)
-    found = {name: _or_none(float(getattr(raw, name)[0])) for name in SHARES}
-    return {**found, "d_type2": dprime(outcome) if outcome.n else None}
+    found = estimates(outcome)
+    return {name: found[name].value for name in MEASURES}
 
 
 def frame(settings: Settings, base: EpisodeReward | None, generations: Sequence[Generation]) -> pl.DataFrame:
@@ -72,7 +67,3 @@ def _row(updates: int, generation: Generation | None, held_out: EpisodeReward | 
         **{f"held_out_{name}": value for name, value in measures(held_out).items()},
         "seconds": None if generation is None else generation.seconds,
     }
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -22,7 +22,9 @@ from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.shaping import SCHEDULES, SHAPINGS, Schedule, Shaping
 from metacog_pipeline.errors import StudyError
 
-Evaluate = Callable[[nn.Module, Sequence[int]], tuple[ArrayLike, ArrayLike]]
+Evaluate = Callable[
+    [nn.Module, Sequence[int]], tuple[ArrayLike, ...]
+]  # right, yes and, where known, readable
 Objective = Callable[[nn.Module, int], "Tried"]
 
 
@@ -91,7 +93,8 @@ class Tried:
 class Commit:
     """Everything about one generation that another worker needs to make the same update.
 
-    ``t`` counts from 0; ``digest`` is that of the weights after the update.
+    ``t`` counts from 0; ``digest`` is that of the weights after the update, ``sample`` of a part that ``t`` picks.
+    Large models have the first every few generations only.
     """
 
     t: int
@@ -100,6 +103,7 @@ class Commit:
     z: tuple[float, ...]
     alpha: float
     digest: str = ""
+    sample: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -111,6 +115,7 @@ class Commit:
             "z": list(self.z),
             "alpha": self.alpha,
             "digest": self.digest,
+            "sample": self.sample,
         }
 
     @classmethod
@@ -126,6 +131,7 @@ class Commit:
             z=tuple(float(z) for z in record["z"]),
             alpha=float(record["alpha"]),
             digest=str(record["digest"]),
+            sample=str(record.get("sample", "")),
         )
 
 

@@ -19,6 +19,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sync_folder, write_text
 
 COMMITS, RUN, CHECKPOINTS, LAST = "commits.jsonl", "run.json", "checkpoints", "last"
+FIGURES = "log.jsonl"  # to be looked at: nothing is read from it but its own lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Log:
             "about": dict(about),
         }
         write_text(self._path, "")
+        write_text(self.folder / FIGURES, "")
         write_text(self.folder / RUN, json.dumps(known, indent=2) + "\n")
 
     def about(self) -> dict[str, Any] | None:
@@ -105,6 +107,11 @@ class Log:
             file.flush()
             os.fsync(file.fileno())
 
+    def tell(self, figures: Mapping[str, Any]) -> None:
+        """Add the figures of a generation to ``log.jsonl``."""
+        with (self.folder / FIGURES).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(figures, allow_nan=False) + "\n")
+
     def read(self) -> list[Generation]:
         """Return all whole lines."""
         try:
@@ -125,6 +132,7 @@ class Log:
 
     def keep(self, generations: Sequence[Generation]) -> None:
         """Leave the first generations only, and no torn line; what is cut off stays beside under another name."""
+        self._keep_figures(len(generations))
         raw = self._path.read_bytes() if self._path.exists() else b""
         lines = raw.split(b"\n")
         kept = b"".join(line + b"\n" for line in lines[: len(generations)])
@@ -135,6 +143,16 @@ class Log:
                 self.folder / f"commits-before-{len(generations)}.jsonl", raw.decode("utf-8", "replace")
             )
         write_text(self._path, kept.decode("utf-8"))
+
+    def _keep_figures(self, updates: int) -> None:
+        path, kept = self.folder / FIGURES, []
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+            try:
+                if json.loads(line)["updates"] <= updates:
+                    kept.append(line + "\n")
+            except (ValueError, KeyError, TypeError):
+                continue  # torn, when a machine died
+        write_text(path, "".join(kept))
 
     def checkpoint(self, updates: int) -> Path:
         """Return the folder of the weights after that many updates."""

@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     questions_from,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
@@ -69,7 +70,7 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
         tune(Interview(loaded, training, asking), tuning, line.update)
     save_model(loaded, output)
     after = measured(hear(loaded, held_out, asking, "dual"))
-    _print("model", {"base": before, "tuned": after})
+    print_estimates("model", {"base": before, "tuned": after})
     printing.written(output)
 
 
@@ -108,7 +109,7 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
             name = f"{given['side']} {100 * ratio:g} % ({count:,} weights)"
             found[name] = measured(hear(patched, questions, asking, "dual"))
             line.update(len(found))
-    _print("weights changed", found)
+    print_estimates("weights changed", found)
     if output is not None:
         save_model(after, output)
         printing.written(output)
@@ -155,7 +156,7 @@ def evaluate(folder: Path, settings: tuple[Any, ...], output: Path | None, quiet
             if output is not None:
                 write_table(output / f"{setting}.tsv", table(questions, heard[setting]))
     found = {setting: measured(said) for setting, said in heard.items()}
-    _print("setting", found)
+    print_estimates("setting", found)
     if {"dual", "idk"} <= heard.keys():
         share = str(all_alignment(heard["dual"], heard["idk"]))
         printing.say(f"all alignment: {share}", all_alignment=share)
@@ -176,11 +177,14 @@ def refuse_existing(output: Path) -> None:
         raise StudyError(f"{output}: is there already; take another folder")
 
 
-def _print(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> None:
-    """Print a line per label with each measure and its interval; as data a row per label and measure."""
+def print_estimates(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> None:
+    """Print a line per label with each measure and its interval; as data a row per label and measure.
+
+    Where d′ is not there, or its size is the correction's, its status stands at the end of the line.
+    """
     names = list(dict.fromkeys(name for each in found.values() for name in each))
     lines = tuple(
-        (label, max(e.n for e in each.values()), *(shown(each.get(name)) for name in names))
+        (label, max(e.n for e in each.values()), *(shown(each.get(name)) for name in names), each[D].status)
         for label, each in found.items()
     )
     data = tuple(
@@ -189,7 +193,7 @@ def _print(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> None:
         for name, e in each.items()
     )
     columns = (first, "measure", "estimate", "low", "high", "n", "status")
-    printing.table("measures", Rows(columns, data), Rows((first, "n", *names), lines))
+    printing.table("measures", Rows(columns, data), Rows((first, "n", *names, f"status of {D}"), lines))
 
 
 @click.command("study")

@@ -20,16 +20,25 @@ Reward = Callable[["EpisodeReward"], float]
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReward:
-    """What became of one batch: items, correct ones, yeses, and yeses to correct ones."""
+    """What became of one batch: items, correct ones, yeses, and yeses to correct ones.
+
+    ``parsed`` counts the meta replies that say yes or no at all; None where nobody looked.
+    """
 
     n: int
     correct: int
     yes: int
     hits: int
+    parsed: int | None = None
 
     def __add__(self, other: EpisodeReward) -> EpisodeReward:
+        looked = [each.parsed for each in (self, other) if each.parsed is not None]
         return EpisodeReward(
-            self.n + other.n, self.correct + other.correct, self.yes + other.yes, self.hits + other.hits
+            self.n + other.n,
+            self.correct + other.correct,
+            self.yes + other.yes,
+            self.hits + other.hits,
+            sum(looked) if looked else None,
         )
 
 
@@ -105,12 +114,13 @@ def reward_named(text: str) -> Reward:
     return RewardTable(*numbers)
 
 
-def outcome(correct: ArrayLike, yes: ArrayLike) -> EpisodeReward:
+def outcome(correct: ArrayLike, yes: ArrayLike, parsed: ArrayLike | None = None) -> EpisodeReward:
     """Count a batch from 0/1 (or booleans) of shape ``(n,)``."""
     right, said = _binary("correct", correct), _binary("yes", yes)
     if right.shape != said.shape:
         raise ValueError(f"correct {right.shape} and yes {said.shape} differ in shape")
-    return EpisodeReward(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()))
+    looked = None if parsed is None else int(_binary("parsed", parsed).sum())
+    return EpisodeReward(right.size, int(right.sum()), int(said.sum()), int((right & said).sum()), looked)
 
 
 def _binary(name: str, values: ArrayLike) -> NDArray[np.int64]:

@@ -12,10 +12,19 @@ from typing import Any, Protocol
 
 from metacog_pipeline.benchmarks.selfknowledge.training import curves
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settings, Tried, commit_of
+from metacog_pipeline.benchmarks.selfknowledge.training.events import Events
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
+    Figures,
+    cause,
+    distinct,
+    is_dead,
+    together,
+)
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Generation, Log
-from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
-from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 
 #: Settings a run may be continued with although they changed: only how long it goes.
 _MAY_CHANGE = "generations"
@@ -27,8 +36,8 @@ class Engine(Protocol):
     def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
         """Return what became of each individual."""
 
-    def commit(self, commit: Commit) -> str:
-        """Make the update; return the digest of the weights."""
+    def commit(self, commit: Commit, whole: bool = True) -> Committed:
+        """Make the update; return what it left, with the digest of all weights where ``whole``."""
 
     def replay(self, commits: Sequence[Commit]) -> str:
         """Make updates made before; return the digest of the weights."""
@@ -62,12 +71,18 @@ class Plan:
         means at the end only.
     about
         Whatever is worth keeping about model and questions; JSON values. A run is continued only under the same.
+    digest_every
+        Generations between digests of all weights, which are also made at every checkpoint; of a sample after each one.
+    patience
+        Generations in a row without an update after which the run stops; 0: never.
     """
 
     folder: Path
     checkpoint_every: int = 60
     evaluate_every: int = 60
     about: Mapping[str, Any] = field(default_factory=dict)
+    digest_every: int = 10
+    patience: int = 5
 
     def due(self, every: int, updates: int, last: int) -> bool:
         """Whether something done ``every`` so many generations is due after that many updates."""
@@ -84,6 +99,15 @@ class Trained:
     base: EpisodeReward | None
     held_out: EpisodeReward | None
 
+    def models(self) -> list[tuple[str, EpisodeReward]]:
+        """Return both by name, where there were questions held out."""
+        both = (("base", self.base), ("trained", self.held_out))
+        return [(name, held) for name, held in both if held is not None]
+
+
+class Stalled(MetacogError):
+    """Nothing changed for too many generations in a row; all that was done is kept."""
+
 
 def train(
     settings: Settings,
@@ -93,8 +117,15 @@ def train(
     resume: bool = False,
     from_checkpoint: int | None = None,
     done: Callable[[int], None] | None = None,
+    tell: Callable[[Figures], None] | None = None,
 ) -> Trained:
-    """Run all generations, or those that are missing."""
+    """Run all generations, or those that are missing; ``tell`` hears the figures of each, ``done`` how many there are.
+
+    Raises
+    ------
+    Stalled
+        When nothing changed for as many generations as the plan has patience; weights, log and curves are written.
+    """
     log = Log(plan.folder)
     known = log.about()
     if known is None:
@@ -111,35 +142,84 @@ def train(
         done(len(earlier))
     if not earlier and settings.generations == 0:
         _save(log, engine, 0)
-    for t in range(len(earlier), settings.generations):
-        earlier.append(_generation(settings, plan, log, engine, t))
-        if done:
-            done(t + 1)
+    events, begun, first = Events(plan.folder, len(earlier)), time.perf_counter(), len(earlier)
+    try:
+        while len(earlier) < settings.generations and not _is_stalled(plan, earlier):
+            t = len(earlier)
+            generation, figures = _generation(settings, plan, log, engine, t)
+            earlier.append(generation)
+            pace = (time.perf_counter() - begun) / (t + 1 - first)
+            figures = replace(figures, eta_s=pace * (settings.generations - t - 1))
+            log.tell(figures.numbers())
+            events.add(figures)
+            if tell:
+                tell(figures)
+            if done:
+                done(t + 1)
+    finally:
+        events.close()
     curves.write(plan.folder / curves.FILE, settings, log.base(), earlier)
     last = len(earlier)
     if not log.checkpoint(last).is_dir():
         _save(log, engine, last)
     log.point(last)
+    if last < settings.generations:
+        raise Stalled(_why(log, settings, plan, earlier))
     held = earlier[-1].held_out if earlier else log.base()
     return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
 
 
-def _generation(settings: Settings, plan: Plan, log: Log, engine: Engine, t: int) -> Generation:
+def _generation(
+    settings: Settings, plan: Plan, log: Log, engine: Engine, t: int
+) -> tuple[Generation, Figures]:
     begun = time.perf_counter()
     tried = engine.evaluate(t, settings.individuals(t), settings.sigma)
+    asked_s, outcome = time.perf_counter() - begun, together([each.outcome for each in tried])
     commit = commit_of(settings, t, [each.fitness for each in tried])
-    commit = replace(commit, digest=engine.commit(commit))
+    # A run that stalls is kept where it stands, so that its weights can be checked too.
+    whole = is_dead(commit) or any(
+        plan.due(every, t + 1, settings.generations) for every in (plan.digest_every, plan.checkpoint_every)
+    )
+    made = engine.commit(commit, whole)
+    commit = replace(commit, digest=made.digest, sample=made.sample)
     looked = plan.due(plan.evaluate_every, t + 1, settings.generations)
     found = Generation(
         commit,
-        sum((each.outcome for each in tried), NOTHING),
+        outcome,
         engine.validate() if looked else None,
         time.perf_counter() - begun,
     )
     log.append(found)
     if plan.due(plan.checkpoint_every, t + 1, settings.generations):
         _save(log, engine, t + 1)
-    return found
+    return found, Figures(
+        updates=t + 1,
+        reward=sum(commit.fitness) / len(commit.fitness),
+        outcome=outcome,
+        population=len(commit.fitness),
+        distinct=distinct(commit.fitness),
+        update_norm=made.norm,
+        seconds=found.seconds,
+        questions_per_s=outcome.n / max(asked_s, 1e-9),
+        eta_s=0.0,
+        held_out=found.held_out,
+    )
+
+
+def _is_stalled(plan: Plan, earlier: Sequence[Generation]) -> bool:
+    last = earlier[-plan.patience :] if plan.patience else ()
+    return 0 < plan.patience == len(last) and all(is_dead(each.commit) for each in last)
+
+
+def _why(log: Log, settings: Settings, plan: Plan, earlier: Sequence[Generation]) -> str:
+    why = cause(
+        together([each.outcome for each in earlier[-plan.patience :]]), settings.reward, settings.sigma
+    )
+    return (
+        f"{log.folder}: stopped after {len(earlier)} of {settings.generations} generations, as the last {plan.patience} "
+        f"changed nothing, every individual having earned the same: {why}. Weights and log are kept; --resume --patience 0 "
+        "goes on"
+    )
 
 
 def _save(log: Log, engine: Engine, updates: int) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+    from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
 
 FOLDER, BASE, RUN, EVALUATION = "training", "base", "run", "evaluation.parquet"
@@ -92,7 +93,9 @@ def make_base(study: Study, done: Progress | None = None) -> StepResult:
     return StepResult(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
 
 
-def make_checkpoint(study: Study, done: Progress | None = None) -> StepResult:
+def make_checkpoint(
+    study: Study, done: Progress | None = None, tell: Callable[[Figures], None] | None = None
+) -> StepResult:
     """Run what is missing of the training and return the last checkpoint; a run of other settings is made anew.
 
     An older run is set aside under a name with a number, never removed.
@@ -109,7 +112,7 @@ def make_checkpoint(study: Study, done: Progress | None = None) -> StepResult:
     try:
         if _other_run(there, recipe.settings, about, engine.digest()):
             _set_aside(there)
-        made = train(recipe.settings, plan, engine, resume=True, done=done)
+        made = train(recipe.settings, plan, engine, resume=True, done=done, tell=tell)
     finally:
         engine.close()
     table = pl.read_parquet(there / curves.FILE)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import Study
-
-Done = Callable[[int], None] | None
 
 
 def _stage() -> Any:
@@ -33,13 +30,13 @@ TRAINING = (
     TrainingStep(
         "esma_base",
         "The model before training: the toy's base, trained here, or the folder the study names.",
-        lambda study, done: _stage().make_base(study, done),
+        lambda study, done, tell: _stage().make_base(study, done),
         _base_units,
     ),
     TrainingStep(
         "esma_checkpoint",
         "The model after the evolution strategy, and how it got there, generation by generation.",
-        lambda study, done: _stage().make_checkpoint(study, done),
+        lambda study, done, tell: _stage().make_checkpoint(study, done, tell),
         lambda study: int(_stage().settings(study).generations),
         needs=("esma_base",),
         learning_curves=True,
@@ -47,7 +44,7 @@ TRAINING = (
     TrainingStep(
         "esma_evaluation",
         "Base and trained model on questions held out, with intervals.",
-        lambda study, done: _stage().make_evaluation(study),
+        lambda study, done, tell: _stage().make_evaluation(study),
         needs=("esma_checkpoint",),
     ),
 )

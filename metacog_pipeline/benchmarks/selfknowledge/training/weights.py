@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from metacog_pipeline.benchmarks.selfknowledge.training import noise
-from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual, hash64
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import write_single
 
 BLOCK = 1 << 18  # elements handled at once: 1 MiB in float32, which stays in a processor's cache
 CARD_BLOCK = 1 << 22  # on a graphics card, where starting work costs more than doing it
 _BYTES = 4
+RANGE, RANGES = 1 << 12, 64  # elements of a range, ranges of a sampled digest
+WHOLE = 1 << 22  # models up to this size are digested whole after every update
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,12 @@ class Weights:
             _write(each, self._held.read(each).to(self.device))
 
     @torch.no_grad()
-    def update(self, steps: Sequence[tuple[int, float]]) -> None:
-        """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model."""
+    def update(self, steps: Sequence[tuple[int, float]]) -> float:
+        """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model.
+
+        Returns the Euclidean norm of what was added.
+        """
+        squares = []
         wanted = [(seed, _single(weight)) for seed, weight in steps if weight != 0.0]
         for each in self._blocks:
             master = self._held.read(each).to(self.device)
@@ -110,9 +116,21 @@ class Weights:
                     # Two roundings, never a fused one: the same on every device.
                     total.add_(self._noise(each, seed).mul_(weight))
                     self._made = None
+                squares.append(torch.dot(total, total))
                 master = total.add_(master)
                 self._held.write(each, master.cpu())
             _write(each, master)
+        return float(torch.stack(squares).double().sum().sqrt()) if squares else 0.0
+
+    def sample(self, key: int) -> str:
+        """Return BLAKE2b over ranges of the master that ``key`` picks; over all of it where it is small."""
+        if self.size <= RANGE * RANGES:
+            return self.digest()
+        found = hashlib.blake2b(repr(key).encode(), digest_size=16)
+        places = sorted({hash64(b"sample", key, i) % (self.size // RANGE) for i in range(RANGES)})
+        for place in places:
+            found.update(self._held.read(_Block(place * RANGE, RANGE, ())).numpy().tobytes())
+        return found.hexdigest()
 
     def digest(self) -> str:
         """Return BLAKE2b over the master, 32 hex digits; equal for equal weights and names only."""

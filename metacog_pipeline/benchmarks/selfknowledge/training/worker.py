@@ -14,7 +14,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Object
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights, steps
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import WHOLE, Weights, steps
 from metacog_pipeline.errors import StoreError
 
 
@@ -29,7 +29,7 @@ class Trainee:
     fitness
         Of the model as it stands, in one generation.
     validate
-        What it does on questions held out; None where there are none.
+        What it does on part k of n of the questions held out; None where there are none.
     save
         Write the model into a folder, ready to be used elsewhere.
     read
@@ -38,9 +38,18 @@ class Trainee:
 
     model: nn.Module
     fitness: Objective
-    validate: Callable[[nn.Module], EpisodeReward] | None
+    validate: Callable[[nn.Module, int, int], EpisodeReward] | None
     save: Callable[[nn.Module, Path], None]
     read: Callable[[Path], Mapping[str, Tensor]]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What an update left: digest of all weights (empty where only a sample was wanted), of a sample, and its norm."""
+
+    digest: str
+    sample: str
+    norm: float
 
 
 class Recipe(Protocol):
@@ -74,29 +83,32 @@ class Worker:
             self.weights.restore()
         return found
 
-    def commit(self, commit: Commit) -> str:
-        """Make the update and return the digest of the weights."""
-        self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
-        return self.weights.digest()
+    def commit(self, commit: Commit, whole: bool = True) -> Committed:
+        """Make the update and return what it left; ``whole``: with the digest of all weights, as small ones always are."""
+        norm = self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+        digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
+        return Committed(digest, self.weights.sample(commit.t), norm)
 
     def replay(self, commits: Sequence[Commit]) -> str:
         """Make updates made before and return the digest; one that is logged must come out again."""
         for commit in commits:
             self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
-        digest = self.weights.digest()
-        if commits and commits[-1].digest and digest != commits[-1].digest:
+        digest, logged = self.weights.digest(), commits[-1].digest if commits else ""
+        if commits and not logged and commits[-1].sample:  # what the log has of a large model
+            digest, logged = self.weights.sample(commits[-1].t), commits[-1].sample
+        if logged and digest != logged:
             raise StoreError(
-                f"replaying {len(commits)} generations gives weights {digest}, the log has {commits[-1].digest}: the base "
+                f"replaying {len(commits)} generations gives weights {digest}, the log has {logged}: the base "
                 "model or the log is another one"
             )
         return digest
 
-    def validate(self) -> EpisodeReward | None:
-        """Return what the model does on questions held out."""
+    def validate(self, part: int = 0, of: int = 1) -> EpisodeReward | None:
+        """Return what the model does on a part of the questions held out."""
         if self.trainee.validate is None:
             return None
         with torch.no_grad():
-            return self.trainee.validate(self.trainee.model)
+            return self.trainee.validate(self.trainee.model, part, of)
 
     def save(self, folder: Path) -> None:
         """Write the model, and the float32 master where the model's own type is another, into ``folder``."""

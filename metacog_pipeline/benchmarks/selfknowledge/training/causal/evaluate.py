@@ -18,20 +18,19 @@ import numpy as np
 
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking, Heard, Interview
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing
 from metacog_pipeline.llm.local.loading import Loaded
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.stats.type2_dprime import type2_dprime
 
 if TYPE_CHECKING:
     import polars as pl
 
 Setting = Literal["dual", "threshold", "idk"]
 SETTINGS: tuple[Setting, ...] = ("dual", "threshold", "idk")
-SHARES = ("accuracy", "yes_ratio", "raw_alignment", "yfr", "nfr")
 LEFT_OUT = -100  # stands in the failure columns where a row does not count
 
 
@@ -71,15 +70,13 @@ def write_table(path: Path, rows: pl.DataFrame) -> None:
 
 def measured(heard: Sequence[Heard]) -> dict[str, Estimate]:
     """Return d'type2 (log-linear), the area of D where it is there, and the shares, with 95 % intervals."""
-    counts = outcome([each.correct for each in heard], [each.yes for each in heard])
-    cells = type2_dprime(
-        counts.hits, counts.yes - counts.hits, counts.correct, counts.n - counts.correct, "loglinear"
-    )
-    found = {"d_type2": cells.estimate("d")}
+    found = estimates(outcome([each.correct for each in heard], [each.yes for each in heard]))
+    d, shares = found.pop(D), found
+    found = {D: d}
     sure = [each.certainty for each in heard if each.certainty is not None]
     if len(sure) == len(heard) and sure:
         found["auroc2"] = auroc(np.array(sure), np.array([int(each.correct) for each in heard]))
-    return {**found, **{name: cells.estimate(name) for name in SHARES}}
+    return {**found, **shares}
 
 
 def all_alignment(dual: Sequence[Heard], idk: Sequence[Heard]) -> float | None:

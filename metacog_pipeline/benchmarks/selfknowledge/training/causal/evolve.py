@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import (
     open_engine,
     scratch_folder,
 )
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, Trained, train
 
 
@@ -49,19 +50,30 @@ def evolve(
     *,
     checkpoint_every: int = 60,
     evaluate_every: int = 60,
+    digest_every: int = 10,
+    patience: int = 5,
     resume: bool = False,
     from_checkpoint: int | None = None,
     done: Callable[[int], None] | None = None,
+    tell: Callable[[Figures], None] | None = None,
 ) -> Trained:
     """Run all generations, or those that are missing, and return where the last weights are.
 
     Arguments and errors as of :func:`metacog_pipeline.benchmarks.selfknowledge.training.run.train`.
     """
     means = means or Means()
-    plan = Plan(folder, checkpoint_every, evaluate_every, about(recipe))
+    plan = Plan(folder, checkpoint_every, evaluate_every, about(recipe), digest_every, patience)
     scratch = scratch_folder(means.master, recipe.folder, folder, recipe.device)
     engine = open_engine(recipe, means.workers, means.engine, scratch, address=means.address, gpus=means.gpus)
     try:
-        return train(recipe.settings, plan, engine, resume=resume, from_checkpoint=from_checkpoint, done=done)
+        return train(
+            recipe.settings,
+            plan,
+            engine,
+            resume=resume,
+            from_checkpoint=from_checkpoint,
+            done=done,
+            tell=tell,
+        )
     finally:
         engine.close()

@@ -102,17 +102,20 @@ class Interview:
         self._prompts: dict[tuple[str, int], list[int]] = {}
         self._tokens = self._words() if self.asking.meta == "threshold" else None
 
-    def __call__(
-        self, model: nn.Module, positions: Sequence[int]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return (correct, yes) of the questions at ``positions``; ``model`` is the one of the interview."""
+    def __call__(self, model: nn.Module, positions: Sequence[int]) -> tuple[NDArray[np.bool_], ...]:
+        """Return (correct, yes, readable) of the questions at ``positions``; ``model`` is the one of the interview."""
         heard = self.ask(positions)
-        return np.array([each.correct for each in heard]), np.array([each.yes for each in heard])
+        return tuple(
+            np.array([getattr(each, name) for each in heard], dtype=bool)
+            for name in ("correct", "yes", "valid")
+        )
 
     @torch.no_grad()
     def ask(self, positions: Sequence[int] | None = None, *, certainty: bool = False) -> list[Heard]:
         """Return what was heard; about all questions without ``positions``."""
         places = range(len(self.questions)) if positions is None else positions
+        if not len(places):
+            return []
         direct = self._answers(DIRECT, places)
         meta = [""] * len(direct) if self._tokens else self._answers(META, places)
         lead: list[float | None] = [None] * len(direct)

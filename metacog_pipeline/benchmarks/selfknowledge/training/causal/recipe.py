@@ -39,8 +39,8 @@ class CausalRecipe:
         training = Interview(loaded, self.training, self.asking)
         held_out = Interview(loaded, self.held_out, self.asking)
 
-        def validate(model: nn.Module) -> EpisodeReward:
-            return outcome(*held_out(model, range(len(self.held_out))))
+        def validate(model: nn.Module, part: int, of: int) -> EpisodeReward:
+            return outcome(*held_out(model, places(len(self.held_out), self.asking.rows, part, of)))
 
         model: Any = loaded.model
         return Trainee(
@@ -50,3 +50,12 @@ class CausalRecipe:
             save=lambda model, folder: save_model(loaded, folder),
             read=lambda folder: read_model(folder, "float32"),
         )
+
+
+def places(items: int, rows: int, part: int, of: int) -> list[int]:
+    """Return the positions of a part of the items: whole batches, dealt out in turn.
+
+    The batches are those of one worker that asks all, so that sums are rounded alike and answers are the same.
+    """
+    batches = range(part * rows, items, of * rows)
+    return [place for begin in batches for place in range(begin, min(begin + rows, items))]

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Tried
-from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
 from metacog_pipeline.errors import MetacogError
 
 MOST_LOSSES = 3
@@ -54,11 +55,12 @@ class Pool:
         found: list[Tried] = [parts[i % many][i // many] for i in range(len(individuals))]
         return found
 
-    def commit(self, commit: Commit) -> str:
-        """Have all workers make the update; return the digest of the weights."""
-        digest = self._alike(self._all("commit", commit))
+    def commit(self, commit: Commit, whole: bool = True) -> Committed:
+        """Have all workers make the update; return what it left."""
+        found: list[Committed] = self._all("commit", commit, whole)
+        self._alike([each.digest or each.sample for each in found])
         self._since.append(commit)
-        return digest
+        return found[0]
 
     def replay(self, commits: Sequence[Commit]) -> str:
         """Have all workers make updates made before."""
@@ -67,9 +69,10 @@ class Pool:
         return digest
 
     def validate(self) -> EpisodeReward | None:
-        """Return what the model does on questions held out; one worker asks them."""
-        found: EpisodeReward | None = self._each([("validate",)])[0]
-        return found
+        """Return what the model does on questions held out; every worker asks its part."""
+        many = len(self._workers)
+        parts = self._each([("validate", g, many) for g in range(many)])
+        return None if None in parts else sum(parts, NOTHING)
 
     def save(self, folder: Path) -> None:
         """Have one worker write the model."""

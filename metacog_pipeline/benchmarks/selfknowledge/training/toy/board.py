@@ -7,26 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.stats.type2_dprime import type2_dprime
 
-D, AUROC, ACCURACY = "d_type2", "auroc2", "accuracy"
+AUROC, ACCURACY = "auroc2", "accuracy"
 MEASURES = (D, AUROC, ACCURACY, "raw_alignment", "yes_ratio")
 
 
 def measured(answers: Answers) -> dict[str, Estimate]:
     """Return every measure; d'type2 with the log-linear correction and its delta-method interval."""
-    counts = outcome(answers.correct, answers.yes)
-    table = type2_dprime(
-        counts.hits, counts.yes - counts.hits, counts.correct, counts.n - counts.correct, "loglinear"
-    )
-    shares = {name: table.estimate(name) for name in (ACCURACY, "raw_alignment", "yes_ratio")}
-    certain = auroc(answers.certainty, answers.correct.astype(np.int64))
-    return {D: table.estimate("d"), AUROC: certain, **shares}
+    found = estimates(outcome(answers.correct, answers.yes))
+    found[AUROC] = auroc(answers.certainty, answers.correct.astype(np.int64))
+    return {name: found[name] for name in MEASURES}
 
 
 def board(models: Sequence[tuple[str, Answers]]) -> Rows:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import AUROC, D, measured
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import AUROC, measured
 from metacog_pipeline.files import replacing
 from metacog_pipeline.report.figures import PALETTE
 
@@ -49,7 +50,10 @@ def _densities(axes: Axes, answers: Answers, title: str) -> None:
             axes.hist(answers.certainty[chosen], edges, density=True, color=colour, alpha=0.6, label=name)
     axes.axvline(0.5, color="0.4", linewidth=0.8, linestyle=(0, (4, 3)))
     axes.set(
-        title=f"{title}: d′ = {d:.2f}", xlabel="P(yes) / (P(yes) + P(no))", ylabel="density", xlim=(0, 1)
+        title=f"{title}: d′ undefined" if d is None else f"{title}: d′ = {d:.2f}",
+        xlabel="P(yes) / (P(yes) + P(no))",
+        ylabel="density",
+        xlim=(0, 1),
     )
     axes.legend(frameon=False, title="direct answer")
 

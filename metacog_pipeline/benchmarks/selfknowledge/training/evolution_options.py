@@ -1,0 +1,100 @@
+"""Options of a run of the evolution strategy: its settings, and with what it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
+    Command,
+    asking_from,
+    asking_options,
+    held_out_options,
+    model_options,
+    question_options,
+    questions_from,
+)
+
+if TYPE_CHECKING:
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+
+_OF_SETTINGS = (
+    *("sigma", "alpha", "population", "batch", "generations", "reward", "antithetic", "shaping", "schedule"),
+    "seed",
+)
+_EVOLUTION: tuple[Callable[..., Any], ...] = (
+    click.option(
+        "--reward", default="joint", show_default=True, help="joint, direct, meta, dprime or four numbers."
+    ),
+    click.option("--sigma", type=float, default=1e-3, show_default=True, help="Size of the noise."),
+    click.option("--alpha", type=float, default=5e-4, show_default=True, help="Size of a step."),
+    click.option(
+        "--population", type=int, default=32, show_default=True, help="Individuals of a generation."
+    ),
+    click.option("--batch", type=int, default=256, show_default=True, help="Questions of a generation."),
+    click.option("--generations", type=int, default=750, show_default=True),
+    click.option("--antithetic", is_flag=True, help="Individuals in pairs: noise added and subtracted."),
+    click.option("--shaping", type=click.Choice(("zscore", "ranks")), default="zscore", show_default=True),
+    click.option(
+        "--schedule",
+        type=click.Choice(("constant", "linear", "cosine")),
+        default="constant",
+        show_default=True,
+        help="Of alpha.",
+    ),
+    click.option(
+        "--seed", type=int, default=42, show_default=True, help="Of noise, batches and what is held out."
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        help="Models at work at once.",
+    ),
+    click.option("--engine", type=click.Choice(("process", "ray")), default="process", show_default=True),
+    click.option("--ray-address", "address", help="Of a Ray cluster; without it one is started here."),
+    click.option(
+        "--gpus-per-worker", "gpus", type=float, default=0.0, help="For Ray: graphics cards of each actor."
+    ),
+    click.option(
+        "--master",
+        type=click.Choice(("auto", "memory", "file")),
+        default="auto",
+        show_default=True,
+        help="Where the float32 copy of the weights lies; auto: on disk for large models on a processor.",
+    ),
+)
+
+
+def evolution_options(command: Command) -> Command:
+    """Add which model, which questions, the settings of a run and with what it is made."""
+    for option in reversed(_EVOLUTION):
+        command = option(command)
+    return question_options(held_out_options(asking_options(model_options(command))))
+
+
+def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, Means]:
+    """Take the options of `evolution_options` out of ``given``."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+
+    def taken(*names: str) -> dict[str, Any]:
+        return {name: given.pop(name) for name in names}
+
+    asking = asking_from(given)
+    training, held_out = questions_from(given, asking.language, given["seed"])
+    recipe = CausalRecipe(
+        folder.absolute(),
+        training,
+        held_out,
+        asking,
+        Settings(**taken(*_OF_SETTINGS)),
+        **taken("device", "dtype", "threads"),
+    )
+    return recipe, Means(**taken("workers", "engine", "master", "address", "gpus"))
