@@ -29,9 +29,9 @@ def open_study(path: str | Path) -> OpenStudy:
     StudyError
         With file, key, value and what is allowed, on one line.
     """
-    from metacog_pipeline.study import load_study
+    from metacog_pipeline.commands.opening import opened
 
-    return OpenStudy(load_study(Path(path)))
+    return OpenStudy(opened(Path(path)))
 
 
 class OpenStudy:

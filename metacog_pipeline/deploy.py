@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.storage.store import scheme_of
 
 _NAME = "the NAME of an environment variable that holds the address, never the address itself: it holds a password"
 POSTGRES = "postgresql+psycopg2"
@@ -38,8 +38,8 @@ class DeploySection(BaseModel):
     ``dagster_storage`` and ``broker`` name environment variables that hold the addresses of PostgreSQL and of Redis.
     ``executor`` says who works on a run: its own process, a process per step, a Celery worker (the whole run), or a job of
     Kubernetes per step. ``launcher`` says where a run starts: beside the code, in a container, in a pod. ``store`` is the
-    address of an object store for answers; ``ledger`` keeps money in a file or in the PostgreSQL of ``dagster_storage``.
-    ``workers`` is how many runs go at once.
+    address of an object store, or of a folder all hosts see, for answers and boards; ``ledger`` keeps money in a file or in
+    the PostgreSQL of ``dagster_storage``. ``workers`` is how many runs go at once.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,12 +67,9 @@ class DeploySection(BaseModel):
         """Yield what does not go together: what, the value, what to do, one line each."""
         if self.store is not None:
             try:
-                parts = urlsplit(self.store)
-                secret = parts.username or parts.password or parts.query
-            except ValueError:
-                secret = "unreadable"
-            if secret:
-                yield "deploy.store: must hold no user, password or query; credentials go into environment variables"
+                scheme_of(self.store)
+            except StudyError as error:
+                yield str(error)
         if self.dagster_storage is None:
             for key, value in (
                 ("ledger", self.ledger),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from metacog_pipeline import instance_file
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import probe_writing, write_text
+from metacog_pipeline.storage.attached import attach
+from metacog_pipeline.storage.mounts import refuse_unlocked
 
 if TYPE_CHECKING:
     from metacog_pipeline.deploy import DeploySection
@@ -101,6 +103,9 @@ class Home:
                 instance_file.fill(self.dagster, self.deploy, self.variables)
                 probe_writing(self.dagster)  # a folder of the user's own may be mounted to be read only
             write_text(self.path / VERSION_FILE, f"{LAYOUT}\n")
+            if self.deploy is not None:
+                shares_money = self.deploy.ledger == "postgres"
+                attach(self.path, self.deploy.store, self.deploy.dagster_storage if shares_money else None)
         except OSError as error:
             raise self._unwritable(error) from None
 
@@ -113,6 +118,7 @@ class Home:
                 raise StudyError(
                     f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
                 )
+            refuse_unlocked(existing, "study.home")
             probe_writing(existing)
         except OSError as error:
             raise self._unwritable(error) from None

@@ -29,6 +29,7 @@ from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
 from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import columns_of, one_connection
+from metacog_pipeline.leaderboard.shared import publish
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.study import digests
@@ -92,6 +93,7 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
             report = build(study.home.path)
             grow_texts(study.home.path)
             note_board(study)
+            publish(study.home.path)
             digests.note(study.home)  # a run of the UI has no command that notes them at its end
             columns = columns_of(study.home.path)
             with one_connection(study.home.path):
@@ -193,6 +195,7 @@ def _official(produced: Produced) -> AssetsDefinition:
         home = current_study().home
         with one_line_failure():
             rows = publish_official(home.path)
+            publish(home.path)
         digests.note(home)
         return MaterializeResult(metadata={ROWS: rows})
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
-from metacog_pipeline.study import load_study
 
 LEAST_DIGITS, MOST_DIGITS = 8, 64  # of an id
 
@@ -35,7 +35,7 @@ def answer(study_file: Path, answer_id: str, raw: bool) -> None:
     """
     from metacog_pipeline.transcripts import lookup
 
-    records = lookup.records_of(load_study(study_file).home.transcripts, answer_id)
+    records = lookup.records_of(opened(study_file).home.transcripts, answer_id)
     if raw:
         if printing.wanted():
             raise click.UsageError("--raw and --json: give one of them")

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.leaderboard.output import to_table
 from metacog_pipeline.leaderboard.read import Rows
-from metacog_pipeline.study import load_study
 
 HEADINGS = (
     "batch",
@@ -45,7 +45,7 @@ def batches(study_file: Path, cancel: str | None, give_up: str | None, form: str
     """
     from metacog_pipeline.asking import batches as listed
 
-    study = load_study(study_file)
+    study = opened(study_file)
     if cancel is not None:
         listed.cancel(study, cancel)
     if give_up is not None:

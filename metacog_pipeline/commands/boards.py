@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StudyError, suggestion
@@ -15,7 +16,6 @@ from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query
-from metacog_pipeline.study import load_study
 
 
 @click.command()
@@ -28,7 +28,7 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
-    home = load_study(study_file).home.path
+    home = opened(study_file).home.path
     with one_connection(home):
         rows = read_board(home, benchmark, official=official)
         click.echo(render_board(rows, form), nl=False)
@@ -60,7 +60,7 @@ def sql(
     Without a query it is read from standard input; on a terminal a prompt with a history takes one after another. Texts of
     prompts and replies stand in the attached file `texts`: join texts.answers by answer_id.
     """
-    home = load_study(study_file).home.path
+    home = opened(study_file).home.path
     if dictionary:
         from metacog_pipeline.leaderboard import dictionary as said
 

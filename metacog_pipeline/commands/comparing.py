@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_option
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
-from metacog_pipeline.study import load_study
 
 _SHOWN = (
     *("benchmark", "condition", "measure", "value_a", "value_b"),
@@ -31,6 +31,6 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     over the whole table. ECE and Brier score: less is better. `better` is empty where the data do not favour one at
     p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
     """
-    found = compare_models(load_study(study_file), a, b)
+    found = compare_models(opened(study_file), a, b)
     shown = found.select(_SHOWN) if form in ("table", "markdown") else found
     click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)

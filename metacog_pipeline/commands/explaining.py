@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.study import load_study
 
 FIRST_ITEMS = 8
 FIRST_REASONS = 3
@@ -52,7 +52,7 @@ def explain(
     from metacog_pipeline.leaderboard.explanation import explain as explained
     from metacog_pipeline.leaderboard.output import printable
 
-    found = explained(load_study(study_file), benchmark, condition, model, measure, samples)
+    found = explained(opened(study_file), benchmark, condition, model, measure, samples)
     if printing.wanted():
         printing.value(found)
     else:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
-from metacog_pipeline.study import load_study
 
 
 @click.command()
@@ -32,7 +32,7 @@ def explore(study_file: Path, port: int) -> None:
     from metacog_pipeline.report.explorer import data
     from metacog_pipeline.report.explorer.server import HOST, PORT, Explorer
 
-    study = load_study(study_file)
+    study = opened(study_file)
     data.contents(study.home.path)  # says at once where there are no boards yet
     server = Explorer(study.home.path, study.study.name, port_for(HOST, port, first=PORT))
     printing.say(f"Explorer of {study.study.name}: {server.address}", address=server.address)

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
-from metacog_pipeline.study import load_study
 
 
 @click.command()
@@ -21,6 +21,6 @@ def report(study_file: Path) -> None:
     """
     from metacog_pipeline.report.page import build_report
 
-    study = load_study(study_file)
+    study = opened(study_file)
     page = build_report(study.home.path, study.study.name)
     printing.say(str(page), report=str(page))

@@ -17,6 +17,7 @@ import click
 
 from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
@@ -44,7 +45,7 @@ def plan(study_file: Path) -> None:
     from metacog_pipeline.leaderboard.output import to_table
     from metacog_pipeline.leaderboard.read import Rows
 
-    study = load_study(study_file)
+    study = opened(study_file)
     result = plan_study(study)
     if printing.wanted():
         printing.value(
@@ -107,7 +108,7 @@ def run(
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
     """
-    study = load_study(study_file)
+    study = opened(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
     refuse_unknown(study, benchmarks, models, runs)
@@ -158,7 +159,7 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
 
     Requests that call this server by another name are refused, so that no page of another site can start runs.
     """
-    study = load_study(study_file)
+    study = opened(study_file)
     study.deploy.check()
     for name in names:
         if not re.fullmatch(r"[A-Za-z0-9_.:-]+", name):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import Study
 
 if TYPE_CHECKING:
     from metacog_pipeline.leaderboard.status import PartitionState
@@ -32,7 +33,7 @@ def status(study_file: Path, everything: bool, form: str) -> None:
     from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
     from metacog_pipeline.querying.spent import spent_figures
 
-    study = load_study(study_file)
+    study = opened(study_file)
     if form == "json":
         printing.value(state_of(study))
         return

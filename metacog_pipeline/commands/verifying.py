@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.commands import printing
+from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import study_argument
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
@@ -35,7 +35,7 @@ def verify(study_file: Path, repair: bool) -> None:
     """
     from metacog_pipeline.study import digests
 
-    study = load_study(study_file)
+    study = opened(study_file)
     published = digests.compare(study.home)
     damage = _answers(study, published, repair) + _money(study) + _derived(published, repair)
     if not damage:

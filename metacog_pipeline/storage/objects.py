@@ -129,7 +129,7 @@ class ObjectStore:
             return f"no credentials in the environment; set {names}"
         if isinstance(error, self._errors.PermissionDeniedError | self._errors.UnauthenticatedError):
             return f"the credentials are refused; check {names} and what the key may do"
-        if isinstance(error, self._errors.NotSupportedError | NotImplementedError):
+        if isinstance(error, self._errors.NotSupportedError) or "501" in said:
             return "it refuses conditional puts, without which two hosts could overwrite each other; choose another"
         if "NoSuchBucket" in said:
             return "there is no such bucket; create it"

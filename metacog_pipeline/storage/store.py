@@ -84,6 +84,10 @@ def scheme_of(address: str) -> str:
             f'deploy.store = "{address!s:.80}": no store of this kind; give a folder many hosts see, '
             "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
         )
+    if kind == "file" and not Path(address.removeprefix("file://")).is_absolute():
+        raise StudyError(
+            f'deploy.store = "{address:.80}": a folder that all hosts see has the same path on each; give it from the root'
+        )
     if not rest or set("?#@*") & set(rest):
         raise StudyError(
             f'deploy.store = "{address:.80}": give a bucket and a prefix; endpoint and credentials stand in '
@@ -105,7 +109,7 @@ def open_store(address: str) -> Store:
     if scheme_of(address) == "file":
         from metacog_pipeline.storage.folders import FolderStore
 
-        return FolderStore(Path(address.removeprefix("file://")).expanduser().resolve())
+        return FolderStore(Path(address.removeprefix("file://")).resolve())
     from metacog_pipeline.storage.objects import ObjectStore
 
     return ObjectStore(address)

@@ -8,6 +8,7 @@ the version it read, so a holder that slept while another took over fails at its
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +18,12 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
 
 HEAD = "head.json"
-LEASE_S = 60.0
+LEASE_VARIABLE = "METACOG_LEASE_S"
+LEASE_S = (
+    60.0
+    if not os.environ.get(LEASE_VARIABLE, "").isdecimal()
+    else max(1.0, float(os.environ[LEASE_VARIABLE]))
+)
 RENEWED_IN = 3  # as often a lease is renewed before it could end
 
 

@@ -49,7 +49,9 @@ def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: An
     assert len(bench.runs()) == before
     assert provider.calls == calls
     assert board_of(bench, "leaderboard_official").keys() == {"first", "second"}
-    noted = digests.compare(current_study().home)  # by the assets: a backfill of the UI has no command that does
+    noted = digests.compare(
+        current_study().home
+    )  # by the assets: a backfill of the UI has no command that does
     assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
 
 
