@@ -44,7 +44,7 @@ def study_of(folder: Path, deploy: str) -> Study:
         ('broker = "redis://:hush@host"', r"deploy.broker: give the NAME"),
         ('store = "s3://me:hush@bucket/x"', r"deploy.store: must hold no user"),
         ('store = "s3://bucket/x?key=hush"', r"deploy.store: must hold no user"),
-        ('store = "http://[hush"', r"deploy.store: must hold no user"),
+        ('store = "http://[hush"', r"deploy.store = .http://….: no store of this kind"),
         ('executor = "celery"', r'"celery": needs deploy.dagster_storage'),
         (POSTGRES + 'executor = "celery"', r'"celery": needs deploy.broker'),
         (CELERY + 'launcher = "docker"', r"Celery workers take whole runs"),

@@ -77,21 +77,21 @@ def checked(key: str) -> str:
 def scheme_of(address: str) -> str:
     """Return the kind of an address: one of :data:`SCHEMES`. Raises ``StudyError`` for any other."""
     found = _ADDRESS.fullmatch(address)
-    kind = found[1] if found else "file"
-    rest = (found[2] if found else address).strip("/")
+    kind, rest = (found[1], found[2]) if found else ("file", address)
+    if set("?#@") & set(rest):
+        raise StudyError(
+            "deploy.store: must hold no user, password or query; credentials and endpoint go into environment variables"
+        )
     if kind not in SCHEMES or not address.isprintable():
         raise StudyError(
-            f'deploy.store = "{address!s:.80}": no store of this kind; give a folder many hosts see, '
+            f'deploy.store = "{kind[:20] if found else "?"}://…": no store of this kind; give a folder all hosts see, '
             "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
         )
-    if kind == "file" and not Path(address.removeprefix("file://")).is_absolute():
+    if not rest.strip("/"):
+        raise StudyError(f'deploy.store = "{kind}://": give a bucket and a prefix, or a folder')
+    if kind == "file" and not Path(rest).is_absolute():
         raise StudyError(
-            f'deploy.store = "{address:.80}": a folder that all hosts see has the same path on each; give it from the root'
-        )
-    if not rest or set("?#@*") & set(rest):
-        raise StudyError(
-            f'deploy.store = "{address:.80}": give a bucket and a prefix; endpoint and credentials stand in '
-            "environment variables, never in the address"
+            "deploy.store: a folder that all hosts see has the same path on each; give it from the root"
         )
     return kind
 

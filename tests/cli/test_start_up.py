@@ -113,7 +113,7 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
         "from pathlib import Path\n"
         "import metacog_pipeline.cli, metacog_pipeline.commands.boards\n"
         "from metacog_pipeline.leaderboard.columns import board_of\n"
-        f"study = metacog_pipeline.commands.boards.load_study(Path({str(file)!r}))\n"
+        f"study = metacog_pipeline.commands.boards.opened(Path({str(file)!r}))\n"
         "assert len(study.enabled) == 5 and all(board_of(name).legend for name in study.enabled)"
     )
     assert not set(TOO_MUCH) & set(loaded)

@@ -72,7 +72,16 @@ def test_no_key_leaves_the_store(key: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["ftp://host/x", "http://host/x", "s3://", "file://", "s3://b/x?key=1", "s3://u@b/x", "S3://b/x\n"],
+    [
+        "ftp://host/x",
+        "http://host/x",
+        "s3://",
+        "file://",
+        "s3://b/x?key=1",
+        "s3://u@b/x",
+        "relative/folder",
+        "S3://b/x\n",
+    ],
 )
 def test_an_address_of_no_known_kind_is_refused_in_one_line(address: str) -> None:
     with pytest.raises(StudyError, match=r"deploy\.store") as error:
