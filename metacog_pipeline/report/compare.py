@@ -7,17 +7,16 @@ many models opens as fast as one of two. Nothing is computed here.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_text
+from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.pieces import Part
@@ -30,14 +29,30 @@ COLUMNS = (
 )
 # Tests that hold neither a model nor a pair of conditions: a and b are the models.
 _TESTS = """
-    select a, b, benchmark, family, coalesce(measures.label, measure), measures.higher_is_better,
-        concat_ws(', ', dataset, task, condition, scoring), "primary", value, low, high, coalesce(p_adjusted, p), n,
-        verdict, case when status = 'ok' then null else status end, note, condition
-    from comparisons left join measures using (benchmark, measure)
-    where comparisons.model is null and source <> 'published'
+    from comparisons where model is null and source <> 'published'
         and a in (select model from models) and b in (select model from models)
-    order by benchmark, not "primary", comparisons.measure, family, 7
 """
+# One row per file: its number and its tests as JSON, written by the database: there may be a hundred thousand.
+_FILES = """
+    with place as (select model, row_number() over (order by source, model) - 1 as number from models),
+    address as (select * from (values {addresses}) as known(benchmark, condition, items)),
+    tests as (
+        select one.number as a, other.number as b, row_number() over (order by tests.benchmark, not "primary",
+            tests.measure, family, under) as position, tests.*, labels.label, labels.higher_is_better, address.items
+        from (select *, concat_ws(', ', dataset, task, condition, scoring) as under {tests}) as tests
+        inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
+        left join measures as labels on labels.benchmark = tests.benchmark and labels.measure = tests.measure
+        left join address on address.benchmark = tests.benchmark
+            and address.condition is not distinct from tests.condition
+    )
+    select least(a, b), string_agg(json_array(a, b, benchmark, family, coalesce(label, measure), higher_is_better,
+        under, "primary", {numbers}, n, verdict, nullif(status, 'ok'), note, items)::varchar, ', ' order by position)
+    from tests group by least(a, b) order by 1
+"""
+_NUMBERS = ", ".join(
+    f"case when isfinite({each}) then {each} end"
+    for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
+)
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
     "A benchmark's primary test answers its question; all others show how far the answer depends on the way of testing. "
@@ -54,20 +69,28 @@ def parts(home: Path, report: Path, explored: frozenset[str] = frozenset()) -> I
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
     place = {model: number for number, model in enumerate(models)}
-    by_first: dict[int, list[list[Any]]] = {}
-    for a, b, *values in queries.rows(home, _TESTS):
-        shown: list[Any] = [
-            None if isinstance(value, float) and not math.isfinite(value) else value for value in values
-        ]
-        shown[-1] = _items(shown[0], shown[-1]) if explored else None
-        by_first.setdefault(min(place[a], place[b]), []).append([place[a], place[b], *shown])
-    kept = {_file(folder, first, rows) for first, rows in by_first.items()}
+    pairs = queries.rows(home, f"select distinct a, b {_TESTS} order by all")
+    kept = set()
+    if pairs:
+        asked = queries.rows(home, f"select distinct benchmark, condition {_TESTS}")
+        sql = _FILES.format(addresses=_addresses(asked, bool(explored)), tests=_TESTS, numbers=_NUMBERS)
+        kept = {_file(folder, *row) for row in queries.rows(home, sql)}
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()
-    if by_first:
-        pairs = [(row[0], row[1]) for rows in by_first.values() for row in rows]
-        chosen = _first_pair(home, place, pairs)
-        yield Part("compare", "Compare two models", _chooser(models, pairs, chosen))
+    if pairs:
+        numbered = [(place[a], place[b]) for a, b in pairs]
+        yield Part(
+            "compare", "Compare two models", _chooser(models, numbered, _first_pair(home, place, numbered))
+        )
+
+
+def _addresses(asked: Iterable[tuple[str, str | None]], explored: bool) -> str:
+    """Return SQL rows of benchmark, condition and where the explorer shows the items on which models disagree."""
+    return ", ".join(
+        f"({text(benchmark)}, {'null::varchar' if condition is None else text(condition)}, "
+        f"{text(_items(benchmark, condition)) if explored else 'null::varchar'})"
+        for benchmark, condition in asked
+    )
 
 
 def _items(benchmark: str, condition: str | None) -> str:
@@ -76,11 +99,10 @@ def _items(benchmark: str, condition: str | None) -> str:
     return f"{explorer.FOLDER}/{explorer.PAGE}#{urlencode(asked)}"
 
 
-def _file(folder: Path, first: int, rows: Sequence[Sequence[Any]]) -> Path:
+def _file(folder: Path, first: int, rows: str) -> Path:
     """Write the tests of one model against all that follow it; the file cannot end a script or hold markup."""
-    text = json.dumps([first, rows], allow_nan=False)[1:-1].replace("<", "\\u003c")
     path = folder / f"pairs-{first}.js"
-    write_text(path, f"pairs({text});\n")
+    write_text(path, f"pairs({first}, [{rows}]);\n".replace("<", "\\u003c"))
     return path
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from metacog_pipeline.leaderboard.output import printable
 from metacog_pipeline.report import figures
-from metacog_pipeline.report.figures import INK, PALETTE, Drawn, Point, label_text
-
-if TYPE_CHECKING:
-    from matplotlib.patches import Rectangle
+from metacog_pipeline.report.drawing import Plot
+from metacog_pipeline.report.figures import PALETTE, Drawn, Point, label_text
 
 _ROW_IN = 0.28
 _WIDE_MAP = 9  # columns from which the numbers in the cells must be small
@@ -41,31 +39,21 @@ def plane(
         Draw x, which is above 0, on a logarithmic scale.
     """
     kinds = list(dict.fromkeys(kind for _, kind, _, _ in points))
-    figure, axes = figures.canvas(3.9 + 0.12 * len(kinds), measured=True)
+    plot = Plot(3.9 + 0.12 * len(kinds))
+    plot.x.log, plot.x.margin, plot.y.margin = log_x, 0.12, 0.12
     if axes_at_zero:
-        axes.axhline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-        axes.axvline(0, color=INK, linewidth=0.8, linestyle=(0, (1, 3)), zorder=1)
-    if log_x:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
+        plot.zero(of_x=False)
+        plot.zero(of_x=True)
     for (name, kind, a, b), above in zip(points, _heights(points, log_x), strict=True):
         place = kinds.index(kind)
-        figures.mark(axes, a, b, figures.marker(place), figures.colour(place), 6)
+        figures.mark(plot, a, b, figures.marker(place), figures.colour(place), 6)
         if len(points) <= _MOST_NAMED:
-            axes.annotate(
-                label_text(name),
-                (a.value, b.value),
-                xytext=(5, above),
-                textcoords="offset points",
-                fontsize=8,
-                color=INK,
-                parse_math=False,
-            )
-    axes.margins(0.12)
-    marks = [figures.handle(figures.marker(i), figures.colour(i), kind) for i, kind in enumerate(kinds)]
+            plot.words(a.value, b.value, label_text(name), 8, moved=(5, above))
+    for i, kind in enumerate(kinds):
+        plot.entry(figures.marker(i), figures.colour(i), label_text(kind))
     data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
     columns = ("name", "kind", *figures.of_point(x), *figures.of_point(y))
-    return figures.with_data(figures.finished(figure, axes, x, y, marks), columns, data)
+    return figures.with_data(figures.finished(plot, x, y), columns, data)
 
 
 def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = False) -> list[float]:
@@ -100,39 +88,21 @@ def heat_map(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
 ) -> Drawn:
     """Return cells coloured by sign and size around 0, the value in each; an empty cell has no value."""
-    figure, axes = figures.canvas(0.9 + _ROW_IN * max(1, len(rows)), measured=True)
+    plot = Plot(0.9 + _ROW_IN * max(1, len(rows)))
     known = [abs(value) for _, values in rows for value in values if value is not None]
     largest = max(known, default=0.0) or 1.0
     for place, (_, values) in enumerate(rows):
         for column, value in enumerate(values):
             if value is None:
                 continue
-            shade = PALETTE[0] if value >= 0 else PALETTE[1]
-            axes.add_patch(_cell(column, place, shade, 0.85 * abs(value) / largest))
-            axes.text(
-                column + 0.5,
-                place + 0.5,
-                f"{value:+.1f}",
-                ha="center",
-                va="center",
-                fontsize=8 if len(columns) <= _WIDE_MAP else 5.5,
-                color=INK,
-                parse_math=False,
-            )
-    axes.set_xlim(0, max(1, len(columns)))
-    axes.set_ylim(max(1, len(rows)), 0)
-    axes.set_xticks([i + 0.5 for i in range(len(columns))], [label_text(each) for each in columns])
-    axes.set_yticks(
-        [i + 0.5 for i in range(len(rows))], [label_text(each) for each, _ in rows], parse_math=False
-    )
-    axes.tick_params(length=0, labelsize=9)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+            shade, alpha = PALETTE[0] if value >= 0 else PALETTE[1], 0.85 * abs(value) / largest
+            plot.box((column + 0.02, place + 0.04), (column + 0.98, place + 0.96), shade, alpha)
+            size = 8 if len(columns) <= _WIDE_MAP else 5.5
+            plot.words(column + 0.5, place + 0.5, f"{value:+.1f}", size, centred=True)
+    for axis, named in ((plot.x, columns), (plot.y, [each for each, _ in rows])):
+        axis.bare, axis.size = True, 9
+        axis.ticks = [(place + 0.5, label_text(each)) for place, each in enumerate(named)]
+    plot.x.low, plot.x.high = 0, max(1, len(columns))
+    plot.y.low, plot.y.high = max(1, len(rows)), 0
     data = [(row, *values) for row, values in rows]
-    return figures.with_data(figures.svg(figure, name), ("row", *columns), data)
-
-
-def _cell(column: int, row: int, colour: str, alpha: float) -> Rectangle:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column + 0.02, row + 0.04), 0.96, 0.92, facecolor=colour, alpha=alpha, linewidth=0)
+    return figures.with_data(plot.svg(printable(name)), ("row", *columns), data)

@@ -274,10 +274,13 @@ def _location(table: Floats, statistic: Location, share: float, ordered: Floats 
 
 def _competition_ranks(scores: Floats) -> Ints:
     """Return 1 + the number of larger scores in each row; 0 for NaN."""
-    larger = np.zeros(scores.shape, dtype=np.int64)
-    for column in scores.T[:, :, None]:
-        larger += column > scores
-    return np.where(np.isnan(scores), 0, larger + 1)
+    order = np.argsort(-scores, axis=1)  # NaN at the end
+    ordered = np.take_along_axis(scores, order, axis=1)
+    first = np.zeros(scores.shape, dtype=np.int64)  # the place of the first of those that are equal
+    first[:, 1:] = np.where(ordered[:, 1:] != ordered[:, :-1], np.arange(1, scores.shape[1]), 0)
+    ranks = np.empty(scores.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(first, axis=1) + 1, axis=1)
+    return np.where(np.isnan(scores), 0, ranks)
 
 
 def _table(values: ArrayLike) -> Floats:

@@ -16,6 +16,7 @@ create table estimates as from (values
     ('signaldetection', 'q', 'A', 'A risk_s1', 'm', 'measured', 'c', -0.2, 90, 'ok'),
     ('signaldetection', 'q', 'B', 'B risk_s1', 'm', 'measured', 'c', 9.0, 90, 'ok'),
     ('metacogbench', 'q', null, 'free', 'm', 'measured', 't2a', 0.75, 8, 'ok'),
+    ('metacogbench', 'q', null, 'free', 'm', 'measured', 't2a_keywords', 0.5, 8, 'ok'),
     ('metacogbench', 'q', null, 'free', 'm', 'measured', 't1b', 0.6, 8, 'ok'),
     ('metacogbench', 'q', null, 'free', 'n', 'measured', 't1b', 0.6, 8, 'incomplete: 1 of 9 not answered')
 ) as rows(benchmark, dataset, task, condition, model, source, measure, estimate, n, status);
@@ -28,15 +29,16 @@ create table metacogbench_lengths as from (values
     ('q', 'free', 'm', 't2a', 'all', 0.75, 8, 'measured'), ('q', 'free', 'm', 't2a', '1', 0.1, 8, 'measured')
 ) as rows(dataset, condition, model, measure, words, rate, n, source);
 create table metacogbench_sensitivity as from (values
-    ('q', 'free', 'm', '1b', true, 0.6, 'measured'), ('q', 'free', 'm', '1b', false, 0.9, 'measured'),
-    ('q', 'free', 'n', '1b', true, 0.1, 'measured')
-) as rows(dataset, condition, model, tier, is_default, estimate, source);
+    ('q', 'free', 'm', '1b', 'bins', true, 0.6, 'measured'), ('q', 'free', 'm', '1b', 'bins', false, 0.9, 'measured'),
+    ('q', 'free', 'n', '1b', 'bins', true, 0.1, 'measured'), ('q', 'free', 'm', '2a', 'cues', true, 0.5, 'measured'),
+    ('q', 'free', 'm', '2a', 'factors', true, 0.1, 'measured')
+) as rows(dataset, condition, model, tier, threshold, is_default, estimate, source);
 """
 PLANTED = {
     "update signaldetection_criterion_shifts set difference = -0.7 where b = 'risk_s1'": (SHIFTS, "c"),
     "update estimates set estimate = 0.6 where measure = 'c' and task = 'A'": (SHIFTS, "c"),
     "update metacogbench_lengths set rate = 0.5": (TIERS, "t2a"),
-    "update metacogbench_sensitivity set estimate = 0.7 where model = 'm'": (TIERS, "t1b"),
+    "update metacogbench_sensitivity set estimate = 0.7 where model = 'm' and tier = '1b'": (TIERS, "t1b"),
 }
 
 

@@ -104,13 +104,15 @@ def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
 def _matched(tier: TierGroup, place: Floats, passed: Floats, shared: Floats) -> Matched:
     if not shared.any():
         return None, None, None
-    weights = np.vstack([np.ones(tier.n_items), tier.weights()])
-    total = np.zeros(len(weights))
-    for quarter in np.flatnonzero(shared):
-        at = place == quarter
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = (weights @ (passed * at).sum(axis=1)) / (weights @ at.sum(axis=1).astype(np.float64))
-        total += rate * shared[quarter] / shared.sum()
+    quarters = np.flatnonzero(shared)
+    here = [place == quarter for quarter in quarters]
+    # Whole numbers: items × (passed, asked in each quarter), all from one product.
+    counts = np.column_stack([(each * at).sum(axis=1) for each in (passed, 1.0) for at in here])
+    right, asked = np.split(np.vstack([counts.sum(axis=0), tier.weights() @ counts]), 2, axis=1)
+    total = np.zeros(len(right))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for quarter, rate in zip(quarters, (right / asked).T, strict=True):
+            total += rate * shared[quarter] / shared.sum()
     value = float(total[0])
     low, high = interval(total[1:]) if tier.n_items > 1 else (None, None)
     if low is None or high is None:

@@ -86,7 +86,7 @@ def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparis
         low=found.low,
         high=found.high,
         statistic=found.statistic,
-        p=resampling.p_value(draws, SAME),
+        p=resampling.p_value(draws, SAME) if found.p is None else found.p,
         n=n,
     )
 
@@ -146,7 +146,7 @@ def headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
 def _headline(tier: TierGroup) -> RunEstimate:
     if tier.tier != "1b":
         return rate(tier, "passed")
-    error = calibration_error(tier, tier.column("pre"), tier.column("correct"))
+    error = calibration_error(tier, tier.column("pre"), tier.column("correct"), alone=False)
     return changed(error, lambda value: 1 - value, error.method)
 
 

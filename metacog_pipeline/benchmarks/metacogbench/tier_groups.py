@@ -60,7 +60,7 @@ class TierGroup:
     def _answered(self) -> tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows with a reply, and the item and run of each."""
         if "" not in self._known:
-            rows = self.frame.filter("_answered")
+            rows = self.frame.filter("_answered") if self.n_failed else self.frame
             self._known[""] = rows, rows["_item"].to_numpy(), rows["_run"].to_numpy()
         found: tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]] = self._known[""]
         return found

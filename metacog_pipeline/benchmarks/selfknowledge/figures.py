@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metacog_pipeline.report.figures import PALETTE, Drawn, Point, canvas, finished, handle, lines, with_data
+from metacog_pipeline.report.drawing import Plot
+from metacog_pipeline.report.figures import PALETTE, Drawn, Point, finished, lines, with_data
 
 Pairs = list[tuple[float, float]]
 
@@ -59,18 +60,16 @@ def density_figure(own: Curves, *, name: str) -> Drawn | None:
     """Return the densities of confidence among right and wrong answers; None where there was no graded yes."""
     if not own.correct or not own.wrong:
         return None
-    figure, axes = canvas(2.9)
-    for values, colour in ((own.correct, PALETTE[0]), (own.wrong, PALETTE[1])):
-        edges = [x for x, _ in values]
-        width = edges[1] - edges[0] if len(edges) > 1 else 1.0
-        heights = [y for _, y in values]
-        axes.stairs(heights, [*edges, edges[-1] + width], color=colour, fill=True, alpha=0.25)
-        axes.stairs(heights, [*edges, edges[-1] + width], color=colour, linewidth=1.6)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(bottom=0)
-    handles = [handle("s", PALETTE[0], "right answers"), handle("s", PALETTE[1], "wrong answers")]
+    plot = Plot(2.9)
+    named = ((own.correct, PALETTE[0], "right answers"), (own.wrong, PALETTE[1], "wrong answers"))
+    for values, colour, words in named:
+        width = values[1][0] - values[0][0] if len(values) > 1 else 1.0
+        for x, height in values:
+            plot.box((x, 0), (x + width, height), colour, 0.25)
+        steps = [(end, height) for x, height in values for end in (x, x + width)]
+        plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
+        plot.entry("s", colour, words)
+    plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
     x = "P(yes) / (P(yes) + P(no))"
     data = [(kind, *pair) for kind, pairs in (("right", own.correct), ("wrong", own.wrong)) for pair in pairs]
-    return with_data(
-        finished(figure, axes, x, "density", handles, name), ("answers", f"{x}, from", "density"), data
-    )
+    return with_data(finished(plot, x, "density", name), ("answers", f"{x}, from", "density"), data)

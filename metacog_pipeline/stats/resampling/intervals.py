@@ -250,13 +250,15 @@ def difference(
     (0.039, '101 resamples; Wald p')
     """
     known, n = usable(draws), int(np.isfinite(draws).sum())
-    low, high = interval(draws, value, kind)
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    ends = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    se = float(ends[1] - ends[0]) / (2 * Z95) if wald else float(known.std())
+    first, last = map(float, np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+    low, high = (first, last) if kind == "percentile" else (min(first, value), max(last, value))
+    if kind == "recentred":
+        low, high = (each for each in interval(known, value, kind) if each is not None)
+    se = (last - first) / (2 * Z95) if wald else float(known.std())
     if se <= tolerance:  # the same in every resample
         same = 1.0 if abs(value) <= tolerance else None
         return Difference(value, low, high, se, None, same, n, len(draws), wald)
-    p = wald_p(value / se) if wald else p_value(draws, tolerance)
+    p = wald_p(value / se) if wald else p_value(known, tolerance)
     return Difference(value, low, high, se, value / se, p, n, len(draws), wald)

@@ -181,9 +181,13 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
 def _measured(places: Grid, side: Side, name: str, kept: KeptFits) -> _Resampled:
     if name in FITTED:
         return side.once("fits", lambda each: _fits(places, each, kept))[name]
-    statistic, own = _STATISTICS[name], Totals(places, side.observed[0])
-    why = no_confidence(own) if name == "auroc2" else no_type1(own)
-    return _Resampled(float(statistic(side.observed, places)[0]), statistic(side.drawn, places), why)
+    own = Totals(places, side.observed[0])
+    if name == "auroc2":
+        return _Resampled(
+            float(_auroc(side.observed, places)[0]), _auroc(side.drawn, places), no_confidence(own)
+        )
+    seen, drawn = side.once("type 1", lambda each: (_both(each.observed, places), _both(each.drawn, places)))
+    return _Resampled(float(seen[name][0]), drawn[name], no_type1(own))
 
 
 def _fits(places: Grid, side: Side, kept: KeptFits) -> dict[str, _Resampled]:
@@ -205,12 +209,14 @@ def _fits(places: Grid, side: Side, kept: KeptFits) -> dict[str, _Resampled]:
     return {name: _Resampled(*fits[name], None) for name in FITTED}
 
 
-def _type1(name: str) -> Callable[[Floats, Grid], Floats]:
-    def statistic(totals: Floats, places: Grid) -> Floats:
-        found: Floats = getattr(type1_of(totals, places), name)
-        return np.where(both_given(totals, places), found, np.nan)
+def _both(totals: Floats, places: Grid) -> dict[str, Floats]:
+    """Return d′ and c of totals."""
+    found, given = type1_of(totals, places), both_given(totals, places)
+    return {name: np.where(given, getattr(found, name), np.nan) for name in ("d", "c")}
 
-    return statistic
+
+def _type1(name: str) -> Callable[[Floats, Grid], Floats]:
+    return lambda totals, places: _both(totals, places)[name]
 
 
 def _fit(name: str) -> Callable[[Floats, Grid], Floats]:
