@@ -23,6 +23,7 @@ from metacog_pipeline.report.pieces import (
     number,
     paragraph,
     table,
+    told,
 )
 
 _MEASURES = {
@@ -109,7 +110,8 @@ def _calibration(home: Path) -> Iterator[Markup]:
             body = [
                 (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
             ]
-            drawn += table(("model", *columns.values()), body, title)
+            with told(benchmark=benchmark, condition=condition):
+                drawn += table(("model", *columns.values()), body, title)
         yield folded(title, drawn)
 
 

@@ -11,7 +11,17 @@ from markupsafe import Markup
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import Point
-from metacog_pipeline.report.pieces import Part, by_world, counted, figure, folded, grid, paragraph, table
+from metacog_pipeline.report.pieces import (
+    Part,
+    by_world,
+    counted,
+    figure,
+    folded,
+    grid,
+    leading,
+    paragraph,
+    table,
+)
 from metacog_pipeline.report.queries import About
 
 _SAID = (
@@ -46,7 +56,9 @@ def money(dollars: float) -> str:
 
 def _world(title: str, own: Sequence[Sequence[Any]], values: Headlines, about: Mapping[str, About]) -> Markup:
     asked = sorted({row[2] for row in own})
-    cells = {(row[1], row[2]): _cell(row, values, about) for row in own}
+    cells = {
+        (row[1], row[2]): leading(_cell(row, values, about), model=row[1], benchmark=row[2]) for row in own
+    }
     models = dict.fromkeys(row[1] for row in own)
     columns = ("model", *(about[name].headline for name in asked))
     body = [(model, *(cells.get((model, name)) for name in asked)) for model in models]

@@ -22,7 +22,7 @@ from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Drawn, Point, intervals, ladder
 from metacog_pipeline.report.pieces import WORLDS
 
-PRINTED = "As printed"
+PRINTED = pieces.PRINTED
 NOBODY = "No model of this study was asked this."
 _OWN = ("measured", "simulated")
 Printed = Sequence[Mapping[str, str]]

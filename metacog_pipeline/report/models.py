@@ -63,7 +63,8 @@ def _write_page(home: Path, folder: Path, model: str, headlines: Sequence[querie
         old.unlink()
     columns = ("benchmark", "headline", "low", "high", "n", "coverage")
     body = [(each.benchmark, each.estimate, each.low, each.high, each.n, each.coverage) for each in headlines]
-    shown = pieces.table(columns, body, "Headlines") if body else pieces.paragraph("No headline yet.")
+    with pieces.told(model=model, up="../../"):
+        shown = pieces.table(columns, body, "Headlines") if body else pieces.paragraph("No headline yet.")
     listed = Markup(json.dumps([file.name for file in files]).replace("<", "\\u003c"))
     made = pieces.page("model.html.jinja", model=model, headlines=shown, files=listed, script=SCRIPT)
     write_text(folder / "index.html", made)

@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import queries
-from metacog_pipeline.report.explorer.pages import address
 from metacog_pipeline.report.first import first_screen
 from metacog_pipeline.report.pieces import WORLDS, Part, ends, leading, paragraph, table
 from metacog_pipeline.report.queries import Headline
@@ -24,9 +23,9 @@ def first(home: Path) -> Iterator[Part]:
         yield Part("glance", "At a glance", made)
 
 
-def parts(home: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
-    """Yield one line per model, and what to mind about them; numbers of the models ``explored`` lead to their answers."""
-    if made := Markup().join([*_headlines(home, explored), *_drift(home)]):
+def parts(home: Path) -> Iterator[Part]:
+    """Yield one line per model, and what to mind about them."""
+    if made := Markup().join([*_headlines(home), *_drift(home)]):
         yield Part("headlines", "Headlines", made)
 
 
@@ -56,7 +55,7 @@ def _who_knows(home: Path) -> Iterator[Markup]:
         )
 
 
-def _headlines(home: Path, explored: frozenset[str]) -> Iterator[Markup]:
+def _headlines(home: Path) -> Iterator[Markup]:
     found = queries.headlines(home)
     paid = dict(queries.rows(home, queries.PAID))
     about = queries.about(home)
@@ -69,12 +68,7 @@ def _headlines(home: Path, explored: frozenset[str]) -> Iterator[Markup]:
         body = [
             (
                 model,
-                *(
-                    leading(
-                        _headline(own.get((model, name))), address(name, model) if model in explored else None
-                    )
-                    for name in asked
-                ),
+                *(leading(_headline(own.get((model, name))), benchmark=name, model=model) for name in asked),
                 _dollars(paid.get(model)),
             )
             for source, model in queries.models(home)

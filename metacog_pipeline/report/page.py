@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -20,11 +20,10 @@ from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.columns import board_of
-from metacog_pipeline.leaderboard.printing import Section, legend, notes, sections
+from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
 from metacog_pipeline.report import compare, confidence, cost, overview, pieces, printed, queries
-from metacog_pipeline.report.explorer.pages import address as explorer_address
-from metacog_pipeline.report.explorer.pages import write_explorer
+from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import write_model_pages
 from metacog_pipeline.report.papers import write_papers
@@ -50,18 +49,22 @@ def build_report(home: Path, name: str | None = None) -> Path:
 
 
 def _written(home: Path, title: str) -> Path:
-    asked = queries.asked(home)
     target = home / "report" / PAGE
     try:
-        explorer = write_explorer(home, target.parent, title)
+        explored = explorer.write_explorer(home, target.parent, title)
     except OSError as error:
         raise _unwritable(target, error) from None
-    explored = frozenset(model for _, model in queries.models(home)) if explorer else frozenset()
+    with pieces.leading_to(explorer.leads(explored)):
+        return _pages(home, title, target, frozenset(model for each in explored for model in each.models))
+
+
+def _pages(home: Path, title: str, target: Path, explored: frozenset[str]) -> Path:
+    asked = queries.asked(home)
     parts = [
         *_whole("overview", "Overview", lambda: overview.first(home)),
         *_whole("compare", "Compare two models", lambda: compare.parts(home, target.parent, explored)),
-        *_whole("headlines", "Headlines", lambda: overview.parts(home, explored)),
-        *_boards(home, explored),
+        *_whole("headlines", "Headlines", lambda: overview.parts(home)),
+        *_boards(home),
         *_whole("confidence", "Confidence", lambda: confidence.parts(home)),
         *_whole("cost", "Cost", lambda: cost.parts(home)),
         *_whole("printed", "Printed numbers", lambda: printed.parts(home)),
@@ -74,7 +77,7 @@ def _written(home: Path, title: str) -> Path:
             name=title,
             methods=write_methods(target.parent, title, [_folder(benchmark) for benchmark in asked]),
             models=write_model_pages(home, target.parent),
-            explorer=explorer,
+            explorer=f"{explorer.FOLDER}/{explorer.PAGE}" if explored else None,
             parts=list(with_files(parts, target.parent)),
             papers=write_papers(home, target.parent, title, asked),
             script=pieces.SCRIPT,
@@ -90,26 +93,17 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
     return StoreError(f"{target}: cannot be written ({error.strerror}); free space and try again")
 
 
-def _boards(home: Path, explored: frozenset[str]) -> Iterator[Part]:
+def _boards(home: Path) -> Iterator[Part]:
     for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
         body = Markup()
         for section in shown_here:
-            rows = [_leading(row, section, explored) for row in section.table.rows]
-            made = pieces.table(section.table.columns, rows, section.title)
+            with pieces.told(benchmark=benchmark, condition=section.condition):
+                made = pieces.table_of(section.table, section.title)
             summed_up = section.condition.rpartition(" ")[2] in board_of(benchmark).summed_up
             body += pieces.folded(section.title, made) if summed_up else made
         said = pieces.paragraph(legend(benchmark, shown_here).replace("\n", " "), "soft")
         yield Part(f"board-{benchmark}", f"Board: {benchmark}", body + said)
-
-
-def _leading(row: Sequence[object], section: Section, explored: frozenset[str]) -> list[object]:
-    """Return a row whose numbers lead to the answers they were made of, where the explorer has them."""
-    model = str(row[0])
-    if model not in explored:
-        return list(row)
-    address = explorer_address(section.benchmark, model, section.condition)
-    return [row[0], *(pieces.leading(value, address) for value in row[1:])]
 
 
 def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
@@ -124,7 +118,8 @@ def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
 
 
 def _rendered(home: Path, anchor: str, section: About, benchmark: str) -> list[Part]:
-    return [Part(anchor, section.title, escape(section.render(home)), about=benchmark)]
+    with pieces.told(benchmark=benchmark):
+        return [Part(anchor, section.title, escape(section.render(home)), about=benchmark)]
 
 
 def _whole(anchor: str, title: str, make: Callable[[], Iterable[Part]], about: str = "") -> list[Part]:

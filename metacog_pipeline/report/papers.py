@@ -37,7 +37,9 @@ def write_papers(home: Path, report: Path, name: str, asked: Iterable[str]) -> d
         if paper is None or not (exhibits := found.exhibits()):
             continue
         folder = report / FOLDER / benchmark
-        parts = [*_parts(home, exhibits), replace(printed.claims(home, benchmark), about="")]
+        with pieces.told(benchmark=benchmark, up=_UP):
+            parts = list(_parts(home, exhibits))
+        parts.append(replace(printed.claims(home, benchmark), about=""))
         page = pieces.page(
             "paper.html.jinja",
             name=name,

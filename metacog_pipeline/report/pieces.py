@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,12 @@ WORLDS = {
     "simulated": "Simulated observers",
     "published": "Published models, as printed",
 }
+PRINTED = "As printed"
+_OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
+Lead = Callable[[Mapping[str, object]], str | None]  # what a row says of itself → where its numbers lead
+_LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +97,31 @@ def linked(address: str, text: str) -> Markup:
     return _piece("linked", address, text)
 
 
-def leading(value: object, address: str | None) -> object:
-    """Return a number of ours with ``address`` behind its first line; anything else, or without an address, as it is."""
-    if address is None or not isinstance(value, Stacked):
+@contextlib.contextmanager
+def leading_to(lead: Lead | None) -> Iterator[None]:
+    """Have the numbers of every table that is made meanwhile lead where ``lead`` says."""
+    before = _LEAD.set(lead)
+    try:
+        yield
+    finally:
+        _LEAD.reset(before)
+
+
+@contextlib.contextmanager
+def told(**known: object) -> Iterator[None]:
+    """Say of the tables made meanwhile what their rows do not: benchmark, condition, model; ``up`` leads to the report."""
+    lead = _LEAD.get()
+    with leading_to(lead and (lambda row: lead({**known, **row}))):
+        yield
+
+
+def leading(value: object, address: str | None = None, **known: object) -> object:
+    """Return a number with ``address``, or where ``known`` leads, behind its first line; anything else as it is."""
+    lead = _LEAD.get()
+    address = address or (lead(known) if known and lead else None)
+    if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
         return value
-    made = Linked(value)
+    made = Linked(value if isinstance(value, str) else plain(value))
     made.address = address
     return made
 
@@ -154,9 +180,18 @@ def joined(pieces: Iterable[Markup], otherwise: str = "") -> Markup:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> Markup:
-    """Return a table that scrolls within itself where the screen is narrow; numbers stand to the right."""
+    """Return a table that scrolls within itself where the screen is narrow; numbers stand to the right.
+
+    Where there is an explorer they lead to the answers they were made of, but for the first of a row, which names it.
+    """
     listed = [tuple(row) for row in rows]
-    cells = [[_cell(value) for value in row] for row in listed]
+    lead = None if caption.startswith(_PRINTED) else _LEAD.get()
+    about = {"ours": caption.startswith(_OURS)}
+    cells = [
+        [_cell(leading(value, address if place else None)) for place, value in enumerate(row)]
+        for row in listed
+        for address in [lead({**about, **dict(zip(columns, row, strict=False))}) if lead else None]
+    ]
     kinds = [_kind([row[place] for row in listed]) for place in range(len(columns))]
     return _piece("table", caption, columns, kinds, cells)
 

@@ -102,7 +102,9 @@ def _beside(home: Path) -> Iterator[Markup]:
             for source, model, value, low, high, *_ in own
         ]
         columns = ("model", "source", "value", "95 % interval")
-        yield pieces.folded(f"{title}, all", pieces.table(columns, body, title))
+        with pieces.told(benchmark=benchmark, condition=condition):
+            listed = pieces.table(columns, body, title)
+        yield pieces.folded(f"{title}, all", listed)
 
 
 def _audit(home: Path, benchmarks: list[str]) -> Markup:

@@ -14,6 +14,7 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.texts import grow_texts
+from metacog_pipeline.report import pieces
 from metacog_pipeline.report.explorer import data, pages
 from metacog_pipeline.report.explorer.server import Explorer
 from metacog_pipeline.report.page import build_report
@@ -110,6 +111,56 @@ def test_beyond_the_limit_no_files_are_written_and_the_report_says_what_to_do(
     said = build_report(home).read_text("utf-8")
     assert "metacog explore" in said and "explore/index.html" not in said
     assert not (home / "report" / pages.FOLDER).exists()
+
+
+def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home: Path) -> None:
+    page = build_report(home).read_text("utf-8")
+    rows = re.findall(r"<tr>\s*<th scope=\"row\">\s*(alpha|beta)\s*</th>(.*?)</tr>", page, re.DOTALL)
+    cells = [
+        (model, cell)
+        for model, row in rows
+        for cell in re.findall(r"<td class=\"number\">(.*?)</td>", row, re.DOTALL)
+    ]
+    shown = [(model, cell) for model, cell in cells if re.search(r"\d", cell)]
+    assert len(shown) > 10
+    for model, cell in shown:
+        assert f'<a href="explore/index.html#benchmark=signaldetection&amp;model={model}' in cell, cell
+    assert all(
+        "explore/" not in table
+        for table in re.findall(r"<caption>.{0,20}as printed.*?</table>", page, re.DOTALL)
+    )
+
+
+def test_rows_lead_where_they_and_their_table_say_and_names_stay_text() -> None:
+    odd = '"><b>&'
+    lead = pages.leads([data.Benchmark("b", ("c",), ("m", odd), 1)])
+
+    def made(row: dict[str, object], caption: str = "Table", **known: object) -> str:
+        with pieces.leading_to(lead), pieces.told(**known):
+            return pieces.table(("which", *row, "n"), [("x", *row.values(), 3)], caption)
+
+    assert '<a href="../../explore/index.html#benchmark=b&amp;model=m">3</a>' in made(
+        {"benchmark": "b"}, model="m", up="../../"
+    )
+    assert "#benchmark=b&amp;model=m&amp;condition=c+d" in made(
+        {"model": "m", "condition": "c d"}, benchmark="b"
+    )
+    assert "model=%22%3E%3Cb%3E%26" in made({"model": odd}, benchmark="b") and "<b>" not in made(
+        {"model": odd}
+    )
+    for row in ({}, {"model": "m, scored as c"}):
+        assert '<a href="explore/index.html#benchmark=b">3</a>' in made(row, "Models: of all", benchmark="b")
+    for row, caption in (
+        ({"model": "m", "source": "published"}, "Table"),
+        ({"model": "m"}, pieces.PRINTED),
+        ({"model": "m"}, f"{pieces.WORLDS['published']}: c"),
+        ({"model": "nobody"}, "Table"),
+        ({"benchmark": "other", "model": "m"}, "Models: c"),
+        ({}, "Table 4"),
+    ):
+        assert "<a" not in made(row, caption, benchmark="b"), (row, caption)
+    with pieces.leading_to(pages.leads([])):
+        assert "<a" not in pieces.table(("model", "n"), [("m", 3)], "Models: c")
 
 
 @pytest.fixture(scope="module")

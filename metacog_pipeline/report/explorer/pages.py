@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -22,8 +22,8 @@ MOST_ANSWERS = (
 _AT_ONCE = 25  # slices a query fetches: fewer queries for some hundred items, and never all texts in memory
 
 
-def write_explorer(home: Path, report: Path, name: str) -> str | None:
-    """Write the explorer below ``report`` and return its address relative to it; None where there is too much or nothing.
+def write_explorer(home: Path, report: Path, name: str) -> Sequence[Benchmark]:
+    """Write the explorer below ``report`` and return what it shows; nothing where there is too much or nothing.
 
     Files of an older explorer are removed.
     """
@@ -31,7 +31,7 @@ def write_explorer(home: Path, report: Path, name: str) -> str | None:
     shutil.rmtree(folder, ignore_errors=True)
     found = data.contents(home)
     if not found or data.n_answers(home) > MOST_ANSWERS:
-        return None
+        return ()
     for number, benchmark in enumerate(found):
         write_text(folder / f"questions-{number}.js", data.questions(home, number, benchmark))
         for place in range(len(benchmark.conditions)):
@@ -43,13 +43,26 @@ def write_explorer(home: Path, report: Path, name: str) -> str | None:
                 write_text(folder / f"items-{number}-{slice_}.js", made)
     write_text(folder / SCRIPT, script())
     write_text(folder / PAGE, page(name, found, back="../index.html"))
-    return f"{FOLDER}/{PAGE}"
+    return found
 
 
-def address(benchmark: str, model: str, condition: str | None = None) -> str:
-    """Return where the explorer shows the answers of a model, relative to the report."""
-    asked = {"benchmark": benchmark, "model": model} | ({"condition": condition} if condition else {})
-    return f"{FOLDER}/{PAGE}#{urlencode(asked)}"
+def leads(found: Sequence[Benchmark]) -> pieces.Lead | None:
+    """Return where the numbers of a row lead, relative to the report: to the answers of the model, or to all items.
+
+    A row names its model, benchmark and condition. One of printed values leads nowhere; one that names no model of the
+    explorer leads to the items of its benchmark where its table is ``ours``.
+    """
+    models = {each.name: frozenset(each.models) for each in found}
+
+    def lead(row: Mapping[str, object]) -> str | None:
+        benchmark, model = str(row.get("benchmark")), row.get("model")
+        names = ("benchmark", "model", "condition") if model in models.get(benchmark, ()) else ("benchmark",)
+        if row.get("source") == "published" or benchmark not in models or not (row.get("ours") or names[1:]):
+            return None
+        asked = {name: row[name] for name in names if row.get(name)}
+        return f"{row.get('up', '')}{FOLDER}/{PAGE}#{urlencode(asked)}"
+
+    return lead if found else None
 
 
 def page(name: str, found: Sequence[Benchmark], back: str | None = None) -> str:
