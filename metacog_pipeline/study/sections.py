@@ -112,7 +112,11 @@ class TrainingSection(Section):
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     threads: int = Field(default=1, ge=1, strict=True)
-    workers: int = Field(default=1, ge=1, le=1024, strict=True)
+    devices: str | None = Field(
+        default=None, pattern=r"^(?:auto|cpu|cuda(?::[0-9]{1,2})?(?:,cuda(?::[0-9]{1,2})?)*)$"
+    )
+    workers: int = Field(default=0, ge=0, le=1024, strict=True)
+    patience: int = Field(default=5, ge=0, strict=True)
     engine: Literal["process", "ray"] = "process"
     checkpoint_every: int = Field(default=60, ge=0, strict=True)
     evaluate_every: int = Field(default=10, ge=0, strict=True)

@@ -50,23 +50,36 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         "--seed", type=int, default=42, show_default=True, help="Of noise, batches and what is held out."
     ),
     click.option(
+        "--devices",
+        help="One worker on each: cuda:0,cuda:1 or auto for every graphics card; in place of --device.",
+    ),
+    click.option(
         "--workers",
-        type=click.IntRange(1, 1024),
-        default=1,
-        show_default=True,
+        type=click.IntRange(0, 1024),
+        default=0,
+        show_default="one per device",
         help="Models at work at once.",
+    ),
+    click.option(
+        "--fit-rows",
+        is_flag=True,
+        help="Find the most prompts at once that fit, once, and record it; in place of --rows.",
     ),
     click.option("--engine", type=click.Choice(("process", "ray")), default="process", show_default=True),
     click.option("--ray-address", "address", help="Of a Ray cluster; without it one is started here."),
     click.option(
-        "--gpus-per-worker", "gpus", type=float, default=0.0, help="For Ray: graphics cards of each actor."
+        "--gpus-per-worker",
+        "gpus",
+        type=click.FloatRange(0),
+        help="For Ray: graphics cards of each actor.  [default: 1 where the device is one]",
     ),
     click.option(
         "--master",
-        type=click.Choice(("auto", "memory", "file")),
+        type=click.Choice(("auto", "memory", "file", "shared")),
         default="auto",
         show_default=True,
-        help="Where the float32 copy of the weights lies; auto: on disk for large models on a processor.",
+        help="Where the float32 copy of the weights lies; auto, for large models: one that all workers of a machine share, "
+        "or on disk for one worker on a processor.",
     ),
 )
 
@@ -82,6 +95,7 @@ def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, M
     """Take the options of `evolution_options` out of ``given``."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+    from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import devices_named
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 
     def taken(*names: str) -> dict[str, Any]:
@@ -97,4 +111,8 @@ def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, M
         Settings(**taken(*_OF_SETTINGS)),
         **taken("device", "dtype", "threads"),
     )
-    return recipe, Means(**taken("workers", "engine", "master", "address", "gpus"))
+    named = given.pop("devices")
+    devices = () if named is None else devices_named(named)
+    return Means(
+        **taken("workers", "engine", "master", "address", "gpus", "fit_rows"), devices=devices
+    ).placed(recipe)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
     from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
+    from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
 
 FOLDER, BASE, RUN, EVALUATION = "training", "base", "run", "evaluation.parquet"
@@ -101,14 +102,12 @@ def make_checkpoint(
     An older run is set aside under a name with a number, never removed.
     """
     from metacog_pipeline.benchmarks.selfknowledge.training import curves
-    from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import open_engine, scratch_folder
     from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
 
     chosen, there = section(study), folder(study) / RUN
     recipe, about = _recipe(study)
-    plan = Plan(there, chosen.checkpoint_every, chosen.evaluate_every, about)
-    scratch = None if chosen.model is None else scratch_folder("auto", _model(study), there, chosen.device)
-    engine = open_engine(recipe, chosen.workers, chosen.engine, scratch)
+    plan = Plan(there, chosen.checkpoint_every, chosen.evaluate_every, about, patience=chosen.patience)
+    engine = _engine(chosen, recipe, there)
     try:
         if _other_run(there, recipe.settings, about, engine.digest()):
             _set_aside(there)
@@ -118,6 +117,19 @@ def make_checkpoint(
     table = pl.read_parquet(there / curves.FILE)
     facts: Facts = {"generations": recipe.settings.generations, "checkpoint": str(made.checkpoint)}
     return StepResult(made.digest, {**facts, **_moved(table)}, table)
+
+
+def _engine(chosen: TrainingSection, recipe: ToyRecipe | CausalRecipe, there: Path) -> Engine:
+    """Return who does the work: one worker, or one per device, or as many as the section says."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, open_worker_pool
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+    from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import devices_named, open_engine
+
+    if not isinstance(recipe, CausalRecipe):
+        return open_engine(recipe, max(1, chosen.workers), chosen.engine)
+    devices = () if chosen.devices is None else devices_named(chosen.devices)
+    recipe, means = Means(chosen.workers, chosen.engine, devices=devices).placed(recipe)
+    return open_worker_pool(recipe, means, there)
 
 
 def make_evaluation(study: Study) -> StepResult:

@@ -5,17 +5,20 @@ type. To perturb is to write round(master + sigma · eps) into the model, to res
 ever subtracted, so no digit can be lost, in float32 and in bfloat16 alike. An update sums the noises of all individuals in
 float32 and is added to the master once, so that steps far below a unit in the last place of bfloat16 count.
 
-The master lies in memory, or in an unnamed scratch file on disk of which one block at a time is read. With the file, the
-memory taken is the model and a few blocks. Noise is made again from seeds whenever it is needed and never kept.
+The master lies in memory, in memory that the workers of a machine share, or in an unnamed scratch file on disk of which
+one block at a time is read. With the file, the memory taken is the model and a few blocks. Noise is made again from seeds
+whenever it is needed and never kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +67,13 @@ def trainable(model: nn.Module) -> dict[str, Tensor]:
 class Weights:
     """Perturb, restore and update the trainable tensors of ``model`` in place."""
 
-    def __init__(self, model: nn.Module, scratch: Path | None = None, block: int | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        scratch: Path | None = None,
+        block: int | None = None,
+        shared: SharedMaster | None = None,
+    ) -> None:
         tensors = trainable(model)
         if not tensors:
             raise ValueError("the model has no trainable tensors")
@@ -78,9 +87,16 @@ class Weights:
         usual = BLOCK if self.device.type == "cpu" else CARD_BLOCK
         self._blocks = tuple(_blocks(tensors, block or usual))
         longest = max(each.count for each in self._blocks)
-        self._held = _Memory(self.size) if scratch is None else _File(self.size, scratch, longest)
+        self._held: _Memory | _File
+        if shared is not None:
+            self._held = _Shared(self.size, shared.name)
+        else:
+            self._held = _Memory(self.size) if scratch is None else _File(self.size, scratch, longest)
         self._made: tuple[int, int] | None = None  # whose noise stands in the buffer
         self._eps, self._sum = (torch.empty(longest, device=self.device) for _ in range(2))
+        if shared is not None and not shared.fresh:
+            self.restore()
+            return
         with torch.no_grad():
             for each in self._blocks:
                 self._held.write(each, torch.cat([piece.part.float() for piece in each.pieces]).cpu())
@@ -101,14 +117,15 @@ class Weights:
             _write(each, self._held.read(each).to(self.device))
 
     @torch.no_grad()
-    def update(self, steps: Sequence[tuple[int, float]]) -> float:
+    def update(self, steps: Sequence[tuple[int, float]], part: int = 0, of: int = 1) -> float:
         """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model.
 
-        Returns the Euclidean norm of what was added.
+        Where the master is shared, each of its workers does a part of the blocks. Returns the Euclidean norm of what was
+        added.
         """
         squares = []
         wanted = [(seed, _single(weight)) for seed, weight in steps if weight != 0.0]
-        for each in self._blocks:
+        for each in self._blocks[part::of]:
             master = self._held.read(each).to(self.device)
             if wanted:
                 total = self._sum[: each.count].zero_()
@@ -196,6 +213,27 @@ class _Memory:
 
     def close(self) -> None:
         self._all = torch.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMaster:
+    """Memory that the workers of a machine share, by its name; ``fresh``: nothing is in it yet."""
+
+    name: str
+    fresh: bool
+
+
+class _Shared(_Memory):
+    def __init__(self, size: int, name: str) -> None:
+        self._segment = SharedMemory(name)
+        if self._segment.size < size * _BYTES:
+            raise ValueError(f"shared memory of {self._segment.size} bytes is too small for {size} weights")
+        self._all = torch.frombuffer(self._segment.buf, dtype=torch.float32, count=size)
+
+    def close(self) -> None:
+        super().close()
+        with contextlib.suppress(BufferError):  # a view is still there: the system closes it with the process
+            self._segment.close()
 
 
 class _File:

@@ -14,7 +14,13 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Object
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.weights import WHOLE, Weights, steps
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import (
+    WHOLE,
+    SharedMaster,
+    Weights,
+    steps,
+    trainable,
+)
 from metacog_pipeline.errors import StoreError
 
 
@@ -66,10 +72,13 @@ class Recipe(Protocol):
 class Worker:
     """A trainee with its weights."""
 
-    def __init__(self, recipe: Recipe, scratch: Path | None = None) -> None:
+    def __init__(
+        self, recipe: Recipe, scratch: Path | None = None, shared: SharedMaster | None = None
+    ) -> None:
         torch.set_num_threads(recipe.threads)
+        self._recipe = recipe
         self.trainee = recipe.build()
-        self.weights = Weights(self.trainee.model, scratch)
+        self.weights = Weights(self.trainee.model, scratch, shared=shared)
 
     def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
         """Return what became of each individual; the weights are afterwards as they were, also after an error."""
@@ -89,10 +98,30 @@ class Worker:
         digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
         return Committed(digest, self.weights.sample(commit.t), norm)
 
+    def commit_part(self, commit: Commit, part: int, of: int) -> float:
+        """Make a part of the update of a shared master; return the norm of that part."""
+        return self.weights.update(steps(commit.individuals, commit.z, commit.alpha), part, of)
+
+    def adopt(self, t: int | None = None, whole: bool = False) -> Committed:
+        """Take the weights of a shared master, once all its parts are made; with digests where ``t`` is given."""
+        self.weights.restore()
+        if t is None:
+            return Committed("", "", 0.0)
+        digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
+        return Committed(digest, self.weights.sample(t), 0.0)
+
+    def reset(self) -> None:
+        """Put the base weights back."""
+        self.weights.load(trainable(self._recipe.build().model))
+
     def replay(self, commits: Sequence[Commit]) -> str:
         """Make updates made before and return the digest; one that is logged must come out again."""
         for commit in commits:
             self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+        return self.check(commits)
+
+    def check(self, commits: Sequence[Commit]) -> str:
+        """Return the digest of the weights, which must be what the log has of the last of these commits."""
         digest, logged = self.weights.digest(), commits[-1].digest if commits else ""
         if commits and not logged and commits[-1].sample:  # what the log has of a large model
             digest, logged = self.weights.sample(commits[-1].t), commits[-1].sample

@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import digest
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.rows import largest_rows
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import (
     Kind,
     Master,
     open_engine,
     scratch_folder,
+    shared_weights,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
-from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, Trained, train
+from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
+from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
     """With what a run is made; none of it changes what comes out.
 
-    ``address`` and ``gpus`` are of a Ray cluster and of each of its actors.
+    ``workers`` 0 means one per device. ``address`` and ``gpus`` are of a Ray cluster and of each of its actors; without
+    ``gpus`` an actor has one where the device is a graphics card. ``fit_rows`` looks for the most prompts at once that fit,
+    once for a run.
     """
 
     workers: int = 1
     engine: Kind = "process"
     master: Master = "auto"
     address: str | None = None
-    gpus: float = 0.0
+    gpus: float | None = None
+    devices: tuple[str, ...] = ()
+    fit_rows: bool = False
+
+    def placed(self, recipe: CausalRecipe) -> tuple[CausalRecipe, Means]:
+        """Return recipe and means with devices and workers filled in; several workers of a card are nobody's wish."""
+        devices = self.devices or (recipe.device,)
+        return replace(recipe, device=devices[0]), replace(
+            self, devices=devices, workers=self.workers or len(devices)
+        )
+
+
+def open_worker_pool(recipe: CausalRecipe, means: Means, folder: Path) -> Engine:
+    """Return the engine of a run in a folder."""
+    scratch = scratch_folder(means.master, recipe.folder, folder, recipe.device)
+    shared = shared_weights(means.master, recipe.folder, means.workers, means.engine)
+    return open_engine(
+        recipe,
+        means.workers,
+        means.engine,
+        scratch,
+        address=means.address,
+        gpus=means.gpus,
+        devices=means.devices,
+        shared=shared,
+    )
 
 
 def about(recipe: CausalRecipe) -> dict[str, Any]:
@@ -61,10 +91,11 @@ def evolve(
 
     Arguments and errors as of :func:`metacog_pipeline.benchmarks.selfknowledge.training.run.train`.
     """
-    means = means or Means()
+    recipe, means = (means or Means()).placed(recipe)
+    if means.fit_rows:
+        recipe = replace(recipe, asking=replace(recipe.asking, rows=_rows(recipe, folder)))
     plan = Plan(folder, checkpoint_every, evaluate_every, about(recipe), digest_every, patience)
-    scratch = scratch_folder(means.master, recipe.folder, folder, recipe.device)
-    engine = open_engine(recipe, means.workers, means.engine, scratch, address=means.address, gpus=means.gpus)
+    engine = open_worker_pool(recipe, means, folder)
     try:
         return train(
             recipe.settings,
@@ -77,3 +108,9 @@ def evolve(
         )
     finally:
         engine.close()
+
+
+def _rows(recipe: CausalRecipe, folder: Path) -> int:
+    """Return the prompts at once that the run in the folder was begun with, or the most that fit."""
+    known = Log(folder).about()
+    return largest_rows(recipe) if known is None else int(known["about"]["asking"]["rows"])

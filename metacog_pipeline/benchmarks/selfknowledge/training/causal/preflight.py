@@ -18,7 +18,10 @@ from metacog_pipeline.benchmarks.selfknowledge.training import room
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import scratch_folder
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import (
+    scratch_folder,
+    shared_weights,
+)
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Tried, commit_of
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
     D,
@@ -152,6 +155,8 @@ def look(
         worker.close()
     questions_per_s = base.n / individual_s
     validation_s = len(recipe.held_out) / questions_per_s / means.workers
+    if shared_weights(means.master, recipe.folder, means.workers, means.engine):
+        update_s /= means.workers  # each makes a part
     generation_s = math.ceil(settings.population / means.workers) * individual_s + update_s
     looks = 1 + (settings.generations // evaluate_every if evaluate_every else 1)
     hours = (settings.generations * generation_s + looks * validation_s) / 3600
@@ -192,10 +197,12 @@ def _reasons(found: Preflight, recipe: CausalRecipe) -> list[str]:
 
 def _least_host(recipe: CausalRecipe, means: Means) -> int:
     """Return the bytes that weights and master copies take of the host at least; a file needs none to speak of."""
+    shared = shared_weights(means.master, recipe.folder, means.workers, means.engine)
     count, size = room.weights_of(recipe.folder, recipe.dtype)
     on_card = recipe.device.startswith("cuda")
     scratch = scratch_folder(means.master, recipe.folder, Path.cwd() / "run", recipe.device)
-    return means.workers * ((0 if on_card else size) + (4 * count if scratch is None else 0))
+    own = 4 * count if scratch is None and not shared else 0
+    return means.workers * ((0 if on_card else size) + own) + 4 * shared
 
 
 def _update_s(worker: Worker, recipe: CausalRecipe, tried: list[Tried]) -> float:

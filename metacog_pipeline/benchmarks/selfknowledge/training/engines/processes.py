@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+from collections.abc import Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, WorkerLost
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.shared import SharedPool
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import SharedMaster
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Recipe, Worker
 from metacog_pipeline.errors import MetacogError, one_line
 
@@ -19,10 +23,10 @@ _PATIENCE_S = 10.0
 class ProcessWorker:
     """A worker in a process of its own, reached through a pipe."""
 
-    def __init__(self, recipe: Recipe, scratch: Path | None) -> None:
+    def __init__(self, recipe: Recipe, scratch: Path | None, shared: SharedMaster | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, recipe, scratch), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, recipe, scratch, shared), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -53,7 +57,7 @@ class ProcessWorker:
             self.process.join(_PATIENCE_S)
 
 
-def serve(pipe: Connection, recipe: Recipe, scratch: Path | None) -> None:
+def serve(pipe: Connection, recipe: Recipe, scratch: Path | None, shared: SharedMaster | None = None) -> None:
     """Answer calls until the pipe closes; what runs in the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     worker: Worker | None = None
@@ -62,7 +66,7 @@ def serve(pipe: Connection, recipe: Recipe, scratch: Path | None) -> None:
             method, arguments = pipe.recv()
             try:
                 if worker is None:
-                    worker = Worker(recipe, scratch)
+                    worker = Worker(recipe, scratch, shared)
                 found = ("ok", getattr(worker, method)(*arguments))
             except MetacogError as error:
                 found = ("error", str(error))
@@ -73,6 +77,26 @@ def serve(pipe: Connection, recipe: Recipe, scratch: Path | None) -> None:
         worker.close()
 
 
-def processes(recipe: Recipe, workers: int, scratch: Path | None = None) -> Pool:
-    """Return that many workers, each in its own process."""
-    return Pool(lambda _: ProcessWorker(recipe, scratch), workers)
+def processes(
+    recipe: Recipe, workers: int, scratch: Path | None = None, devices: Sequence[str] = (), shared: int = 0
+) -> Pool:
+    """Return that many workers, each in its own process, on the devices in turn.
+
+    With ``shared`` they have one master copy of that many weights.
+    """
+    if not shared:
+        return Pool(lambda number: ProcessWorker(placed(recipe, devices, number), scratch), workers)
+
+    def take(number: int, master: SharedMaster) -> ProcessWorker:
+        return ProcessWorker(placed(recipe, devices, number), None, master)
+
+    return SharedPool(take, workers, shared)
+
+
+def placed(recipe: Recipe, devices: Sequence[str], number: int) -> Recipe:
+    """Return the recipe of a worker, on its device."""
+    if not devices:
+        return recipe
+    changed: Any = recipe  # recipes that know devices are data classes
+    found: Recipe = replace(changed, device=devices[number % len(devices)])
+    return found
