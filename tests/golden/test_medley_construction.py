@@ -166,6 +166,12 @@ def test_published_files_are_fetched_from_a_folder_and_built(tmp_path: Path, pub
     assert tuple(bench.items) == published.instances
     failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
     assert failed == {"fit_to_be_released"}  # the published choices are made again
+    order = made["panels"].checks["order_is_the_published_one"].facts
+    assert (
+        order["made again"] == "127 of 130" and order["others"].count("alone firmly wrong, was put in") == 3
+    )
+    again = {name: made[name].facts["made again"] for name in ("disagreement", "consensus", "verification")}
+    assert set(again.values()) == {"650 of 650"} and made["panels"].facts["made again"] == "130 of 130"
     gates = made["gates"].frame
     warned = gates.filter(severity="warns", status="failed")["name"]
     assert set(warned) == {"G3", "G9", "G11"}

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
-from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate, released, with_judges
+from metacog_pipeline.benchmarks.medley.construction.gates import (
+    Evidence,
+    evaluate,
+    released,
+    verdict,
+    with_judges,
+)
 from metacog_pipeline.benchmarks.medley.construction.invariants import check
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.items import (
@@ -176,6 +182,17 @@ def test_a_set_whose_manipulations_are_not_seen_is_not_released(
     gate = {each.name: each for each in evaluate(changed, evidence)}["X8"]
     assert gate.stops == stops and gate.found == f"{100 - 5 * hidden} of 100, {hidden} of 20 cases unchanged"
     assert "82 of 150" in gate.wanted and "4 of 30 cases" in gate.wanted
+
+
+def test_a_set_that_may_not_be_released_says_which_gate_stops_it_and_what_to_do(
+    instances: list[Instance], evidence: Evidence
+) -> None:
+    assert verdict(evaluate(instances, evidence)) == "fit to be released"
+    said = verdict(evaluate(instances[:60], replace(evidence, anonymised=False))).splitlines()
+    assert said[0] == "not fit to be released" and len(said) == 5
+    assert "G1: cases: 60, wanted at least 65: add seeds" in said[1] and "anonymise = true" in said[-1]
+    stopped = [gate for gate in evaluate([], Evidence()) if gate.stops]
+    assert all(gate.remedy and gate.remedy != "see the rule" for gate in stopped)
 
 
 def test_warnings_do_not_stop_a_set_and_blocks_do(instances: list[Instance], evidence: Evidence) -> None:

@@ -60,9 +60,10 @@ def made_of(draft: Draft, replies: dict[str, list[str]]) -> tuple[list[Instance]
     frames = {"drafts": tables.frame_of([tables.draft_row(draft)], tables.DRAFTS)}
     said = {name: {draft.draft_id: texts} for name, texts in replies.items()}
     frames["opinions"] = steps.opinions(frames, said, {}).frame
-    for name in ("disagreement", "consensus", "panels"):
+    for name in ("disagreement", "consensus"):
         frames[name] = getattr(steps, name)(frames).frame
     frames["verification"] = steps.verification(frames, {}).frame
+    frames["panels"] = steps.panels(frames).frame
     return steps.assembled(frames, "custom"), steps.left_out(frames)
 
 
@@ -281,10 +282,24 @@ def test_the_longest_vignette_becomes_the_draft_with_the_claims_of_its_designer(
 
 def test_designers_see_the_seed_and_a_known_answer_only_where_there_is_one() -> None:
     known = replace(SEED, seed_id="S2", known_answer=KnownAnswer("malaria", "C2"), why_wrong="season")
-    plain, told = ask_all(designer_tasks([SEED, known], WORDS), lambda *_: "{}")
+    plain, _, told, again = ask_all(designer_tasks([SEED, known], WORDS), lambda *_: "{}")
+    assert (
+        again[0] == "design_again" and again[1].startswith(told[1]) and "vignette" in again[1][len(told[1]) :]
+    )
+    assert len(ask_all(designer_tasks([SEED], WORDS), lambda *_: '{"vignette": "A case."}')) == 1
     assert "malaria" not in plain[1] and "malaria" in told[1] and "season" in told[1]
     assert all(text in plain[1] for text in (SEED.scenario, SEED.ambiguity, *SEED.claims))
     assert "{{" not in plain[1] + told[1]
+
+
+def test_who_verifies_is_asked_again_where_the_reply_holds_no_verdict() -> None:
+    draft = Draft("D1", "medical", "A case.", tuple("abcde"), ())
+    consensus = Consensus(dict.fromkeys(CLAIM_IDS, 0.9), {}, "x")
+    said = {"verify": "I would rather not.", "verify_again": '{"verdict": "AGREE"}'}
+    asked = ask_all(verification_tasks([(draft, consensus)], WORDS), lambda step, _: said[step])
+    assert [step for step, _ in asked] == ["verify", "verify_again"] * 5
+    asked = ask_all(verification_tasks([(draft, consensus)], WORDS), lambda *_: said["verify_again"])
+    assert [step for step, _ in asked] == ["verify"] * 5
 
 
 def seed_file(path: Path, **changes: object) -> Path:

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.medley.construction.verification import (
     is_wrong,
     majority_verdict,
     strict_verdict,
+    verified_claims,
     wrong_claims,
 )
 from metacog_pipeline.benchmarks.medley.items import Consensus
@@ -59,3 +60,23 @@ def test_the_view_of_the_panel_says_which_side_and_how_many() -> None:
         given, "C1"
     )
     assert "neither" in view(given, "C2")
+
+
+@pytest.mark.parametrize(
+    ("side", "given", "said"),
+    [
+        ("support", (AGREE, AGREE, DISAGREE), "verified_correct"),
+        ("oppose", (DISAGREE, DISAGREE, AGREE), "verified_correct"),
+        ("support", (DISAGREE, AMBIGUOUS, DISAGREE), "verified_wrong"),
+        ("oppose", (AGREE, AGREE, AGREE), "verified_wrong"),
+        ("uncertain", (AGREE, AGREE, AGREE), "ambiguous"),
+        ("support", (AGREE, DISAGREE, AMBIGUOUS), "ambiguous"),
+        ("support", (), "ambiguous"),
+        (None, (AGREE,) * 3, "ambiguous"),
+    ],
+)
+def test_a_claim_is_verified_by_the_side_of_the_consensus_and_two_judges(
+    side: str | None, given: tuple[str, ...], said: str
+) -> None:
+    consensus = Consensus({"C1": 0.9}, {"C1": {"majority_position": side}} if side else {}, "x")
+    assert verified_claims(consensus, {"C1": given}) == {"C1": said}

@@ -25,7 +25,7 @@ from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.medley import asking, importing, responses, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
 from metacog_pipeline.benchmarks.medley.construction import authored, given
-from metacog_pipeline.benchmarks.medley.construction.roles import Roles, roles_of
+from metacog_pipeline.benchmarks.medley.construction.roles import FIRST_SAMPLE, Roles, roles_of
 from metacog_pipeline.benchmarks.medley.construction.wording import Words, load_words
 from metacog_pipeline.benchmarks.medley.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.medley.instance_scores import (
@@ -59,8 +59,6 @@ from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
-#: The sample as it was before 0.3.0: directions by the number of the consensus.
-FIRST_SAMPLE = "sample-v1"
 _SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition
 
 
@@ -90,7 +88,11 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         "https://arxiv.org/abs/2604.16009",
     )
     Settings, Item, Response = Settings, Instance, responses.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "3"}
+    versions: ClassVar[Mapping[Stage, str]] = {
+        **dict.fromkeys(Stage, "1"),
+        Stage.ITEMS: "2",
+        Stage.SCORING: "3",
+    }
     answer_modes = asking.MODES
     unanswered = UNANSWERED
     unreadable = (UNPARSED, "refused")

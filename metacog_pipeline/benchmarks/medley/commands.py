@@ -11,7 +11,7 @@ import click
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley, importing, sources
 from metacog_pipeline.benchmarks.medley.construction import authored, steps, tables
-from metacog_pipeline.benchmarks.medley.construction.gates import Gate
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate, verdict
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
@@ -80,7 +80,8 @@ def generate(study_file: Path, quiet: bool) -> None:
             if not result.passed:
                 printing.say(f"  does not hold: {check} ({_listed(result.facts)})")
     if not todo:
-        printing.say("everything is made; nobody was asked", steps=[])
+        printing.say("nobody was asked: every step has been taken", steps=[])
+    printing.say(verdict(_gates(bench)))
 
 
 @medley.command()
@@ -119,8 +120,7 @@ def gates(study_file: Path) -> None:
     for gate in found:
         printing.say(gate.render(), gates=[asdict(gate)])
     stops = [gate.name for gate in found if gate.stops]
-    verdict = f"not fit to be released: {', '.join(stops)}" if stops else "fit to be released"
-    printing.say(verdict, stopped_by=stops)
+    printing.say(verdict(found), stopped_by=stops)
 
 
 @medley.command()

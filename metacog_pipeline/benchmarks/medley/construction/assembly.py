@@ -84,9 +84,9 @@ def pool_consensus(opinions: Opinions) -> Consensus:
     return jackknife_majority(opinions.table, CLAIM_IDS)
 
 
-def panel(opinions: Opinions, size: int = PANEL) -> Selection:
-    """Return the analysts to be shown."""
-    return select(Pool(opinions.candidates, claim_ids=CLAIM_IDS), size)
+def panel(opinions: Opinions, verified: Mapping[str, str] | None = None, size: int = PANEL) -> Selection:
+    """Return the analysts to be shown; ``verified`` says of claims whether they are right, see `verification`."""
+    return select(Pool(opinions.candidates, verified, CLAIM_IDS), size)
 
 
 def assemble(

@@ -18,7 +18,12 @@ from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_M
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, as_made, finished
-from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, VERIFIERS
+from metacog_pipeline.benchmarks.medley.construction.roles import (
+    ANALYSTS,
+    DESIGNERS,
+    FIRST_SAMPLE,
+    VERIFIERS,
+)
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
@@ -84,9 +89,9 @@ _VERIFY = _role(
     ),
 )
 _CALLS = {
-    "designers": (designs.DESIGN,),
+    "designers": (designs.DESIGN, designs.AGAIN),
     "pool": (pool.ANALYSE, pool.AGAIN),
-    "verification": (verdicts.VERIFY,),
+    "verification": (verdicts.VERIFY, verdicts.AGAIN),
 }
 
 
@@ -154,17 +159,18 @@ def _consensus(benchmark: Any, inputs: Inputs) -> Made:
     return as_made(steps.consensus(_frames(inputs, "drafts", "opinions", "disagreement")))
 
 
-def _panels(benchmark: Any, inputs: Inputs) -> Made:
-    return as_made(steps.panels(_frames(inputs, "drafts", "opinions", "disagreement")))
-
-
 def _verification(benchmark: Any, inputs: Inputs) -> Made:
     said, answered = _replies(benchmark, inputs, _VERIFY)
     made = steps.verification(_frames(inputs, "drafts", "consensus"), said)
     return as_made(made, all_was_answered=answered)
 
 
-_ALL = ("drafts", "opinions", "disagreement", "consensus", "panels", "verification")
+def _panels(benchmark: Any, inputs: Inputs) -> Made:
+    frames = _frames(inputs, "drafts", "opinions", "disagreement", "consensus", "verification")
+    return as_made(steps.panels(frames, verified=benchmark.settings.dataset != FIRST_SAMPLE))
+
+
+_ALL = ("drafts", "opinions", "disagreement", "consensus", "verification", "panels")
 
 
 def _gates(benchmark: Any, inputs: Inputs) -> Made:
@@ -257,19 +263,6 @@ STEPS = (
         },
     ),
     Step(
-        "panels",
-        "The eight analysts who are shown with each case, chosen for how they differ.",
-        _panels,
-        ("drafts", "opinions", "disagreement"),
-        checks={
-            "eight_analysts": Check("Eight analysts, or all where there are fewer.", blocking=True),
-            "at_most_two_per_family": Check(
-                "No panel is of one family; the rule gives way where nobody else is left."
-            ),
-            "all_of_them_could_be_read": Check("Nobody is shown whose reply could not be read."),
-        },
-    ),
-    Step(
         "verification",
         "What three verifiers say of the consensus on each claim; the replies are kept as transcripts.",
         _verification,
@@ -280,6 +273,20 @@ STEPS = (
         },
         asks=_VERIFY,
         inputs=_words,
+    ),
+    Step(
+        "panels",
+        "The eight analysts who are shown with each case, chosen for how they differ and for what verifiers say.",
+        _panels,
+        ("drafts", "opinions", "disagreement", "consensus", "verification"),
+        inputs=lambda benchmark: benchmark.settings.dataset != FIRST_SAMPLE,
+        checks={
+            "eight_analysts": Check("Eight analysts, or all where there are fewer.", blocking=True),
+            "at_most_two_per_family": Check(
+                "No panel is of one family; the rule gives way where nobody else is left."
+            ),
+            "all_of_them_could_be_read": Check("Nobody is shown whose reply could not be read."),
+        },
     ),
     Step(
         "gates",

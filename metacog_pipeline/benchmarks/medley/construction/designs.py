@@ -24,7 +24,7 @@ from metacog_pipeline.querying.types import Ask, Task
 BENCHMARK = "medley_designers"
 CONDITION = "design"
 MODES = ("text",)
-DESIGN = "design"
+DESIGN, AGAIN = "design", "design_again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,11 @@ def draft_of(seed: Seed, replies: Sequence[str]) -> Draft | None:
 
 
 async def ask_seed(seed: Seed, mode: str, ask: Ask, words: Words) -> None:
-    """Ask one designer for a case."""
-    await ask(DESIGN, [design_message(seed, words)])
+    """Ask one designer for a case, and a second time, with the reason, where the reply holds none."""
+    message = design_message(seed, words)
+    answer = await ask(DESIGN, [message])
+    if read_design(answer.text) is None:
+        await ask(AGAIN, [words.again("design", message)])
 
 
 def design_message(seed: Seed, words: Words) -> Message:

@@ -82,6 +82,11 @@ class Gate:
     wanted: str
 
     @property
+    def remedy(self) -> str:
+        """What to do where the gate stops a set; "" for another outcome."""
+        return _REMEDIES.get(self.name, "see the rule") if self.stops else ""
+
+    @property
     def stops(self) -> bool:
         """Whether the set may not be released because of this gate."""
         return self.severity == "blocks" and self.status != "passed"
@@ -104,6 +109,37 @@ def with_judges(
     """Return the gates with those on judges of answers decided anew; parameters as in `Evidence`."""
     decided = {gate.name: gate for gate in _judges(kappa, sophistry, not_judged)}
     return [decided.get(gate.name, gate) for gate in gates]
+
+
+_SEEDS, _AGAIN = "add seeds", "run again: what cannot be read is asked once more; or name another model"
+_REMEDIES = {
+    "G1": _SEEDS,
+    "G2": f"{_SEEDS} of the smallest domain",
+    "G4": _AGAIN,
+    "G5": "give the seeds five claims",
+    "G6": _AGAIN,
+    "G10": f"{_SEEDS} with known_answer",
+    "G13": "keep the shipped texts of the construction, or restore those left out",
+    "G14": "mend the cases without domain, text or consensus",
+    "G15": "let models answer and be judged: run with judges",
+    "X1": "state five texts, the same for every analyst",
+    "X2": _AGAIN,
+    "X3": _AGAIN,
+    "X4": "name analysts of more families",
+    "X5": _AGAIN,
+    "X6": "set anonymise = true",
+    "X8": "leave out seeds with a known answer whose claims the analysts leave open, or sharpen these claims",
+}
+
+
+def verdict(gates: Sequence[Gate]) -> str:
+    """Return whether a set may be released and, where not, which gates stop it and what to do."""
+    stops = [
+        f"{gate.name}: {gate.rule}: {gate.found}, wanted {gate.wanted}: {gate.remedy}"
+        for gate in gates
+        if gate.stops
+    ]
+    return "\n  ".join(["not fit to be released", *stops]) if stops else "fit to be released"
 
 
 def released(gates: Sequence[Gate]) -> bool:

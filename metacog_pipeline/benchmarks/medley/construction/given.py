@@ -1,6 +1,6 @@
 """Published instances, or a user's in their layout, as steps: each makes a choice of the authors again and counts hits.
 
-source → disagreement → panels → consensus → gates → items
+source → disagreement → panels → consensus → verification → gates → items
 
 The choices themselves are taken as published; a check says how many of them follow from the data at hand.
 """
@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.medley.construction import reproduction, tables
 from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, finished
 from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
 from metacog_pipeline.benchmarks.medley.construction.published import PublishedSet, read_set
+from metacog_pipeline.benchmarks.medley.construction.verification import majority_verdict
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -94,6 +95,7 @@ def _panels(benchmark: Any, inputs: Inputs) -> Made:
                 "families": json.dumps(found.family_counts),
                 "again": reproduction.scores_follow(each, entry) and reproduction.same_analysts(each),
                 "order_again": reproduction.order_follows(each, entry),
+                "order": reproduction.order_explained(each, entry),
             }
         )
     parts = dict.fromkeys(("total", "diversity", "coverage", "family", "quality"), pl.Float64)
@@ -104,8 +106,31 @@ def _panels(benchmark: Any, inputs: Inputs) -> Made:
         "strong_wrong": pl.Boolean,
         "families": pl.String,
     }
-    frame = pl.DataFrame(rows, schema={**schema, "again": pl.Boolean, "order_again": pl.Boolean})
-    return _made(frame, "panels_are_the_published_ones")
+    kinds = {**schema, "again": pl.Boolean, "order_again": pl.Boolean, "order": pl.String}
+    frame = pl.DataFrame(rows, schema=kinds)
+    same = int(frame["order_again"].sum())
+    others = frame.filter(~pl.col("order_again"))
+    told = "; ".join(
+        f"{name}: {why or 'not explained'}" for name, why in others.select("item_id", "order").iter_rows()
+    )
+    order = Checked(
+        (others["order"] != "").all(), {"made again": f"{same} of {frame.height}", "others": told}
+    )
+    made = _made(frame, "panels_are_the_published_ones")
+    return Made(frame=frame, facts=made.facts, checks={**made.checks, "order_is_the_published_one": order})
+
+
+def _verification(benchmark: Any, inputs: Inputs) -> Made:
+    known = given(benchmark)
+    rows = [
+        (name, claim, json.dumps(said), known.majority[name][claim], majority_verdict(said))
+        for name, claims in known.verdicts.items()
+        for claim, said in claims.items()
+    ]
+    names = ("item_id", "claim_id", "verdicts", "majority", "made")
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    frame = frame.with_columns(again=pl.col("majority") == pl.col("made")).drop("made")
+    return _made(frame, "majority_is_the_published_one")
 
 
 def _consensus(benchmark: Any, inputs: Inputs) -> Made:
@@ -172,7 +197,10 @@ STEPS = (
         checks={
             "panels_are_the_published_ones": Check(
                 "Scores, parts, positions and families of each panel are those published."
-            )
+            ),
+            "order_is_the_published_one": Check(
+                "The greedy steps lead to the published order, or to it but for the firmly wrong analyst put in last."
+            ),
         },
     ),
     Step(
@@ -187,6 +215,17 @@ STEPS = (
         },
     ),
     Step(
+        "verification",
+        "What three judges say of the consensus on each claim, and the verdict of their majority.",
+        _verification,
+        ("source", "consensus"),
+        checks={
+            "majority_is_the_published_one": Check(
+                "The verdict of each claim is the most frequent one, the first judge's where several are."
+            )
+        },
+    ),
+    Step(
         "gates",
         "Whether the set could be released, gate by gate; the published set fails some, as it is.",
         _gates,
@@ -197,7 +236,7 @@ STEPS = (
         "items",
         "The instances: a case, five claims, eight analysts who disagree, and what they say together.",
         _items,
-        ("source", "disagreement", "panels", "consensus", "gates"),
+        ("source", "disagreement", "panels", "consensus", "verification", "gates"),
         writes=Instance,
         checks=ITEM_CHECKS,
     ),

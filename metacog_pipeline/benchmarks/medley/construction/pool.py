@@ -59,8 +59,7 @@ async def ask_draft(draft: Draft, mode: str, ask: Ask, words: Words) -> None:
     message = analyst_message(draft, words)
     answer = await ask(ANALYSE, [message])
     if read_analyst(answer.text, draft) is None:
-        again = Message("user", f"{message.content}\n\n{words.text('analyst_again')}")
-        await ask(AGAIN, [again])
+        await ask(AGAIN, [words.again("analyst", message)])
 
 
 def analyst_message(draft: Draft, words: Words) -> Message:

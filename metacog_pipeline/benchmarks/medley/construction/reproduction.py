@@ -36,6 +36,7 @@ from metacog_pipeline.benchmarks.medley.items import Instance
 
 CLOSE = 1e-9
 _DECIMALS = 4
+_PAIR = 2  # are chosen at once: before the third there is no order to follow
 _SCORES = ("score", "diversity_score", "coverage_score", "family_score", "quality_score")
 _PARTS = ("total", "diversity", "coverage", "family", "quality")
 
@@ -95,7 +96,7 @@ _NOTES = {
     "pool": "the raters are the whole pool, whose answers are not published",
     "consensus": "by the upper median of the labels of the analysts shown; nothing in it is a jackknife",
     "scores": "score, four parts, positions, families and the firmly wrong analyst; quality is 0.5 throughout",
-    "order": "greedy within the set shown; the rest needs the pool, or its last step put a firmly wrong analyst in",
+    "order": "greedy within the set shown; in the others the last step put in the only firmly wrong analyst",
     "values": "equal to the published consensus; they come from an earlier pool that is not published",
     "strict": "two of three judges agreeing, the rule of the paper, where ties do not go to the first judge",
     "again": "mean of the medians that remain when each analyst shown is left out, of 0.1, 0.25, 0.5, 0.75 and 0.9",
@@ -180,6 +181,26 @@ def order_follows(instance: Instance, entry: Mapping[str, Any]) -> bool:
     """Whether the greedy steps would have chosen the analysts shown in the published order."""
     pool = _pool(instance, entry)
     return greedy_order(pool, range(len(pool.candidates)), len(pool.candidates)) == instance.selected_models
+
+
+def order_explained(instance: Instance, entry: Mapping[str, Any]) -> str:
+    """Say why analysts stand in the published order; "" where nothing at hand explains it.
+
+    Where nobody chosen is firmly wrong, the last step of the choice puts the one who is into the place of another. So
+    where exactly one is, the greedy steps lead as far as that place, and the one who stood there is not published.
+    """
+    if order_follows(instance, entry):
+        return "greedy"
+    pool = _pool(instance, entry)
+    names = [each.model_id for each in pool.candidates]
+    chosen = [names.index(name) for name in instance.selected_models if name in names]
+    wrong = [place for place, which in enumerate(chosen) if pool.is_strong_wrong(which)]
+    if len(chosen) != len(names) or len(wrong) != 1:
+        return ""
+    before = greedy_order(pool, chosen, len(names))[: wrong[0]]
+    if wrong[0] >= _PAIR and before != instance.selected_models[: wrong[0]]:
+        return ""
+    return f"{instance.selected_models[wrong[0]]}, alone firmly wrong, was put in at place {wrong[0] + 1}"
 
 
 def _verification(published: PublishedSet) -> list[Line]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmark.contract import Context
     from metacog_pipeline.benchmarks.medley.settings import Settings
 
+#: The sample as it was before 0.3.0: directions by the number of the consensus, panels without verification.
+FIRST_SAMPLE = "sample-v1"
 DESIGNERS, ANALYSTS, VERIFIERS = "designers", "analysts", "verifiers"
 Respondent = Callable[[ChatRequest], str]
 # The least a reply may take: a case of 400 words with evidence for five claims, five reasoned ratings, one verdict.

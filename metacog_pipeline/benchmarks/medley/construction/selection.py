@@ -35,6 +35,7 @@ from metacog_pipeline.benchmarks.medley.construction.ratings import (
     positions,
     ranks,
 )
+from metacog_pipeline.benchmarks.medley.construction.verification import CORRECT, UNDECIDED, WRONG
 
 PANEL = 8
 PER_FAMILY = 2
@@ -42,8 +43,7 @@ FEWEST_RATED = 3
 TIE = 1e-9
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
-CORRECT, WRONG, AMBIGUOUS = "verified_correct", "verified_wrong", "ambiguous"
-_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), AMBIGUOUS: (0.4, 0.4, 0.6)}  # by POSITIONS
+_FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNDECIDED: (0.4, 0.4, 0.6)}  # by POSITIONS
 _SUPPORT, _OPPOSE, _UNCERTAIN = range(3)
 _VERY_LOW = 0
 

@@ -1,6 +1,6 @@
 """The steps that make new instances: what each reads, what it makes of it, and what must hold for that.
 
-seeds → designs* → drafts → opinions* → disagreement → consensus → panels → verification* → gates → items
+seeds → designs* → drafts → opinions* → disagreement → consensus → verification* → panels → gates → items
 
 A step with a star works on what designers, analysts or verifiers replied. No step asks, reads or writes anything: frames
 go in, a frame comes out. The sample, a study's own people and simulated ones take the same steps.
@@ -25,7 +25,7 @@ from metacog_pipeline.benchmarks.medley.construction.pool import read_analyst
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.selection import PANEL, PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verdict_id
-from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS
+from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS, verified_claims
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.errors import SourceError
@@ -156,21 +156,6 @@ def consensus(frames: Frames) -> Made:
     return Made(frame, {"claims": majority.height, "stable": stable}, checks)
 
 
-def panels(frames: Frames) -> Made:
-    """Return the eight analysts who are shown with each case, chosen for how they differ."""
-    chosen = [(each, assembly.panel(each)) for each in _kept(frames)]
-    frame = tables.frame_of((tables.panel_row(each.draft, found) for each, found in chosen), tables.PANELS)
-    full = sum(len(found.selected_models) == min(PANEL, len(each.models)) for each, found in chosen)
-    capped = sum(max(found.family_counts.values(), default=0) <= PER_FAMILY for _, found in chosen)
-    rated = sum(_all_readable(each, found.selected_models) for each, found in chosen)
-    checks = {
-        "eight_analysts": _all(full, len(chosen)),
-        "at_most_two_per_family": _all(capped, len(chosen)),
-        "all_of_them_could_be_read": _all(rated, len(chosen)),
-    }
-    return Made(frame, {"panels": len(chosen)}, checks)
-
-
 def verification(frames: Frames, replies: Replies) -> Made:
     """Write down what verifiers say of the consensus on each claim."""
     rows = []
@@ -185,6 +170,27 @@ def verification(frames: Frames, replies: Replies) -> Made:
         str(name): n for name, n in frame["verdict"].drop_nulls().value_counts().sort("verdict").iter_rows()
     }
     return Made(frame, counted, {"three_verdicts_on_every_claim": _all(covered, frame.height)})
+
+
+def panels(frames: Frames, *, verified: bool = True) -> Made:
+    """Return the eight analysts who are shown with each case, chosen for how they differ and, where ``verified``, for
+    how their positions fit what verifiers say of the consensus.
+    """
+    given, said = _majority(frames), tables.verdicts_by_draft(frames["verification"]) if verified else {}
+    chosen = []
+    for each in _kept(frames):
+        name = each.draft.draft_id
+        chosen.append((each, assembly.panel(each, verified_claims(given[name], said.get(name, {})))))
+    frame = tables.frame_of((tables.panel_row(each.draft, found) for each, found in chosen), tables.PANELS)
+    full = sum(len(found.selected_models) == min(PANEL, len(each.models)) for each, found in chosen)
+    capped = sum(max(found.family_counts.values(), default=0) <= PER_FAMILY for _, found in chosen)
+    rated = sum(_all_readable(each, found.selected_models) for each, found in chosen)
+    checks = {
+        "eight_analysts": _all(full, len(chosen)),
+        "at_most_two_per_family": _all(capped, len(chosen)),
+        "all_of_them_could_be_read": _all(rated, len(chosen)),
+    }
+    return Made(frame, {"panels": len(chosen)}, checks)
 
 
 def gates(

@@ -21,7 +21,7 @@ from metacog_pipeline.querying.types import Ask, Task
 BENCHMARK = "medley_verification"
 CONDITION = "verification"
 MODES = ("text",)
-VERIFY = "verify"
+VERIFY, AGAIN = "verify", "verify_again"
 
 
 def read_verdict(text: str) -> str | None:
@@ -49,10 +49,12 @@ def view(consensus: Consensus, claim: str) -> str:
 
 
 def verification_tasks(drafts: Sequence[tuple[Draft, Consensus]], words: Words) -> list[Task]:
-    """Return one task per claim of every draft for a judge."""
+    """Return one task per claim of every draft for a judge, who is asked again where the reply holds no verdict."""
 
     async def run(message: Message, ask: Ask, mode: str) -> None:
-        await ask(VERIFY, [message])
+        answer = await ask(VERIFY, [message])
+        if read_verdict(answer.text) is None:
+            await ask(AGAIN, [words.again("verify", message)])
 
     tasks = []
     for draft, consensus in drafts:

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from metacog_pipeline.benchmarks.medley.items import Consensus
+
+CORRECT, WRONG, UNDECIDED = "verified_correct", "verified_wrong", "ambiguous"
 AGREE, DISAGREE, AMBIGUOUS = "AGREE", "DISAGREE", "AMBIGUOUS"
 VERDICTS = (AGREE, DISAGREE, AMBIGUOUS)
 JUDGES = 3
@@ -39,6 +42,23 @@ def is_wrong(verdicts: Sequence[str]) -> bool:
 def wrong_claims(verdicts: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """Return the claims whose consensus is wrong, from {claim id: verdicts}."""
     return frozenset(claim for claim, given in verdicts.items() if is_wrong(given))
+
+
+def verified_claims(consensus: Consensus, verdicts: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return {claim: verified_correct | verified_wrong | ambiguous} of the claims that have verdicts.
+
+    A claim is right where the consensus supports it and two judges agree, or opposes it and two disagree; wrong the
+    other way round; ambiguous where the consensus takes no side or no two judges say so.
+    """
+    found = {}
+    for claim, given in verdicts.items():
+        detail = consensus.claim_details.get(claim) or {}
+        side = detail.get("majority_position")
+        said = next((name for name in (AGREE, DISAGREE) if given.count(name) >= ENOUGH), None)
+        right = {("support", AGREE), ("oppose", DISAGREE)}
+        wrong = {("support", DISAGREE), ("oppose", AGREE)}
+        found[claim] = CORRECT if (side, said) in right else WRONG if (side, said) in wrong else UNDECIDED
+    return found
 
 
 def coverage(verdicts: Mapping[str, Sequence[str]], claim_ids: Iterable[str], judges: int = JUDGES) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from metacog_pipeline.benchmarks.medley.construction.reading import read_document, text_of
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
+from metacog_pipeline.llm.types import Message
 
 SCALE_TEXT = "scale"
 _PLACES: Mapping[str, frozenset[str]] = {
@@ -19,6 +20,8 @@ _PLACES: Mapping[str, frozenset[str]] = {
     "analyst": frozenset({"vignette", "claims", "scale"}),
     "analyst_again": frozenset(),
     "verify": frozenset({"vignette", "claim", "consensus"}),
+    "design_again": frozenset(),
+    "verify_again": frozenset(),
 }
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 
@@ -42,6 +45,10 @@ class Words:
     def text(self, name: str) -> str:
         """Return a text as it stands."""
         return self.texts[name]
+
+    def again(self, name: str, message: Message) -> Message:
+        """Return a request once more, with what was wrong with the reply."""
+        return Message("user", f"{message.content}\n\n{self.text(f'{name}_again')}")
 
     def filled(self, name: str, **parts: str) -> str:
         """Return a text with its places filled in, all at once: what is filled in is not searched for places."""
